@@ -5,18 +5,12 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from inspector.chain import layers
 from inspector.chain.analysis import analyse
 from inspector.chain.data_flow import DataFlow, step_values, trace_values
 from inspector.chain.failure_words import Speech
 from inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
 from inspector.chain.history import history_diagnostics
-from inspector.chain.layers import (
-    compare_reply,
-    run_differences,
-    server_differences,
-    with_layer_causes,
-    without_told_twice,
-)
 from inspector.chain.pairing import Echoes, PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.steps import Chain, Step, tool_named
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
@@ -109,10 +103,10 @@ def analyse_parts(
     diagnostics += chain_diagnostics(trace, pairing, found.chain, found.flow)
     diagnostics += ending_diagnostics(trace, found.chain, found.invented_at)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
-    diagnostics = without_told_twice(diagnostics, faults, CALL_WITHOUT_RESULT)
-    differences = [*run_differences(trace, found.chain.steps), *history_diagnostics(trace)]
+    diagnostics = layers.without_told_twice(diagnostics, faults, CALL_WITHOUT_RESULT)
+    differences = [*layers.run_differences(trace, found.chain.steps), *history_diagnostics(trace)]
     from_server = (one for one in faults if one.rule.owner)
-    chain = with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
+    chain = layers.with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
     return chain, diagnostics + differences
 
 
@@ -178,8 +172,8 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
 def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[ToolCall]) -> Iterator[Diagnostic]:
     """The calls in the content of an answer whose server turns calls into fields of their own."""
     own = [call for call in inspected.calls if call.valid]
-    reply = compare_reply(own, parsed)
-    yield from server_differences(turn, inspected.turn, reply, parsed)
+    reply = layers.compare_reply(own, parsed)
+    yield from layers.server_differences(turn, inspected.turn, reply, parsed)
     for call in inspected.calls:
         if call in reply.lost:
             message = f"The model's call of {tool_named(call.name)} was right; the server left it in the content."
@@ -269,7 +263,7 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
     for part in parts:
         calls: Sequence[ToolCall] = part.calls
         if calls and part.turn in parsed and part.part == "text":
-            lost = compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
+            lost = layers.compare_reply([call for call in calls if call.valid], parsed[part.turn]).lost
             calls = [call for call in calls if not call.valid or call in lost]
         if not calls and not part.results:
             continue

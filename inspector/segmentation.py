@@ -22,17 +22,8 @@ from inspector.formats.format import Format
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import find_format
 from inspector.json_scanner import read_json
-from inspector.model import (
-    Decoded,
-    Literal,
-    Role,
-    Span,
-    SpanKind,
-    ToolCall,
-    ToolDefinition,
-    ToolResult,
-    arguments_key,
-)
+from inspector.model.calls import Decoded, Literal, ToolCall, ToolDefinition, ToolResult, arguments_key
+from inspector.model.trace import Role, Span, SpanKind
 from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler, Readings

@@ -17,18 +17,10 @@ from collections.abc import Iterable, Sequence
 import sqlalchemy as sa
 from msgspec import Struct, structs
 
-from storage import tables
+from storage import search, tables
 from storage.filter import Filter
 from storage.filter.sql import QueryPlan, plan_of
 from storage.filter.terms import branches
-from storage.search import (
-    are_cheaper_than,
-    are_common_behind,
-    holding_among,
-    holds_phrase,
-    ids_holding,
-    newest_holding,
-)
 from storage.summaries import ListCursor
 from storage.tables import in_groups
 
@@ -118,19 +110,19 @@ def _in_windows(connection: sa.Connection, plan: QueryPlan, *, limit: int, after
 
 def _read_off_index(connection: sa.Connection, plan: QueryPlan, after: ListCursor, *, limit: int) -> list[int] | None:
     """The next traces that hold a plan's words, where the text index leads to them; None where a scan is better."""
-    if not plan.words or are_common_behind(connection, plan.words, after):
+    if not plan.words or search.are_common_behind(connection, plan.words, after):
         return None
     if connection.dialect.name == "sqlite":
-        return newest_holding(connection, plan.words, _conditions(connection, plan), limit=limit, after=after)
+        return search.newest_holding(connection, plan.words, _conditions(connection, plan), limit=limit, after=after)
     if plan.without:
         return None
-    every = plan.driven_by(ids_holding(connection, plan.words))
+    every = plan.driven_by(search.ids_holding(connection, plan.words))
     return [id_ for id_, _ in _newest(connection, every, limit=limit, after=after)]
 
 
 def _conditions(connection: sa.Connection, plan: QueryPlan) -> tuple[sa.ColumnElement[bool], ...]:
     """What a trace must fulfil that holds the plan's words."""
-    return (*plan.conditions, *(sa.not_(holds_phrase(connection, one)) for one in plan.without))
+    return (*plan.conditions, *(sa.not_(search.holds_phrase(connection, one)) for one in plan.without))
 
 
 def _end_of_step(connection: sa.Connection, after: ListCursor | None, width: int) -> ListCursor | None:
@@ -205,11 +197,11 @@ def _with_words(connection: sa.Connection, plan: QueryPlan, *, limit: int, after
             if not read:
                 read = True
                 conditions = _conditions(connection, plan)
-                rest = newest_holding(connection, plan.words, conditions, limit=missing, after=after)
+                rest = search.newest_holding(connection, plan.words, conditions, limit=missing, after=after)
                 if rest is not None:
                     return found + rest
-            if are_cheaper_than(connection, plan.words, to_ask):
-                every = plan.driven_by(ids_holding(connection, plan.words))
+            if search.are_cheaper_than(connection, plan.words, to_ask):
+                every = plan.driven_by(search.ids_holding(connection, plan.words))
                 return found + _with_words(connection, every, limit=missing, after=after)
         window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))
 
@@ -225,9 +217,9 @@ def _window(
 
 def _fulfilling(connection: sa.Connection, plan: QueryPlan, ids: Sequence[int]) -> list[int]:
     """Those of these traces, in their order, that hold the plan's words and none of those they shall lack."""
-    held = holding_among(connection, ids, plan.words) if plan.words else set(ids)
+    held = search.holding_among(connection, ids, plan.words) if plan.words else set(ids)
     for phrase in plan.without:
-        held -= holding_among(connection, ids, (phrase,))
+        held -= search.holding_among(connection, ids, (phrase,))
     return [id_ for id_ in ids if id_ in held]
 
 

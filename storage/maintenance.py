@@ -13,21 +13,10 @@ from inspector.errors import StoreError
 from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
-from storage import tables
+from storage import engine, tables
 from storage.blocks import IdRange
 from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
 from storage.derived_rows import DerivedRows, derived_rows
-from storage.engine import (
-    DAMAGE_ERRORS,
-    Database,
-    DatabaseLocation,
-    back_up,
-    damage_errors,
-    database_errors,
-    size_bytes,
-    used_bytes,
-    vacuum,
-)
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
 from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
@@ -84,13 +73,13 @@ def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
         by_status=dict(statuses.all()),
         not_indexed=count_rows(connection, tables.search_pending),
         outdated=count_rows(connection, tables.trace, trace.inspector_version.not_in((version, NOT_INSPECTED))),
-        size_bytes=size_bytes(connection),
+        size_bytes=engine.size_bytes(connection),
     )
 
 
 def inspect_again(
     connection: sa.Connection,
-    place: DatabaseLocation,
+    place: engine.DatabaseLocation,
     inspect: Callable[[Trace], Inspection],
     ids: Sequence[int],
     on_damaged: Callable[[StoreError], None] | None,
@@ -101,7 +90,7 @@ def inspect_again(
     found: list[tuple[int, float, DerivedRows]] = []
     for id_ in ids:
         try:
-            with damage_errors(place, f"trace {id_}"):
+            with engine.damage_errors(place, f"trace {id_}"):
                 kept = read_trace(connection, id_)
         except StoreError as error:
             if on_damaged is None:
@@ -158,7 +147,7 @@ def _surplus(connection: sa.Connection, max_bytes: int | None) -> float:
     """About how many characters have to go so that the database takes no more than so many bytes."""
     if max_bytes is None:
         return 0.0
-    size = used_bytes(connection)
+    size = engine.used_bytes(connection)
     trace = tables.trace.c
     weight = connection.scalar(sa.select(sa.func.sum(trace.characters + _TURN_CHARACTERS * trace.turns))) or 0
     return float(weight) * max(size - max_bytes, 0) / max(size, 1)
@@ -188,7 +177,7 @@ class IntegrityReport(Struct, frozen=True):
 
 
 def check_database(
-    connection: sa.Connection, place: DatabaseLocation, advance: Callable[[int], None]
+    connection: sa.Connection, place: engine.DatabaseLocation, advance: Callable[[int], None]
 ) -> IntegrityReport:
     """Check everything; `advance` is called with 1 behind each trace. StoreError where too little can be read."""
     problems = list(_check_file(connection))
@@ -201,7 +190,7 @@ def check_database(
 
 
 def _check_all(
-    connection: sa.Connection, place: DatabaseLocation, advance: Callable[[int], None], problems: list[str]
+    connection: sa.Connection, place: engine.DatabaseLocation, advance: Callable[[int], None], problems: list[str]
 ) -> IntegrityReport:
     ids = list(connection.scalars(sa.select(tables.trace.c.id).order_by(tables.trace.c.id)))
     running = set(connection.scalars(sa.select(tables.live.c.trace_id)))
@@ -237,7 +226,9 @@ def _check_file(connection: sa.Connection) -> Iterator[str]:
 class _TraceCheck:
     """What is wrong with one trace."""
 
-    def __init__(self, connection: sa.Connection, place: DatabaseLocation, id_: int, *, is_running: bool) -> None:
+    def __init__(
+        self, connection: sa.Connection, place: engine.DatabaseLocation, id_: int, *, is_running: bool
+    ) -> None:
         self._connection, self._place, self._id = connection, place, id_
         self.problems: list[str] = []
         self.has_no_checksums = self.is_outdated = False
@@ -250,14 +241,14 @@ class _TraceCheck:
             self.problems.append(f"trace {id_} cannot be read: {getattr(error, 'orig', error)}")
 
     def _check(self, *, is_running: bool) -> None:
-        with damage_errors(self._place, f"trace {self._id}"):
+        with engine.damage_errors(self._place, f"trace {self._id}"):
             row = row_of(self._connection, self._id)
             self.has_no_checksums = row["record_checksum"] is None
             check_row([*(row[name] for name in CHECKED_COLUMNS), row["digest"]])
             trace = read_trace(self._connection, self._id)
             self.turns = len(trace.turns)
             self._compare_record(trace)
-        with damage_errors(self._place, f"the inspection of trace {self._id}"):
+        with engine.damage_errors(self._place, f"the inspection of trace {self._id}"):
             inspection = read_inspection(self._connection, self._id, trace)
         version = self._connection.scalar(
             sa.select(tables.trace.c.inspector_version).where(tables.trace.c.id == self._id)
@@ -302,7 +293,7 @@ class _TraceCheck:
 def _check_toolset(connection: sa.Connection, id_: int, digest: bytes) -> Iterator[str]:
     try:
         load_toolsets(connection, {id_: digest})
-    except DAMAGE_ERRORS as error:
+    except engine.DAMAGE_ERRORS as error:
         yield f"the set of tools {id_}: {error}"
 
 
@@ -310,14 +301,14 @@ def _check_rollups(connection: sa.Connection) -> Iterator[str]:
     for row in connection.execute(sa.select(tables.rollup)):
         try:
             unpack_sums(from_blob(row.body))
-        except DAMAGE_ERRORS as error:
+        except engine.DAMAGE_ERRORS as error:
             yield f"the sums of block {row.block} for `{row.question[:80]}`: {error}"
 
 
 class Maintenance:
     """What is done to a store as a whole: `Store.maintenance`. Errors as `Store` raises them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: engine.Database) -> None:
         self._database = database
 
     def reinspect(
@@ -384,9 +375,9 @@ class Maintenance:
 
     def back_up(self, file: Path) -> None:
         """Copy the database into a new file while others may write to it; StoreError for one on a server."""
-        back_up(self._database.place, file)
+        engine.back_up(self._database.place, file)
 
     def vacuum(self) -> None:
         """Give back the room that deleted traces took."""
-        with database_errors(self._database.place):
-            vacuum(self._database.engine)
+        with engine.database_errors(self._database.place):
+            engine.vacuum(self._database.engine)

@@ -23,17 +23,7 @@ from storage import tables
 from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
 from storage.derived_rows import inspect_trace
 from storage.engine import blob_begin, blob_pieces
-from storage.packing.blobs import (
-    HEAD_BYTES,
-    DamagedBlobError,
-    checksum_of,
-    from_blob,
-    key,
-    text_from_bytes,
-    text_from_pieces,
-    uncompressed,
-    unescaped,
-)
+from storage.packing import blobs
 from storage.packing.chunks import chunks_from_blob, read_windows
 from storage.packing.derived_values import OtherLayoutError, texts_of
 from storage.packing.inspections import read_wide, unpack_inspection
@@ -124,9 +114,11 @@ def checksum_of_turn(connection: sa.Connection, id_: int, turn: TurnRow, parts: 
         chunks = row.chunks
         if chunks is None and row.chunks_size is not None:
             chunks = _head(connection, id_, row, tables.part.c.chunks)
-        sums.append([row.number, row.name, checksum_of(text), None if chunks is None else checksum_of(chunks)])
+        sums.append(
+            [row.number, row.name, blobs.checksum_of(text), None if chunks is None else blobs.checksum_of(chunks)]
+        )
     toolset = None if turn.toolset is None else bytes(turn.toolset)
-    return turn_checksum(turn.number, turn.role, toolset, checksum_of(turn.facts), sums)
+    return turn_checksum(turn.number, turn.role, toolset, blobs.checksum_of(turn.facts), sums)
 
 
 def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
@@ -154,7 +146,7 @@ def _pieces(connection: sa.Connection, id_: int, row: PartRow, column: sa.Column
 
 
 def _head(connection: sa.Connection, id_: int, row: PartRow, column: sa.Column[bytes]) -> bytes:
-    return blob_begin(connection, column, HEAD_BYTES, *_place(id_, row))
+    return blob_begin(connection, column, blobs.HEAD_BYTES, *_place(id_, row))
 
 
 def _place(id_: int, row: PartRow) -> tuple[sa.ColumnElement[bool], ...]:
@@ -192,7 +184,7 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
     trace, external = tables.trace.c, tables.external_id.c
     if number is not None and connection.scalar(sa.select(trace.id).where(trace.id == number)) is not None:
         return number
-    whole = key(str(word))
+    whole = blobs.key(str(word))
     starts = sa.and_(external.value >= whole, external.value < f"{whole}\U0010ffff")
     for condition in (external.value == whole, *((starts,) if len(str(word)) >= _SHORTEST_PREFIX else ())):
         wanted = sa.select(external.trace_id).where(condition).distinct().limit(2)
@@ -214,7 +206,9 @@ def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
     trace, external = tables.trace.c, tables.external_id.c
     if number is not None and connection.scalar(sa.select(trace.id).where(trace.id == number)) is not None:
         return [number]
-    ids = list(connection.scalars(sa.select(external.trace_id).where(external.value == key(str(word))).distinct()))
+    ids = list(
+        connection.scalars(sa.select(external.trace_id).where(external.value == blobs.key(str(word))).distinct())
+    )
     if not ids:
         raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
     return ids
@@ -225,7 +219,7 @@ def _latest(connection: sa.Connection) -> int | None:
     rows = sa.select(_trace.id, _trace.facts).order_by(_trace.sort_at_s.desc(), _trace.id.desc()).limit(_NEWEST)
     newest: int | None = None
     for id_, facts in connection.execute(rows):
-        parent = parent_from(unpack(from_blob(facts)).get("parent"))
+        parent = parent_from(unpack(blobs.from_blob(facts)).get("parent"))
         if parent is None or parent.why is not ParentWhy.FORK:
             return int(id_)
         newest = id_ if newest is None else newest
@@ -249,8 +243,13 @@ def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int, int | 
     """A trace without its turns, how many those are, how many characters they hold, and their checksum."""
     facts, provenance, turns, characters, checksum, row_checksum = connection.execute(_FACTS, {"id": id_}).one()
     if checksum is None and row_checksum is not None:
-        raise DamagedBlobError("the checksum of its turns is missing")
-    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns, characters, checksum
+        raise blobs.DamagedBlobError("the checksum of its turns is missing")
+    return (
+        trace_from(unpack(blobs.from_blob(facts)), unpack(blobs.from_blob(provenance)), ()),
+        turns,
+        characters,
+        checksum,
+    )
 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
@@ -270,8 +269,8 @@ def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None
     spool = Spool()
 
     def part_of(row: PartRow) -> Part:
-        words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
-        return Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool))
+        words = blobs.text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
+        return Part(blobs.unescaped(row.name), words, read_chunks(connection, id_, row, spool))
 
     return tuple(_turn(one, tuple(map(part_of, rows[one.number])), toolsets) for one in turns)
 
@@ -285,9 +284,9 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_col
     """
     row = connection.execute(_BODY, {"id": id_, "long": LONG}).mappings().one_or_none()
     if row is None:
-        raise DamagedBlobError("it is missing")
+        raise blobs.DamagedBlobError("it is missing")
     if row["derived_checksum"] not in (None, derived_checksum(row, bytes(row["digest"]))):
-        raise DamagedBlobError("it is not the one that was written with the trace: a checksum does not match")
+        raise blobs.DamagedBlobError("it is not the one that was written with the trace: a checksum does not match")
     if row["inspector_version"] == NOT_INSPECTED and not (in_columns and isinstance(trace.turns, Column)):
         return _inspect(trace)
     try:
@@ -318,11 +317,11 @@ def _inspect(trace: Trace) -> Inspection:
 
 def _turn(row: TurnRow, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[ToolDefinition, ...]]) -> Turn:
     tools = () if row.toolset_id is None else toolsets[row.toolset_id]
-    return turn_from(row.role, unpack(from_blob(row.facts)), parts, tools)
+    return turn_from(row.role, unpack(blobs.from_blob(row.facts)), parts, tools)
 
 
 def _text(blob: bytes) -> str:
-    return text_from_bytes(from_blob(blob))
+    return blobs.text_from_bytes(blobs.from_blob(blob))
 
 
 _NO_MORE: tuple[float, Iterable[PartRow]] = (inf, ())
@@ -374,15 +373,15 @@ class _Turns:
         """A part as it is to lie beside its turn: what is long in it by its number among all that is."""
         text: bytes | int
         if row.text is not None:
-            text = uncompressed(row.text)
+            text = blobs.uncompressed(row.text)
         else:
             pieces = text_pieces(connection, id_, row)
             text = self._apart(self._spool.add(pieces, row.text_size), row.text_size)
-        return [unescaped(row.name), text, self._chunks(connection, id_, row)]
+        return [blobs.unescaped(row.name), text, self._chunks(connection, id_, row)]
 
     def add(self, role: str, facts: bytes, toolset_id: int | None, parts: list[Any]) -> int:
         """Take the next turn; its number, from 0."""
-        packed = pack([role, uncompressed(facts), toolset_id, parts])
+        packed = pack([role, blobs.uncompressed(facts), toolset_id, parts])
         self._starts.append(self._spool.append(packed))
         self._sizes.append(len(packed))
         return len(self) - 1
@@ -391,11 +390,11 @@ class _Turns:
         if row.chunks_size is None:
             return None
         if row.chunks is not None:
-            return row.chunks if is_paged(row.chunks) else uncompressed(row.chunks)
+            return row.chunks if is_paged(row.chunks) else blobs.uncompressed(row.chunks)
         found = spooled_reader(chunk_pieces(connection, id_, row), row.chunks_size, self._spool)
         if not isinstance(found, bytes):
             return self._apart(found, row.chunks_size)
-        blob = uncompressed(found)
+        blob = blobs.uncompressed(found)
         return self._apart(self._spool.add((blob,), len(blob)), len(blob))
 
     def _apart(self, read: Read, size: int) -> int:
@@ -406,17 +405,17 @@ class _Turns:
         """One that was taken, by its number."""
         role, facts, toolset_id, parts = unpack(self._spool.read(self._starts[number], self._sizes[number]))
         tools = () if toolset_id is None else self.offered[toolset_id]
-        return turn_from(role, unpack(from_blob(facts)), tuple(self._part(*part) for part in parts), tools)
+        return turn_from(role, unpack(blobs.from_blob(facts)), tuple(self._part(*part) for part in parts), tools)
 
     def _part(self, name: str, text: bytes | int, chunks: bytes | int | None) -> Part:
-        words = self._long_text(text) if isinstance(text, int) else text_from_bytes(from_blob(text))
+        words = self._long_text(text) if isinstance(text, int) else blobs.text_from_bytes(blobs.from_blob(text))
         if chunks is None:
             return Part(name, words)
         return Part(name, words, self._long_chunks(chunks) if isinstance(chunks, int) else chunks_from_blob(chunks))
 
     def _long_text(self, number: int) -> str:
         read, size = self._long[number]
-        return text_from_pieces(read(at, min(_PIECE, size - at)) for at in range(0, size, _PIECE))
+        return blobs.text_from_pieces(read(at, min(_PIECE, size - at)) for at in range(0, size, _PIECE))
 
     def _long_chunks(self, number: int) -> Chunks:
         read, size = self._long[number]

@@ -14,21 +14,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import sqlalchemy as sa
 from msgspec import Struct
 
+from inspector.chain import metrics_groups
 from inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
-from inspector.chain.metrics_groups import (
-    MANY_VALUED,
-    VALUES_OF_CODES,
-    Aspect,
-    GroupFigures,
-    GroupKey,
-    Slice,
-    TraceKeys,
-    check_keys,
-    check_slices,
-    in_order,
-    sorted_slices,
-)
 from inspector.inspected import Inspection
 from inspector.model import Role, Trace
 from storage import tables
@@ -51,27 +39,27 @@ Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
 Answer_co = TypeVar("Answer_co", covariant=True)
 _TRACE_COLUMNS = tables.trace.c
 
-_KEYS: dict[GroupKey, sa.ColumnElement[str]] = {
-    GroupKey.MODEL: _TRACE_COLUMNS.model,
-    GroupKey.FORMAT: _TRACE_COLUMNS.format,
-    GroupKey.SOURCE: _TRACE_COLUMNS.source,
-    GroupKey.REASONING: _TRACE_COLUMNS.reasoning,
-    GroupKey.PROMPT: _TRACE_COLUMNS.prompt_hash,
-    GroupKey.TOOL: tables.trace_tool.c.name,
-    GroupKey.CODE: tables.trace_code.c.code,
+_KEYS: dict[metrics_groups.GroupKey, sa.ColumnElement[str]] = {
+    metrics_groups.GroupKey.MODEL: _TRACE_COLUMNS.model,
+    metrics_groups.GroupKey.FORMAT: _TRACE_COLUMNS.format,
+    metrics_groups.GroupKey.SOURCE: _TRACE_COLUMNS.source,
+    metrics_groups.GroupKey.REASONING: _TRACE_COLUMNS.reasoning,
+    metrics_groups.GroupKey.PROMPT: _TRACE_COLUMNS.prompt_hash,
+    metrics_groups.GroupKey.TOOL: tables.trace_tool.c.name,
+    metrics_groups.GroupKey.CODE: tables.trace_code.c.code,
 }
 
 
-def _of_codes(key: GroupKey) -> sa.Subquery:
+def _of_codes(key: metrics_groups.GroupKey) -> sa.Subquery:
     """The values of a key that follow from codes, each once a trace."""
     codes = tables.trace_code.c
-    values = VALUES_OF_CODES[key]
+    values = metrics_groups.VALUES_OF_CODES[key]
     value = sa.case(values, value=codes.code).label("value")
     found = sa.select(codes.trace_id, value).where(codes.code.in_(values)).distinct()
     return found.subquery(key.value)
 
 
-_OF_CODES = {key: _of_codes(key) for key in VALUES_OF_CODES}
+_OF_CODES = {key: _of_codes(key) for key in metrics_groups.VALUES_OF_CODES}
 _KEYS |= {key: found.c.value for key, found in _OF_CODES.items()}
 
 
@@ -97,12 +85,12 @@ def within(column: sa.ColumnElement[int], ids: IdRange | None) -> Conditions:
     return () if ids is None else (column >= ids.start, column < ids.end)
 
 
-def key_columns(by: Sequence[GroupKey]) -> list[sa.Label[Any]]:
+def key_columns(by: Sequence[metrics_groups.GroupKey]) -> list[sa.Label[Any]]:
     """The columns that hold the values of these keys."""
     return [_column(key).label(f"key_{at}") for at, key in enumerate(by)]
 
 
-def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[GroupKey], *, texts: int = 0) -> GroupSums:
+def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[metrics_groups.GroupKey], *, texts: int = 0) -> GroupSums:
     """Rows as sums: values of the keys, so many texts, and whole numbers; days that no calendar has are one."""
     keys = len(by) + texts
     return added_sums(
@@ -115,16 +103,16 @@ def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[GroupKey], *, texts: int
     )
 
 
-def _column(key: GroupKey) -> sa.ColumnElement[Any]:
-    if key is GroupKey.DAY:
+def _column(key: metrics_groups.GroupKey) -> sa.ColumnElement[Any]:
+    if key is metrics_groups.GroupKey.DAY:
         # `round` of half a day less is `floor`, which SQLite need not have.
         return sa.func.round(_TRACE_COLUMNS.started_at_s / DAY_S - 0.5 + A_BIT)
     return _KEYS[key]
 
 
-def _value(key: GroupKey, value: Any) -> str:
+def _value(key: metrics_groups.GroupKey, value: Any) -> str:
     """A key's value as `inspector.chain.metrics_groups` gives it."""
-    if key is GroupKey.DAY:
+    if key is metrics_groups.GroupKey.DAY:
         return "" if value is None else day_named(int(value))
     return unescaped(value)
 
@@ -136,10 +124,10 @@ _trace = tables.trace.c
 class FiguresBy(Struct, frozen=True):
     """The figures of traces in groups, those of the most traces first; ValueError for keys that do not go together."""
 
-    by: tuple[GroupKey, ...] = ()
+    by: tuple[metrics_groups.GroupKey, ...] = ()
 
     def __post_init__(self) -> None:
-        check_keys(self.by)
+        metrics_groups.check_keys(self.by)
 
     @property
     def name(self) -> str:
@@ -151,18 +139,20 @@ class FiguresBy(Struct, frozen=True):
         source, id_ = _source(self.by, is_filtered=bool(conditions))
         keys = key_columns(self.by)
         select = sa.select(*keys, sa.text(_sums_sql(self.by))).select_from(source).where(*conditions, *within(id_, ids))
-        if GroupKey.TOOL in self.by:
+        if metrics_groups.GroupKey.TOOL in self.by:
             select = select.where(tables.trace_tool.c.calls > 0)
         return sums_of(connection.execute(select.group_by(*keys)), self.by)
 
-    def answer(self, sums: GroupSums) -> list[GroupFigures]:
+    def answer(self, sums: GroupSums) -> list[metrics_groups.GroupFigures]:
         """See `Question`."""
         places = _Sums(_counts_of(self.by)).places
         groups = (
-            GroupFigures(key, {name: Tally(*(summed[at] for at in some)) for name, some in places.items()})
+            metrics_groups.GroupFigures(
+                key, {name: Tally(*(summed[at] for at in some)) for name, some in places.items()}
+            )
             for key, summed in sums.items()
         )
-        return in_order(group for group in groups if group.traces)
+        return metrics_groups.in_order(group for group in groups if group.traces)
 
 
 class _Sums:
@@ -207,41 +197,41 @@ def _sum(factors: tuple[str, ...], table: str) -> str:
 
 
 @lru_cache(64)
-def _sums_sql(by: tuple[GroupKey, ...]) -> str:
+def _sums_sql(by: tuple[metrics_groups.GroupKey, ...]) -> str:
     """The sums of all counts of what is grouped so; as expressions SQLAlchemy would take 60 ms to write them."""
     return _Sums(_counts_of(by)).sql(_counted_in(by).name)
 
 
-def _counts_of(by: Sequence[GroupKey]) -> tuple[str, ...]:
+def _counts_of(by: Sequence[metrics_groups.GroupKey]) -> tuple[str, ...]:
     """The names of the counts that there are of what is grouped so."""
-    return ("traces", *(TOOL_NUMBERS if GroupKey.TOOL in by else TRACE_NUMBERS))
+    return ("traces", *(TOOL_NUMBERS if metrics_groups.GroupKey.TOOL in by else TRACE_NUMBERS))
 
 
-def _counted_in(by: Sequence[GroupKey]) -> sa.Table:
-    return tables.trace_tool if GroupKey.TOOL in by else tables.figures
+def _counted_in(by: Sequence[metrics_groups.GroupKey]) -> sa.Table:
+    return tables.trace_tool if metrics_groups.GroupKey.TOOL in by else tables.figures
 
 
-def _source(by: Sequence[GroupKey], *, is_filtered: bool) -> tuple[sa.FromClause, _Number]:
+def _source(by: Sequence[metrics_groups.GroupKey], *, is_filtered: bool) -> tuple[sa.FromClause, _Number]:
     """What is summed over, and its trace's id; `trace` is joined only where it is asked."""
     counted = _counted_in(by)
     source: sa.FromClause = counted
-    if GroupKey.CODE in by:
+    if metrics_groups.GroupKey.CODE in by:
         source = source.join(tables.trace_code, tables.trace_code.c.trace_id == counted.c.trace_id)
     for found in (_OF_CODES[key] for key in by if key in _OF_CODES):
         source = source.join(found, found.c.trace_id == counted.c.trace_id)
-    if is_filtered or set(by) - set(MANY_VALUED):
+    if is_filtered or set(by) - set(metrics_groups.MANY_VALUED):
         source = source.join(tables.trace, _trace.id == counted.c.trace_id)
     id_: _Number = counted.c.trace_id
     return source, id_
 
 
-_ASPECTS: dict[Aspect, sa.ColumnElement[str]] = {
-    Aspect.STEP: sa.cast(_trace.break_step, sa.Text),
-    Aspect.CODE: sa.func.coalesce(_trace.break_code, _trace.break_outcome),
-    Aspect.TOOL: sa.func.coalesce(_trace.break_tool, ""),
-    Aspect.OUTCOME: _trace.break_outcome,
-    Aspect.REACTION: sa.func.coalesce(_trace.break_reaction, ""),
-    Aspect.ABORT: _trace.abort_reason,
+_ASPECTS: dict[metrics_groups.Aspect, sa.ColumnElement[str]] = {
+    metrics_groups.Aspect.STEP: sa.cast(_trace.break_step, sa.Text),
+    metrics_groups.Aspect.CODE: sa.func.coalesce(_trace.break_code, _trace.break_outcome),
+    metrics_groups.Aspect.TOOL: sa.func.coalesce(_trace.break_tool, ""),
+    metrics_groups.Aspect.OUTCOME: _trace.break_outcome,
+    metrics_groups.Aspect.REACTION: sa.func.coalesce(_trace.break_reaction, ""),
+    metrics_groups.Aspect.ABORT: _trace.abort_reason,
 }
 
 _counted = sa.exists().where(tables.figures.c.trace_id == _trace.id)
@@ -260,11 +250,11 @@ class Violations(Struct, frozen=True):
 class BreaksBy(Struct, frozen=True):
     """How many traces show which value of an aspect, in groups; ValueError for keys that break nothing down."""
 
-    aspect: Aspect
-    by: tuple[GroupKey, ...] = ()
+    aspect: metrics_groups.Aspect
+    by: tuple[metrics_groups.GroupKey, ...] = ()
 
     def __post_init__(self) -> None:
-        check_slices(self.by)
+        metrics_groups.check_slices(self.by)
 
     @property
     def name(self) -> str:
@@ -274,15 +264,17 @@ class BreaksBy(Struct, frozen=True):
     def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
         """See `Question`."""
         value, keys = _ASPECTS[self.aspect].label("value"), key_columns(self.by)
-        ended = _trace.abort_reason if self.aspect is Aspect.ABORT else _trace.break_step
+        ended = _trace.abort_reason if self.aspect is metrics_groups.Aspect.ABORT else _trace.break_step
         select = sa.select(*keys, value, sa.func.count()).select_from(tables.trace)
         wanted = select.where(ended.is_not(None), *conditions, *within(_trace.id, ids), _counted)
         return sums_of(connection.execute(wanted.group_by(*keys, value)), self.by, texts=1)
 
-    def answer(self, sums: GroupSums) -> list[Slice]:
+    def answer(self, sums: GroupSums) -> list[metrics_groups.Slice]:
         """See `Question`."""
-        slices: Sequence[Slice] = [Slice(key[:-1], key[-1], traces) for key, (traces,) in sums.items()]
-        return sorted_slices(slices, self.aspect)
+        slices: Sequence[metrics_groups.Slice] = [
+            metrics_groups.Slice(key[:-1], key[-1], traces) for key, (traces,) in sums.items()
+        ]
+        return metrics_groups.sorted_slices(slices, self.aspect)
 
 
 class BrokenSchemas(Struct, frozen=True):
@@ -326,12 +318,12 @@ class Uncounted(Struct, frozen=True):
         return sum(traces for (traces,) in sums.values())
 
 
-def keys_of(trace: Trace, inspection: Inspection) -> TraceKeys:
+def keys_of(trace: Trace, inspection: Inspection) -> metrics_groups.TraceKeys:
     """The keys of a trace and its inspection."""
     totals = totals_of(trace.turns)
     assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
     started_s = at_s(trace.started)
-    return TraceKeys(
+    return metrics_groups.TraceKeys(
         model=trace.model or totals.model,
         format=inspection.format,
         source=trace.provenance.source,

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
-from storage import tables
+from storage import statistics, tables
 from storage.blocks import TraceBlock
 from storage.engine import Database, damage_errors
 from storage.filter import PhraseTerm, parse_filter
@@ -20,17 +20,6 @@ from storage.packing.values import unpack
 from storage.reading import read_trace
 from storage.rollups import blocks_without_rollups, make_rollups, summed_query
 from storage.search import Phrase, ids_holding
-from storage.statistics import (
-    BreaksBy,
-    BrokenSchemas,
-    Conditions,
-    FiguresBy,
-    Prompt,
-    StatisticsQuery,
-    Uncounted,
-    Violations,
-    prompt_of,
-)
 from storage.tables import in_groups
 
 _Answer = TypeVar("_Answer")
@@ -54,7 +43,7 @@ class TraceStatistics:
         `figures(by=(GroupKey.MODEL, GroupKey.CODE))` is a heat map, `by=(GroupKey.DAY,)` a course of time. Of each
         group `inspector.chain.metrics.estimate(measure, group.tally(measure.name))` is a measure with its interval.
         """
-        return self._answer(FiguresBy(tuple(by)), filter)
+        return self._answer(statistics.FiguresBy(tuple(by)), filter)
 
     def breakdown(self, aspect: Aspect, filter: str = "", *, by: Sequence[GroupKey] = ()) -> list[Slice]:  # noqa: A002  # as in `traces`
         """How many traces show which value of an aspect.
@@ -62,15 +51,15 @@ class TraceStatistics:
         Steps come in their order, anything else with the most frequent first. Tools and codes are aspects of their own,
         and nothing to group breaks by: ValueError.
         """
-        return self._answer(BreaksBy(aspect, tuple(by)), filter)
+        return self._answer(statistics.BreaksBy(aspect, tuple(by)), filter)
 
-    def violations(self, filter: str = "", *, limit: int = 100) -> list[Violations]:  # noqa: A002  # as in `traces`
+    def violations(self, filter: str = "", *, limit: int = 100) -> list[statistics.Violations]:  # noqa: A002  # as in `traces`
         """Which places of which tools' schemas were broken by which rule, the most frequent first."""
-        return self._answer(BrokenSchemas(), filter)[:limit]
+        return self._answer(statistics.BrokenSchemas(), filter)[:limit]
 
     def uncounted(self, filter: str = "") -> int:  # noqa: A002  # as in `traces`
         """How many traces no figure counts, since what is derived from them is missing."""
-        return self._answer(Uncounted(), filter)
+        return self._answer(statistics.Uncounted(), filter)
 
     def sum_pending(self, *, limit: int | None = None) -> int:
         """Keep what pages ask about all traces of those blocks that changed, all or `limit` of them; how many.
@@ -89,7 +78,7 @@ class TraceStatistics:
         with self._database.reading() as connection:
             return blocks_without_rollups(connection)
 
-    def _answer(self, question: StatisticsQuery[_Answer], wanted: str) -> _Answer:
+    def _answer(self, question: statistics.StatisticsQuery[_Answer], wanted: str) -> _Answer:
         with self._database.reading() as connection:
             conditions = _conditions(connection, wanted)
             if conditions:
@@ -97,16 +86,16 @@ class TraceStatistics:
             with damage_errors(self._database.place, "a rollup"):
                 return question.answer(summed_query(connection, question))
 
-    def prompts(self, hashes: Sequence[str]) -> dict[str, Prompt]:
+    def prompts(self, hashes: Sequence[str]) -> dict[str, statistics.Prompt]:
         """What the prompts with these hashes are known by; one trace of each is read."""
         trace = tables.trace.c
-        found: dict[str, Prompt] = {}
+        found: dict[str, statistics.Prompt] = {}
         with self._database.reading() as connection:
             for one in hashes:
                 wanted = sa.select(trace.id).where(trace.prompt_hash == one).order_by(trace.sort_at_s.desc()).limit(1)
                 for id_ in connection.scalars(wanted):
                     with damage_errors(self._database.place, f"trace {id_}"):
-                        found[one] = prompt_of(read_trace(connection, id_))
+                        found[one] = statistics.prompt_of(read_trace(connection, id_))
         return found
 
     def schemas(self, tools: Sequence[str]) -> dict[str, SchemaComplexity]:
@@ -122,7 +111,7 @@ class TraceStatistics:
         return found
 
 
-def _conditions(connection: sa.Connection, filter: str) -> Conditions:  # noqa: A002  # as in `traces`
+def _conditions(connection: sa.Connection, filter: str) -> statistics.Conditions:  # noqa: A002  # as in `traces`
     """What the traces fulfil that a filter lets through; words that all must hold are looked up together."""
     wanted = parse_filter(filter)
     words = [Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm)]

@@ -38,30 +38,12 @@ from inspector.apis.located_pieces import (
     truth,
 )
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.json_text import word_of
-from inspector.model import (
-    CallHeader,
-    FinishReason,
-    Json,
-    Part,
-    ResultHeader,
-    Role,
-    SpanKind,
-    ToolDefinition,
-    Turn,
-    Usage,
-)
+from inspector.json_text import Json, word_of
+from inspector.model.calls import ToolDefinition
+from inspector.model.trace import CallHeader, FinishReason, Part, ResultHeader, Role, SpanKind, Turn, Usage
 from inspector.text import Range
+from inspector.wire import events
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import (
-    CallNamed,
-    DecodedRequest,
-    FactsLearned,
-    PartGrew,
-    TokenTexts,
-    WireEvent,
-    parameters_of,
-)
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
@@ -89,7 +71,7 @@ _OTHER = (
 _ROLES = frozenset({"model", "user", "function", "tool", "system", ""})
 
 
-def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
+def read_gemini_request(request: dict[str, Json]) -> events.DecodedRequest:
     """A request for generated content; never raises.
 
     Names in snake_case are read too, and the wrapper of Code Assist (`{"model", "request": {...}}`). A content with
@@ -102,7 +84,7 @@ def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
         camel_case(key): value for key, value in (inner if wrapped and isinstance(inner, dict) else request).items()
     }
     contents = body.get("contents", [])
-    return DecodedRequest(
+    return events.DecodedRequest(
         API,
         word_of(request.get("model")).removeprefix("models/"),
         (
@@ -110,7 +92,7 @@ def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
             *(turn for content in _listed(contents) for turn in _turns(content)),
         ),
         tuple(_tools(body.get("tools"))),
-        parameters_of(body, without=_NO_SETTINGS),
+        events.parameters_of(body, without=_NO_SETTINGS),
     )
 
 
@@ -313,7 +295,7 @@ class GeminiReader(ObjectReader):
         self._first = CandidateReader(0)
         self._candidates = {0: self._first}
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
         try:
             response, strange = read_response(text)
@@ -330,7 +312,7 @@ class GeminiReader(ObjectReader):
         return True
 
     def _read_response(
-        self, response: GenerateResponse, raw: str, at_s: float | None, found: list[WireEvent]
+        self, response: GenerateResponse, raw: str, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str]:
         strange = []
         self._learn_head(response.response_id, response.model_version, found)
@@ -346,17 +328,17 @@ class GeminiReader(ObjectReader):
             self._learn_block(response.prompt_feedback, at_s, found)
         return strange
 
-    def _learn_end(self, candidate: Candidate, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+    def _learn_end(self, candidate: Candidate, raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
         if self._learn_finish(candidate.finish_reason or "", found) is FinishReason.ERROR:
             words = candidate.finish_message or f"finish reason {self.finish}"
             error: Json = {"message": words, "code": self.finish}
             self.faults.fail(error, raw, at_s, found, in_answer=True)
 
-    def _learn_block(self, feedback: PromptFeedback, at_s: float | None, found: list[WireEvent]) -> None:
+    def _learn_block(self, feedback: PromptFeedback, at_s: float | None, found: list[events.WireEvent]) -> None:
         if feedback.block_reason_message:
-            found.append(PartGrew(MESSAGE_PART, feedback.block_reason_message, at_s))
+            found.append(events.PartGrew(MESSAGE_PART, feedback.block_reason_message, at_s))
         self.finish = feedback.block_reason or ""
-        found.append(FactsLearned(finish_reason=self.finish, finish=FinishReason.FILTER))
+        found.append(events.FactsLearned(finish_reason=self.finish, finish=FinishReason.FILTER))
 
 
 class CandidateReader:
@@ -366,12 +348,12 @@ class CandidateReader:
 
     def __init__(self, index: int) -> None:
         self._prefix = f"choice{index}:" if index else ""
-        self._token_texts = TokenTexts()
+        self._token_texts = events.TokenTexts()
         self._calls = 0
         self._count = 0  # of parts
         self.last_part = f"{self._prefix}text"
 
-    def read(self, candidate: Candidate, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def read(self, candidate: Candidate, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
         """Append the events of a piece; the paths of what is not known come back."""
         first = len(found)
         strange = []
@@ -382,12 +364,12 @@ class CandidateReader:
         for part_name, attribute in _KEPT_MEMBERS:
             value = getattr(candidate, attribute)
             if text := value if isinstance(value, str) else raw_text(value) if value is not None else "":
-                found.append(PartGrew(self._prefix + part_name, text, at_s))
+                found.append(events.PartGrew(self._prefix + part_name, text, at_s))
         if self._prefix and candidate.finish_reason:
-            found.append(PartGrew(f"{self._prefix}finish_reason", candidate.finish_reason, at_s))
+            found.append(events.PartGrew(f"{self._prefix}finish_reason", candidate.finish_reason, at_s))
         return strange
 
-    def _read_part(self, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_part(self, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
         index = self._count
         self._count += 1
         try:
@@ -396,47 +378,49 @@ class CandidateReader:
             return ["content.parts[]"]
         kinds = self._kinds(text) if strange else set()
         if kinds & _KEPT and not kinds & {"text", "functionCall"}:
-            found.append(PartGrew(f"{self._prefix}content:{index}", text, at_s))
+            found.append(events.PartGrew(f"{self._prefix}content:{index}", text, at_s))
             strange = sorted(kinds - _KEPT - _READ)
         if part.text:
             self._grow("reasoning" if part.thought else "text", part.text, at_s, found)
         if part.function_call is not None:
             self._read_call(part.function_call, at_s, found)
         if part.thought_signature:
-            found.append(PartGrew(f"{self._prefix}wire:signature:{index}", part.thought_signature, at_s))
+            found.append(events.PartGrew(f"{self._prefix}wire:signature:{index}", part.thought_signature, at_s))
         return [f"part.{path}" for path in strange]
 
     def _kinds(self, text: str) -> set[str]:
         document = parse_json(text)
         return {camel_case(key) for key in document} if isinstance(document, dict) else set()
 
-    def _read_call(self, call: GeminiFunctionCall, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_call(self, call: GeminiFunctionCall, at_s: float | None, found: list[events.WireEvent]) -> None:
         part = f"{self._prefix}call:{self._calls}"
         self._calls += 1
         self.last_part = part
         if self._prefix:
             named = (("name", call.name), ("id", call.id))
-            found += [PartGrew(f"{part}:{what}", word, at_s) for what, word in named if word]
+            found += [events.PartGrew(f"{part}:{what}", word, at_s) for what, word in named if word]
         else:
-            found.append(CallNamed(part, call.name or None, call.id or None))
+            found.append(events.CallNamed(part, call.name or None, call.id or None))
         if arguments := raw_text(call.args):
-            found.append(PartGrew(part, arguments, at_s))
+            found.append(events.PartGrew(part, arguments, at_s))
 
-    def _grow(self, part: str, text: str, at_s: float | None, found: list[WireEvent]) -> None:
+    def _grow(self, part: str, text: str, at_s: float | None, found: list[events.WireEvent]) -> None:
         self.last_part = self._prefix + part
-        found.append(PartGrew(self.last_part, text, at_s))
+        found.append(events.PartGrew(self.last_part, text, at_s))
 
-    def _add_tokens(self, result: LogprobsResult, first: int, at_s: float | None, found: list[WireEvent]) -> None:
+    def _add_tokens(
+        self, result: LogprobsResult, first: int, at_s: float | None, found: list[events.WireEvent]
+    ) -> None:
         """Give tokens to the first text that came with them, or to an empty one."""
         tokens = result.chosen_candidates or []
         if not tokens:
             return
         token_ids = tuple(token.token_id for token in tokens)
         logprobs = tuple(token.log_probability for token in tokens)
-        at = next((n for n in range(first, len(found)) if isinstance(found[n], PartGrew)), None)
-        grew = PartGrew(self.last_part, "", at_s) if at is None else found[at]
-        assert isinstance(grew, PartGrew)
-        new = PartGrew(grew.part, grew.text, at_s, token_ids if any(token_ids) else None, logprobs)
+        at = next((n for n in range(first, len(found)) if isinstance(found[n], events.PartGrew)), None)
+        grew = events.PartGrew(self.last_part, "", at_s) if at is None else found[at]
+        assert isinstance(grew, events.PartGrew)
+        new = events.PartGrew(grew.part, grew.text, at_s, token_ids if any(token_ids) else None, logprobs)
         found[len(found) if at is None else at : len(found) if at is None else at + 1] = [new]
         self._token_texts.keep(new, [token.token for token in tokens], found)
 

@@ -15,16 +15,8 @@ from inspector.apis.openai.completions import prompt_turn
 from inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
 from inspector.json_text import flag_of, word_of
 from inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
+from inspector.wire import events
 from inspector.wire.answer_reader import ObjectReader, finish_meaning
-from inspector.wire.events import (
-    CallNamed,
-    DecodedRequest,
-    FactsLearned,
-    PartGrew,
-    TokenTexts,
-    WireEvent,
-    parameters_of,
-)
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
@@ -39,34 +31,34 @@ CONTEXT_PART = "wire:context"
 """The part that keeps, as JSON text, the token ids of prompt and answer together (`context`)."""
 
 
-def read_ollama_chat_request(request: dict[str, Json]) -> DecodedRequest:
+def read_ollama_chat_request(request: dict[str, Json]) -> events.DecodedRequest:
     """A request for Ollama's chat, which streams unless told otherwise; never raises.
 
     A result names its tool (`tool_name`), older ones not even that; images are kept in the parts `content:N`.
     """
     messages = request.get("messages", [])
     streams = flag_of(request.get("stream"))
-    return DecodedRequest(
+    return events.DecodedRequest(
         CHAT,
         word_of(request.get("model")),
         tuple(map(_ollama_turn, messages if isinstance(messages, list) else [messages])),
         read_tools(request.get("tools")),
-        parameters_of(request, without=CHAT_MEMBERS),
+        events.parameters_of(request, without=CHAT_MEMBERS),
         True if streams is None else streams,
     )
 
 
-def read_ollama_generate_request(request: dict[str, Json]) -> DecodedRequest:
+def read_ollama_generate_request(request: dict[str, Json]) -> events.DecodedRequest:
     """A request for Ollama's generate, which streams unless told otherwise; never raises.
 
     `context` holds the conversation so far as token ids; it stays among the parameters.
     """
     streams = flag_of(request.get("stream"))
-    return DecodedRequest(
+    return events.DecodedRequest(
         GENERATE,
         word_of(request.get("model")),
         tuple(_generate_turns(request)),
-        parameters=parameters_of(request, without=("model", "prompt", "system", "images", "stream")),
+        parameters=events.parameters_of(request, without=("model", "prompt", "system", "images", "stream")),
         streams=True if streams is None else streams,
     )
 
@@ -184,7 +176,7 @@ class OllamaReader(ObjectReader):
         self.api = api
         self._is_over = False
         self._calls = 0
-        self._token_texts = TokenTexts()
+        self._token_texts = events.TokenTexts()
         self._is_timed = False  # whether the pieces bear the server's times, as nobody gave others
 
     @property
@@ -192,7 +184,7 @@ class OllamaReader(ObjectReader):
         """Whether the line that is `done` came."""
         return self._is_over
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
         try:
             line, strange = read_line(text)
@@ -204,22 +196,22 @@ class OllamaReader(ObjectReader):
             at_s = self._time_of(line, found)
         if line.model and line.model != self._model:
             self._model = line.model
-            found.append(FactsLearned(model=line.model))
+            found.append(events.FactsLearned(model=line.model))
         self._read_texts(line, at_s, found)
         if line.done:
             self._read_end(line, at_s, found)
         self._keep(strange, raw, at_s, found)
         return True
 
-    def _time_of(self, line: OllamaLineShape, found: list[WireEvent]) -> float | None:
+    def _time_of(self, line: OllamaLineShape, found: list[events.WireEvent]) -> float | None:
         """The time that the line has; the first one counts as the start until the last line tells it."""
         created_s = line.created_s()
         if created_s is not None and not self._is_timed:
             self._is_timed = True
-            found.append(FactsLearned(clock_start_s=created_s))
+            found.append(events.FactsLearned(clock_start_s=created_s))
         return created_s
 
-    def _read_texts(self, line: OllamaLineShape, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_texts(self, line: OllamaLineShape, at_s: float | None, found: list[events.WireEvent]) -> None:
         message = line.message
         thinking = (message.thinking if message else None) or line.thinking
         words = (message.content if message else None) or line.response
@@ -227,42 +219,42 @@ class OllamaReader(ObjectReader):
         for part, text in (("reasoning", thinking), ("text", words)):
             if text:
                 self.faults.last_part = part
-                found.append(PartGrew(part, text, at_s))
+                found.append(events.PartGrew(part, text, at_s))
         logprobs = tuple(token.logprob for token in line.logprobs or () if token.logprob is not None)
         if logprobs:
-            grew = found[first] if len(found) > first else PartGrew(self.faults.last_part, "", at_s)
-            assert isinstance(grew, PartGrew)
-            with_logprobs = PartGrew(grew.part, grew.text, at_s, None, logprobs)
+            grew = found[first] if len(found) > first else events.PartGrew(self.faults.last_part, "", at_s)
+            assert isinstance(grew, events.PartGrew)
+            with_logprobs = events.PartGrew(grew.part, grew.text, at_s, None, logprobs)
             found[first : first + 1] = [with_logprobs]
             self._token_texts.keep(with_logprobs, [token.token for token in line.logprobs or ()], found)
         for call in (message.tool_calls if message else None) or ():
             self._read_call(call, at_s, found)
 
-    def _read_call(self, call: OllamaCall, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_call(self, call: OllamaCall, at_s: float | None, found: list[events.WireEvent]) -> None:
         part = f"call:{self._calls}"
         self._calls += 1
         self.faults.last_part = part
         function = call.function
-        found.append(CallNamed(part, (function.name if function else None) or None, call.id or None))
+        found.append(events.CallNamed(part, (function.name if function else None) or None, call.id or None))
         if function and (arguments := raw_text(function.arguments)):
-            found.append(PartGrew(part, arguments, at_s))
+            found.append(events.PartGrew(part, arguments, at_s))
 
-    def _read_end(self, line: OllamaLineShape, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_end(self, line: OllamaLineShape, at_s: float | None, found: list[events.WireEvent]) -> None:
         self._is_over = True
         self.finish = line.done_reason or ""
         usage = line.usage()
         meaning = finish_meaning(self.finish) if self.finish else None
-        found.append(FactsLearned(usage=usage, finish_reason=self.finish or None, finish=meaning))
+        found.append(events.FactsLearned(usage=usage, finish_reason=self.finish or None, finish=meaning))
         created_s, took_s = line.created_s(), line.took_s()
         if created_s is not None and took_s is not None:
             start_s = created_s - took_s
             started, ended = Instant(start_s, InstantSource.DERIVED), Instant(created_s)
             clock_start_s = start_s if self._is_timed else None
-            found.append(FactsLearned(started=started, ended=ended, clock_start_s=clock_start_s))
+            found.append(events.FactsLearned(started=started, ended=ended, clock_start_s=clock_start_s))
         if times := line.times():
-            found.append(PartGrew(TIMES_PART, times, at_s))
+            found.append(events.PartGrew(TIMES_PART, times, at_s))
         if context := raw_text(line.context):
-            found.append(PartGrew(CONTEXT_PART, context, at_s))
+            found.append(events.PartGrew(CONTEXT_PART, context, at_s))
 
 
 def new_chat_reader(*, status: int | None = None, whole: bool = False) -> OllamaReader:

@@ -12,18 +12,9 @@ from inspector.capture.redacting import Redacts
 from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded
 from inspector.capture.sinks import open_sink
 from inspector.formats.registry import find_format
-from inspector.model import (
-    Json,
-    Outcome,
-    Part,
-    Provenance,
-    RecordedRun,
-    ResultHeader,
-    Role,
-    ToolDefinition,
-    Trace,
-    Turn,
-)
+from inspector.json_text import Json
+from inspector.model.calls import ToolDefinition
+from inspector.model.trace import Outcome, Part, Provenance, RecordedRun, ResultHeader, Role, Trace, Turn
 from inspector.redaction.redactor import Redactor
 from inspector.wire.provider_json import compact_json
 

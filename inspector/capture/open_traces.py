@@ -8,16 +8,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field, structs
 
-from inspector.capture.events import (
-    ExchangeFacts,
-    RecordEvent,
-    RecordingObserver,
-    Sink,
-    TraceEnded,
-    TraceStarted,
-    TurnEnded,
-    TurnStarted,
-)
+from inspector.capture import events
 from inspector.capture.redacting import Redacts
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
@@ -38,7 +29,7 @@ SOURCE = "record"
 class GuardedSink:
     """Hands events on; never raises. `clock` gives seconds, of any clock that never goes back."""
 
-    def __init__(self, sink: Sink, watch: RecordingObserver | None, clock: Callable[[], float]) -> None:
+    def __init__(self, sink: events.Sink, watch: events.RecordingObserver | None, clock: Callable[[], float]) -> None:
         self._sink, self._watch = sink, watch
         self._clock = clock
         self._told_at: dict[str, float] = {}
@@ -50,7 +41,7 @@ class GuardedSink:
         """Whether anybody looks on."""
         return self._watch is not None
 
-    def tell(self, event: RecordEvent) -> None:
+    def tell(self, event: events.RecordEvent) -> None:
         """Hand an event to the sink."""
         try:
             self._sink.accept(event)
@@ -66,7 +57,7 @@ class GuardedSink:
         """See `Watch`."""
         self._call(lambda watch: watch.fault_found(key, turn, diagnostic))
 
-    def exchange_ended(self, facts: ExchangeFacts) -> None:
+    def exchange_ended(self, facts: events.ExchangeFacts) -> None:
         """See `Watch`."""
         self._call(lambda watch: watch.exchange_ended(facts))
 
@@ -83,7 +74,7 @@ class GuardedSink:
         except Exception:  # noqa: BLE001  # nobody is left to be told; it is counted
             self.failed += 1
 
-    def _call(self, call: Callable[[RecordingObserver], None]) -> None:
+    def _call(self, call: Callable[[events.RecordingObserver], None]) -> None:
         if self._watch is None:
             return
         try:
@@ -152,12 +143,12 @@ class OpenTraces:
         if placement.begins is not None:
             provenance = structs.replace(placement.begins.provenance, source=SOURCE)
             begins = structs.replace(placement.begins, provenance=provenance)
-            self._outlet.tell(TraceStarted(placement.key, self._redactor.trace(begins)))
+            self._outlet.tell(events.TraceStarted(placement.key, self._redactor.trace(begins)))
         for turn in placement.turns:
             number = trace.next_turn()
             kept = self._redactor.turn(turn)
-            self._outlet.tell(TurnStarted(placement.key, number, turn.role, kept.generation))
-            self._outlet.tell(TurnEnded(placement.key, number, kept))
+            self._outlet.tell(events.TurnStarted(placement.key, number, turn.role, kept.generation))
+            self._outlet.tell(events.TurnEnded(placement.key, number, kept))
             if self._outlet.is_watched:
                 self._learn_tools(trace, kept)
         return trace
@@ -185,7 +176,7 @@ class OpenTraces:
     def _end_if_silent(self, key: str, trace: OpenTrace) -> None:
         if trace.is_over and trace.open_answers <= 0:
             del self._open[key]
-            self._outlet.tell(TraceEnded(key))
+            self._outlet.tell(events.TraceEnded(key))
 
     def _learn_tools(self, trace: OpenTrace, turn: Turn) -> None:
         try:

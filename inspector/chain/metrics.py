@@ -10,16 +10,7 @@ from math import sqrt
 
 from msgspec import Struct, structs
 
-from inspector.chain.intervals import (
-    Difference,
-    Interval,
-    Mean,
-    Share,
-    around,
-    mean_difference,
-    share_difference,
-    wilson,
-)
+from inspector.chain import intervals
 
 TASK_CASES = ("unbroken_success", "unbroken_failure", "broken_success", "broken_failure")
 """The measures that set the chain against the source's own outcome; tables show them apart from the others."""
@@ -268,12 +259,12 @@ class Tally(Struct, frozen=True):
         )
 
     @property
-    def share(self) -> Share:
+    def share(self) -> intervals.Share:
         """The hits among trials that know nothing of each other; there must be a trial."""
-        return Share(self.hits, self.trials)
+        return intervals.Share(self.hits, self.trials)
 
     @property
-    def clustered_share(self) -> Share:
+    def clustered_share(self) -> intervals.Share:
         """The hits among trials of which those of one trace may be alike, discounted by how alike they are.
 
         Both numbers are divided by the design effect, the variance of the share between traces over the one that
@@ -282,9 +273,9 @@ class Tally(Struct, frozen=True):
         one trial.
         """
         if self.traces < 2 or self.hits <= 0 or self.hits >= self.trials:
-            return Share(self.hits / self.trials * self.traces, self.traces)
+            return intervals.Share(self.hits / self.trials * self.traces, self.traces)
         effect = max(self.design_effect, 1.0)
-        return Share(self.hits / effect, self.trials / effect)
+        return intervals.Share(self.hits / effect, self.trials / effect)
 
     @property
     def design_effect(self) -> float:
@@ -293,7 +284,7 @@ class Tally(Struct, frozen=True):
         return self.ratio.error**2 / (share * (1 - share) / self.trials)
 
     @property
-    def ratio(self) -> Mean:
+    def ratio(self) -> intervals.Mean:
         """Hits per trial, each trace one observation, by the ratio estimator: Cochran (1977), section 2.11.
 
         With one trial a trace it is the plain mean and its plain standard error. Two traces with a trial are needed.
@@ -302,7 +293,7 @@ class Tally(Struct, frozen=True):
         # Whole numbers to the last step: the differences are small and the squares are not.
         spread = n * n * self.hits_squared - 2 * x * n * self.both + x * x * self.trials_squared
         variance = spread / n**4 * self.traces / (self.traces - 1)
-        return Mean(x / n, sqrt(variance), self.traces - 1)
+        return intervals.Mean(x / n, sqrt(variance), self.traces - 1)
 
 
 TALLIED = tuple(Tally.__struct_fields__)
@@ -333,7 +324,7 @@ class Estimate(Struct, frozen=True):
     measure: Measure
     tally: Tally
     value: float | None
-    interval: Interval | None
+    interval: intervals.Interval | None
 
 
 def estimate(measure: Measure, tally: Tally, fewest: int = FEWEST) -> Estimate:
@@ -346,17 +337,17 @@ def estimate(measure: Measure, tally: Tally, fewest: int = FEWEST) -> Estimate:
     return Estimate(measure, tally, value, None if _is_alike(measure, tally) else _interval(measure.kind, tally))
 
 
-def difference(measure: Measure, first: Tally, second: Tally, fewest: int = FEWEST) -> Difference | None:
+def difference(measure: Measure, first: Tally, second: Tally, fewest: int = FEWEST) -> intervals.Difference | None:
     """How much larger a measure is over the first traces than over the second; None where either are too few."""
     if min(first.traces, second.traces) < max(fewest, 2) or _is_alike(measure, first) or _is_alike(measure, second):
         return None
     match measure.kind:
         case MeasureKind.SHARE_OF_TRACES:
-            return share_difference(first.share, second.share)
+            return intervals.share_difference(first.share, second.share)
         case MeasureKind.SHARE_OF_CALLS:
-            return share_difference(first.clustered_share, second.clustered_share)
+            return intervals.share_difference(first.clustered_share, second.clustered_share)
         case MeasureKind.MEAN:
-            return mean_difference(first.ratio, second.ratio)
+            return intervals.mean_difference(first.ratio, second.ratio)
 
 
 def tallies_of(numbers: Mapping[str, int]) -> dict[str, Tally]:
@@ -383,12 +374,14 @@ def _is_alike(measure: Measure, tally: Tally) -> bool:
     return measure.kind is MeasureKind.MEAN and tally.ratio.error == 0
 
 
-def _interval(kind: MeasureKind, tally: Tally) -> Interval:
+def _interval(kind: MeasureKind, tally: Tally) -> intervals.Interval:
     match kind:
         case MeasureKind.SHARE_OF_TRACES:
-            return wilson(tally.share)
+            return intervals.wilson(tally.share)
         case MeasureKind.SHARE_OF_CALLS:
-            return wilson(tally.clustered_share)
+            return intervals.wilson(tally.clustered_share)
         case MeasureKind.MEAN:
-            interval = around(tally.ratio)
-            return Interval(max(interval.low, 0.0), interval.high)  # a mean of counts or times is never below 0
+            interval = intervals.around(tally.ratio)
+            return intervals.Interval(
+                max(interval.low, 0.0), interval.high
+            )  # a mean of counts or times is never below 0

@@ -16,14 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from inspector.checks.json_schema import (
-    DEPTH_OF_SCHEMAS,
-    SchemaFaults,
-    Validator,
-    build,
-    build_for_formats,
-    unsafe_part,
-)
+from inspector.checks import json_schema
 from inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError
 from inspector.checks.schema_problems import Path, Problem, Violation, parent, places, short, violation_of
 from inspector.json_text import write_json
@@ -104,8 +97,8 @@ class PreparedSchema(Struct, frozen=True):
     problems: tuple[Problem, ...]
     takes_objects: bool
     schema: Json
-    _validator: Validator | None = None
-    _formats: Validator | None = None
+    _validator: json_schema.Validator | None = None
+    _formats: json_schema.Validator | None = None
     _work: SchemaWork | None = None
 
     def violations(self, value: Json) -> tuple[Violation, ...] | UncheckedValue:
@@ -211,7 +204,7 @@ def _prepare(parameters: Json, text: str) -> PreparedSchema:
         why = "its references multiply or nest too deep, so that checking could take without end"
         problem = Problem(rules.SCHEMA_NOT_CHECKED, (), f"The schema was not used: {why}.")
         return PreparedSchema((*reading.problems, problem), reading.takes_objects, schema=None)
-    formats = build_for_formats(reading.schema) if _FORMAT in text else None
+    formats = json_schema.build_for_formats(reading.schema) if _FORMAT in text else None
     return PreparedSchema(reading.problems, reading.takes_objects, reading.schema, reading.validator, formats, work)
 
 
@@ -288,12 +281,12 @@ class RepairedSchema(Struct, frozen=True):
     problems: tuple[Problem, ...]
     takes_objects: bool
     schema: Json = None
-    validator: Validator | None = None
+    validator: json_schema.Validator | None = None
 
 
 def screen_schema(parameters: Json) -> str | None:
     """Why a schema may not reach a validator at all; None where it may."""
-    found = unsafe_part(parameters, deepest=DEPTH_OF_SCHEMAS, largest=_LARGEST)
+    found = json_schema.unsafe_part(parameters, deepest=json_schema.DEPTH_OF_SCHEMAS, largest=_LARGEST)
     return f"The schema was not used: {found.why}." if found else None
 
 
@@ -313,8 +306,8 @@ def repair_schema(parameters: Json) -> RepairedSchema:
     problems += reference_cycles(schema)
     is_usual = takes_objects(schema)
     for at in range(_ROUNDS):
-        built = build(schema)
-        if not isinstance(built, SchemaFaults):
+        built = json_schema.build(schema)
+        if not isinstance(built, json_schema.SchemaFaults):
             return RepairedSchema(tuple(dict.fromkeys(problems)), is_usual, schema, built)
         schema = copy.deepcopy(schema) if at == 0 else schema
         found, is_lost = _taken_out(schema, built)
@@ -325,7 +318,7 @@ def repair_schema(parameters: Json) -> RepairedSchema:
     return RepairedSchema((*problems, Problem(rules.SCHEMA_NOT_CHECKED, (), message)), is_usual)
 
 
-def _taken_out(schema: Json, faults: SchemaFaults) -> tuple[list[Problem], bool]:
+def _taken_out(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list[Problem], bool]:
     """The faults as problems, gone from `schema` now; and whether that leaves no schema."""
     if faults.refused:
         message = f"The schema was not used: the schema library refuses it ({faults.refused})."

@@ -26,19 +26,9 @@ from inspector.atomic_write import whole_file
 from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, RejectedRow, missing_library
 from inspector.errors import WeaklinkError
+from inspector.importers import records
 from inspector.importers.blocks import Block, BlockLines, expand_urls, open_parquet, plan_blocks
 from inspector.importers.compression import DamagedDataError
-from inspector.importers.records import (
-    Element,
-    Line,
-    NotJsonError,
-    PositionCounter,
-    layout_of,
-    parse_json_bytes,
-    read_elements,
-    read_lines,
-    renumbered,
-)
 from inspector.importers.remote import find_remote_files
 from inspector.importers.source import JsonObject, Skipped, SourceFile, is_url
 from inspector.json_text import write_json
@@ -119,9 +109,9 @@ def _block_lines(block: Block) -> Iterator[DataRow | RejectedRow]:
     numbering = content.numbering
     try:
         with content.open() as stream, content.open() as again:
-            places = PositionCounter(again)
-            for record in read_lines(stream):
-                numbered = renumbered(record, numbering)
+            places = records.PositionCounter(again)
+            for record in records.read_lines(stream):
+                numbered = records.renumbered(record, numbering)
                 is_head = numbering.has_head and _record_number(record) == 1
                 if not is_head:
                     yield _json_row(block.path, "line", numbered, places)
@@ -129,45 +119,51 @@ def _block_lines(block: Block) -> Iterator[DataRow | RejectedRow]:
         yield RejectedRow(block.path, "end of file", str(error))
 
 
-def _record_number(record: Line | Element | Skipped) -> int:
+def _record_number(record: records.Line | records.Element | Skipped) -> int:
     return int(record.record.rpartition(" ")[2]) if isinstance(record, Skipped) else record.number
 
 
 def _json_rows(path: str, file: SourceFile) -> Iterator[DataRow | RejectedRow]:
     try:
-        unit = layout_of(file.head)
+        unit = records.layout_of(file.head)
         with file.open() as stream, file.open() as again:
-            places = PositionCounter(again)
-            for record in read_lines(stream) if unit == "line" else read_elements(stream):
+            places = records.PositionCounter(again)
+            for record in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
                 yield _json_row(path, unit, record, places)
     except (DamagedDataError, OSError) as error:
         yield RejectedRow(path, "end of file", str(error))
 
 
-def _json_row(path: str, unit: str, record: Line | Element | Skipped, places: PositionCounter) -> DataRow | RejectedRow:
+def _json_row(
+    path: str, unit: str, record: records.Line | records.Element | Skipped, places: records.PositionCounter
+) -> DataRow | RejectedRow:
     if isinstance(record, Skipped):
         number = record.record.rpartition(" ")[2]
         line = int(number) if record.record.startswith("line ") and number.isdecimal() else None
         return RejectedRow(path, record.record, record.reason, line, 1 if line else None)
     name = f"{unit} {record.number}"
     try:
-        value = parse_json_bytes(record.raw)
-    except NotJsonError as error:
+        value = records.parse_json_bytes(record.raw)
+    except records.NotJsonError as error:
         return _rejected(path, name, error, record, places)
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return DataRow(path, name, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
         what = _KINDS.get(type(value), "a number")
-        return _rejected(path, name, NotJsonError(f"the row is {what}, not an object"), record, places)
+        return _rejected(path, name, records.NotJsonError(f"the row is {what}, not an object"), record, places)
     return DataRow(path, name, record.number, value, record.raw)
 
 
 def _rejected(
-    path: str, name: str, error: NotJsonError, record: Line | Element, places: PositionCounter
+    path: str,
+    name: str,
+    error: records.NotJsonError,
+    record: records.Line | records.Element,
+    places: records.PositionCounter,
 ) -> RejectedRow:
     text = decode(record.raw)
     before = text[: error.offset]
-    line, column = places.at(record.offset) if isinstance(record, Element) else (record.number, 1)
+    line, column = places.at(record.offset) if isinstance(record, records.Element) else (record.number, 1)
     first, feed, rest = before.rpartition("\n")
     line += first.count("\n") + len(feed)
     return RejectedRow(path, name, str(error), line, len(rest) + (1 if feed else column), text)
@@ -193,8 +189,8 @@ def _table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[
         text = row.get(key)
         if isinstance(text, str):
             try:
-                row[key] = parse_json_bytes(text.encode("utf-8", "surrogatepass"))
-            except NotJsonError as error:
+                row[key] = records.parse_json_bytes(text.encode("utf-8", "surrogatepass"))
+            except records.NotJsonError as error:
                 reason = f"the column `{key}` holds no JSON: {error}"
                 return RejectedRow(path, f"row {number}", reason, text=text)
     return DataRow(path, f"row {number}", number, row)
@@ -400,6 +396,6 @@ def _spooled(spool: TextIO) -> Iterator[list[JsonObject]]:
 
 
 def _object(line: str) -> JsonObject:
-    value = parse_json_bytes(line.encode())
+    value = records.parse_json_bytes(line.encode())
     assert isinstance(value, dict)  # the spool holds what JsonLinesWriter wrote
     return value

@@ -12,16 +12,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from inspector.formats.chat_turns import (
-    HEADER_END,
-    LLAMA_HEADER,
-    ROLE_HOMES,
-    TURN_STATES,
-    TURN_TRANSITIONS,
-    flagged,
-    header_end_in_text,
-    out_of_reasoning,
-)
+from inspector.formats import chat_turns
 from inspector.formats.format import NewParser
 from inspector.model import Role, SpanKind
 from inspector.rules import markers as rules
@@ -135,10 +126,10 @@ def dialect_table(
     results: Iterable[Enclosed] = (),
     reasoning: Iterable[ReasoningTag] = THINK_TAGS,
     definitions: Iterable[Enclosed] = (),
-    turns: Iterable[Transition] = TURN_TRANSITIONS,
+    turns: Iterable[Transition] = chat_turns.TURN_TRANSITIONS,
     special_tokens: Iterable[str] = (),
-    turn_states: Iterable[State] = TURN_STATES,
-    homes: dict[str, str] = ROLE_HOMES,
+    turn_states: Iterable[State] = chat_turns.TURN_STATES,
+    homes: dict[str, str] = chat_turns.ROLE_HOMES,
     default_home: str = "text",
     headless: str = "",
     tails: Mapping[str, str] = MappingProxyType({}),
@@ -159,7 +150,7 @@ def dialect_table(
     turns = tuple(turns)
 
     def states() -> tuple[State, ...]:
-        flagged_turns = flagged(turns, special_tokens)
+        flagged_turns = chat_turns.flagged(turns, special_tokens)
         ways = _ways(
             calls=calls,
             call_closers=call_closers,
@@ -216,9 +207,11 @@ def _ways(
 
 def _header_end(taken: Container[str], special_tokens: Container[str], headless: str) -> tuple[Transition, ...]:
     """The way of a token that ends a header where none is open, in a dialect that reads such headers."""
-    if LLAMA_HEADER not in taken:
+    if chat_turns.LLAMA_HEADER not in taken:
         return ()
-    return (header_end_in_text(is_own=HEADER_END in special_tokens, reads_headless=bool(headless)),)
+    return (
+        chat_turns.header_end_in_text(is_own=chat_turns.HEADER_END in special_tokens, reads_headless=bool(headless)),
+    )
 
 
 def _is_prose(closer: str) -> bool:
@@ -240,7 +233,7 @@ def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -
     return State("tool turn", SpanKind.TEXT, ways, other=r"\S", other_goes=bare)
 
 
-TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in ROLE_HOMES.items()}
+TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in chat_turns.ROLE_HOMES.items()}
 """Homes of a dialect that has the state `tool turn`."""
 
 
@@ -325,7 +318,7 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
             *(Transition(closer, MarkerSplit.AFTER, HOME) for closer in tag.other_closers),
             *((Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
             Transition(tag.opener, MarkerSplit.NOWHERE, HERE, rules.NESTED_SPAN),
-            *(way for way in out_of_reasoning(turns) if not tag.closer.startswith(way.marker)),
+            *(way for way in chat_turns.out_of_reasoning(turns) if not tag.closer.startswith(way.marker)),
         ),
         label=tag.label,
         opener=tag.opener,

@@ -8,27 +8,7 @@ from msgspec import Struct
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.json_scanner.quoting import counted, shown
 from inspector.json_scanner.string_ends import QuoteRepair, StringExtent
-from inspector.rules.json_syntax import (
-    COMMENT_IN_JSON,
-    DUPLICATE_KEY,
-    EXPRESSION_AS_VALUE,
-    FENCED_PAYLOAD,
-    INVALID_ESCAPE,
-    INVALID_NUMBER,
-    MALFORMED_JSON,
-    MISSING_COMMA,
-    MISSING_QUOTE,
-    MISSING_VALUE,
-    NON_FINITE_NUMBER,
-    PYTHON_LITERAL,
-    SMART_QUOTE,
-    TOO_DEEP,
-    TRAILING_COMMA,
-    TRAILING_DATA,
-    TRUNCATED_JSON,
-    UNBALANCED_BRACKET,
-    UNQUOTED_WORD,
-)
+from inspector.rules import json_syntax
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
@@ -64,61 +44,73 @@ class FaultMessage(Struct, frozen=True):
 # commas, colons and other signs
 
 trailing_comma = FaultMessage(
-    TRAILING_COMMA,
+    json_syntax.TRAILING_COMMA,
     "A comma appears before `{value}`, but nothing follows it.",
     "Delete the comma.",
     repair="",
     safe=True,
 )
 extra_colon = FaultMessage(
-    MISSING_VALUE,
+    json_syntax.MISSING_VALUE,
     "A second colon follows the key {shown}; one was expected.",
     "Delete the colon.",
     repair="",
     safe=True,
 )
 wrong_sign = FaultMessage(
-    MALFORMED_JSON, "{here} appears where JSON expects `{value}`.", "Write `{value}`.", repair="{value}", safe=True
+    json_syntax.MALFORMED_JSON,
+    "{here} appears where JSON expects `{value}`.",
+    "Write `{value}`.",
+    repair="{value}",
+    safe=True,
 )
 needless_semicolon = FaultMessage(
-    MALFORMED_JSON, "`;` appears where `{value}` was expected.", "Delete the semicolon.", repair="", safe=True
+    json_syntax.MALFORMED_JSON,
+    "`;` appears where `{value}` was expected.",
+    "Delete the semicolon.",
+    repair="",
+    safe=True,
 )
 escaped_space = FaultMessage(
-    INVALID_ESCAPE,
+    json_syntax.INVALID_ESCAPE,
     "{here} is an escape outside any string, where JSON knows none.",
     "Write white space itself.",
     repair=" ",
     safe=True,
 )
 comment = FaultMessage(
-    COMMENT_IN_JSON, "{here} is a comment, which JSON does not have.", "Delete the comment.", repair="", safe=True
+    json_syntax.COMMENT_IN_JSON,
+    "{here} is a comment, which JSON does not have.",
+    "Delete the comment.",
+    repair="",
+    safe=True,
 )
-no_key = FaultMessage(MISSING_VALUE, "A key was expected here, not {here}.")
-unexpected = FaultMessage(MALFORMED_JSON, "{here} appears where {value} was expected.")
-no_value = FaultMessage(MALFORMED_JSON, "{here} appears where a value was expected.")
+no_key = FaultMessage(json_syntax.MISSING_VALUE, "A key was expected here, not {here}.")
+unexpected = FaultMessage(json_syntax.MALFORMED_JSON, "{here} appears where {value} was expected.")
+no_value = FaultMessage(json_syntax.MALFORMED_JSON, "{here} appears where a value was expected.")
 
 # brackets
 
 tuple_instead = FaultMessage(
-    EXPRESSION_AS_VALUE,
+    json_syntax.EXPRESSION_AS_VALUE,
     "This is a tuple in round brackets; JSON has only arrays in square ones.",
     "Write `[` and `]`.",
     repair="[",
 )
 object_in_square_brackets = FaultMessage(
-    UNBALANCED_BRACKET,
+    json_syntax.UNBALANCED_BRACKET,
     "`[` opens what is an object, as its key {shown} shows; `{{` was expected.",
     "Write `{{` and `}}`.",
     repair="{{",
 )
 doubled_brace = FaultMessage(
-    UNBALANCED_BRACKET,
+    json_syntax.UNBALANCED_BRACKET,
     "Two `{{` appear here where one was expected; templates double their braces, JSON does not.",
     "Delete the second brace, and its twin.",
     repair="",
 )
 closer_without_opener = FaultMessage(
-    UNBALANCED_BRACKET,
+    json_syntax.UNBALANCED_BRACKET,
     "One `{value}` too many: no bracket of this kind is open here.",
     "Delete the `{value}`.",
     repair="",
@@ -127,54 +119,62 @@ closer_without_opener = FaultMessage(
 # text around the value
 
 trailing_text = FaultMessage(
-    TRAILING_DATA,
+    json_syntax.TRAILING_DATA,
     "{here} follows the complete value; nothing was expected after it.",
     "Cut it off.",
     repair="",
     safe=True,
 )
-only_text = FaultMessage(MALFORMED_JSON, "The payload holds no JSON value, only text: {here}.")
+only_text = FaultMessage(json_syntax.MALFORMED_JSON, "The payload holds no JSON value, only text: {here}.")
 
 # strings, words and numbers
 
-cut_quote = FaultMessage(MISSING_QUOTE, "The quote {here} neither opens nor closes a string.", "Delete it.", repair="")
-unclear_escapes = FaultMessage(INVALID_ESCAPE, "{here} is escaped once too often, and is no JSON string either way.")
+cut_quote = FaultMessage(
+    json_syntax.MISSING_QUOTE, "The quote {here} neither opens nor closes a string.", "Delete it.", repair=""
+)
+unclear_escapes = FaultMessage(
+    json_syntax.INVALID_ESCAPE, "{here} is escaped once too often, and is no JSON string either way."
+)
 triple_quoted = FaultMessage(
-    EXPRESSION_AS_VALUE,
+    json_syntax.EXPRESSION_AS_VALUE,
     "{here} is a triple-quoted string of Python; JSON expects one pair of quotes.",
     "Write it in one pair of double quotes, with its line feeds escaped.",
     repair="{value}",
 )
 python_literal = FaultMessage(
-    PYTHON_LITERAL,
+    json_syntax.PYTHON_LITERAL,
     "{here} is Python's spelling; JSON expects `{value}`.",
     "Write `{value}`.",
     repair="{value}",
     safe=True,
 )
 misspelt_literal = FaultMessage(
-    UNQUOTED_WORD,
+    json_syntax.UNQUOTED_WORD,
     "{here} is no JSON literal; the nearest is `{value}`.",
     "Write `{value}` if that is meant, or quote the word.",
     repair="{value}",
 )
 unquoted_value = FaultMessage(
-    UNQUOTED_WORD,
+    json_syntax.UNQUOTED_WORD,
     "The value {here} is neither quoted nor a number, `true`, `false` or `null`; a JSON reader stops here.",
     "Quote it if it is meant as text: {shown}.",
     repair="{value}",
 )
 unquoted_key = FaultMessage(
-    UNQUOTED_WORD, "The key {here} is not quoted; JSON expects {shown}.", "Write {shown}.", repair="{value}", safe=True
+    json_syntax.UNQUOTED_WORD,
+    "The key {here} is not quoted; JSON expects {shown}.",
+    "Write {shown}.",
+    repair="{value}",
+    safe=True,
 )
 non_finite = FaultMessage(
-    NON_FINITE_NUMBER,
+    json_syntax.NON_FINITE_NUMBER,
     "{here} is a number that JSON does not have.",
     "Write `null` if the tool takes it, or leave the member out.",
     repair="null",
 )
 arithmetic = FaultMessage(
-    EXPRESSION_AS_VALUE,
+    json_syntax.EXPRESSION_AS_VALUE,
     "{here} is left to be computed; JSON expects its result.",
     "Write the result, `{value}`.",
     repair="{value}",
@@ -185,7 +185,9 @@ def extra_comma(at: int, what: str, *, safe: bool) -> Fault:
     """A comma where a member or element was expected."""
     place = Range(at, at + 1)
     message = f"A comma appears where {what} was expected."
-    return Fault(MISSING_VALUE, place, message, "Delete the comma if nothing is missing.", deleted(place, safe=safe))
+    return Fault(
+        json_syntax.MISSING_VALUE, place, message, "Delete the comma if nothing is missing.", deleted(place, safe=safe)
+    )
 
 
 def missing_value(text: str, key: Range, at: int) -> Fault:
@@ -193,7 +195,7 @@ def missing_value(text: str, key: Range, at: int) -> Fault:
     got = f"{shown(text, at, at + 1)} follows" if at < len(text) else "the payload ends"
     named = f"The key {shown(text, key.start, key.end)} has no value" if len(key) else "A value is missing"
     message = f"{named}: {got} where one was expected."
-    return Fault(MISSING_VALUE, key if len(key) else Range(at, at + 1), message)
+    return Fault(json_syntax.MISSING_VALUE, key if len(key) else Range(at, at + 1), message)
 
 
 def missing_comma(text: str, last: Range, at: int, insert_at: int) -> Fault:
@@ -202,7 +204,9 @@ def missing_comma(text: str, last: Range, at: int, insert_at: int) -> Fault:
     before = shown(text, last.start, last_end)
     message = f"A comma was expected between {before} and {shown(text, at, min(at + 20, len(text)))}."
     place = Range(last_end, at + 1)
-    return Fault(MISSING_COMMA, place, message, "Put a comma between the two.", inserted(insert_at, ",", safe=True))
+    return Fault(
+        json_syntax.MISSING_COMMA, place, message, "Put a comma between the two.", inserted(insert_at, ",", safe=True)
+    )
 
 
 def missing_colon(text: str, key: Range, at: int) -> Fault:
@@ -214,13 +218,13 @@ def missing_colon(text: str, key: Range, at: int) -> Fault:
     if at == key.end and text[at - 1] == '"':
         # What follows may be mended right here too; two insertions at one place have no order.
         fix = replaced(Range(at - 1, at), '":', safe=True)
-    return Fault(MALFORMED_JSON, place, message, "Put a colon after the key.", fix)
+    return Fault(json_syntax.MALFORMED_JSON, place, message, "Put a colon after the key.", fix)
 
 
 def unusual_space(text: str, place: Range) -> Fault:
     """White space that is none to JSON."""
     message = f"{_code_points(text, place)} appears between tokens, where JSON allows only space, tab and line end."
-    return Fault(MALFORMED_JSON, place, message, "Write a plain space.", replaced(place, " ", safe=True))
+    return Fault(json_syntax.MALFORMED_JSON, place, message, "Write a plain space.", replaced(place, " ", safe=True))
 
 
 def _code_points(text: str, place: Range) -> str:
@@ -234,14 +238,18 @@ def duplicate_key(text: str, first: Range, again: Range) -> Fault:
         f"The key {key} appears twice in one object; most readers keep the last value, some the first, some refuse."
     )
     return Fault(
-        DUPLICATE_KEY, again, message, "Keep one of the two.", related=(Related(first, "The first occurrence."),)
+        json_syntax.DUPLICATE_KEY,
+        again,
+        message,
+        "Keep one of the two.",
+        related=(Related(first, "The first occurrence."),),
     )
 
 
 def too_deep(at: int, depth: int) -> Fault:
     """A bracket deeper than any reader needs to go."""
     message = f"This bracket opens level {depth + 1}; weaklink reads {depth} levels and keeps what is deeper as text."
-    return Fault(TOO_DEEP, Range(at, at + 1), message)
+    return Fault(json_syntax.TOO_DEEP, Range(at, at + 1), message)
 
 
 def missing_opener(text: str, at: int, bracket: str) -> Fault:
@@ -249,7 +257,7 @@ def missing_opener(text: str, at: int, bracket: str) -> Fault:
     end = min(at + 20, len(text))
     message = f"`{bracket}` is missing before {shown(text, at, end)}: what follows belongs into one pair of brackets."
     hint = f"Put `{bracket}` before it."
-    return Fault(UNBALANCED_BRACKET, Range(at, at + 1), message, hint, inserted(at, bracket, safe=False))
+    return Fault(json_syntax.UNBALANCED_BRACKET, Range(at, at + 1), message, hint, inserted(at, bracket, safe=False))
 
 
 def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: Range) -> Fault:
@@ -259,7 +267,7 @@ def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: R
         f"{shown(text, opener.start, opener.end)} is still open there."
     )
     return Fault(
-        UNBALANCED_BRACKET,
+        json_syntax.UNBALANCED_BRACKET,
         place,
         message,
         f"Put `{closers}` before it.",
@@ -275,7 +283,7 @@ def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fau
         "which should have been closed before it."
     )
     return Fault(
-        UNBALANCED_BRACKET,
+        json_syntax.UNBALANCED_BRACKET,
         place,
         message,
         f'Put `{closers}` before `, "name"`.',
@@ -289,7 +297,7 @@ def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
     message = f"`{got}` appears where `{expected}` was expected: the bracket open here is of the other kind."
     related = (Related(opener, "The bracket that it should close."),)
     fix = replaced(place, expected, safe=False)
-    return Fault(UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
+    return Fault(json_syntax.UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
 
 
 def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
@@ -298,7 +306,7 @@ def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
     message = (
         f"One `}}` too many: it ends the whole object, although {shown(text, next_key.start, next_key.end)} follows."
     )
-    return Fault(UNBALANCED_BRACKET, place, message, "Delete this `}`.", deleted(place, safe=False))
+    return Fault(json_syntax.UNBALANCED_BRACKET, place, message, "Delete this `}`.", deleted(place, safe=False))
 
 
 def extra_closers(text: str, place: Range) -> Fault:
@@ -312,7 +320,7 @@ def extra_closers(text: str, place: Range) -> Fault:
     if len(place) > 200:
         what = "A long row of brackets too many"
     message = f"{what}: the value was complete before it."
-    return Fault(TRAILING_DATA, place, message, "Delete what is too many.", deleted(place, safe=True))
+    return Fault(json_syntax.TRAILING_DATA, place, message, "Delete what is too many.", deleted(place, safe=True))
 
 
 def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
@@ -321,13 +329,13 @@ def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
         f"{shown(text, place.start, place.end)} appears before the JSON value; the payload should begin with the value."
     )
     if not cut:
-        return Fault(MALFORMED_JSON, place, message)
-    return Fault(MALFORMED_JSON, place, message, "Cut it off.", deleted(place, safe=True))
+        return Fault(json_syntax.MALFORMED_JSON, place, message)
+    return Fault(json_syntax.MALFORMED_JSON, place, message, "Cut it off.", deleted(place, safe=True))
 
 
 def empty(place: Range) -> Fault:
     """A payload with nothing in it."""
-    return Fault(TRUNCATED_JSON, place, "The payload is empty; a JSON value was expected.")
+    return Fault(json_syntax.TRUNCATED_JSON, place, "The payload is empty; a JSON value was expected.")
 
 
 def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
@@ -339,13 +347,13 @@ def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
         f"{shown(text.rstrip(), first.start, first.end)} makes {what} around the JSON; a reader expects the bare value."
     )
     fix = Fix(tuple(Edit(place, "") for place in places), safe=True)
-    return Fault(FENCED_PAYLOAD, first, message, "Remove the fence.", fix)
+    return Fault(json_syntax.FENCED_PAYLOAD, first, message, "Remove the fence.", fix)
 
 
 def unescaped_colon(text: str, at: int) -> Fault:
     """A colon behind a complete value of an object."""
     message = f"A colon appears after the complete value {shown(text, max(at - 20, 0), at)}; `,` or `}}` was expected."
-    return Fault(MALFORMED_JSON, Range(at, at + 1), message)
+    return Fault(json_syntax.MALFORMED_JSON, Range(at, at + 1), message)
 
 
 def truncated(
@@ -357,7 +365,7 @@ def truncated(
     related = tuple(Related(place, "This bracket is never closed.") for place in openers[:3])
     unfinished = "Drop what is unfinished and end" if fix and len(fix.edits) > 1 else "End"
     hint = f"{unfinished} the payload with {shown(missing)}, if the rest cannot be had." if fix else None
-    return Fault(TRUNCATED_JSON, last, message, hint, fix, related=related)
+    return Fault(json_syntax.TRUNCATED_JSON, last, message, hint, fix, related=related)
 
 
 def replaced(place: Range, text: str, *, safe: bool) -> Fix:
@@ -383,7 +391,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
         case QuoteRepair.CLOSE:
             following = f"before {shown(text, end, min(end + 20, len(text)))}" if end < len(text) else "at the end"
             return Fault(
-                MISSING_QUOTE,
+                json_syntax.MISSING_QUOTE,
                 Range(end - 1, end),
                 f"The string {what} has no closing quote; one was expected {following}.",
                 "Put the closing quote there.",
@@ -391,7 +399,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
             )
         case QuoteRepair.EXTRA_FIRST:
             return Fault(
-                MISSING_QUOTE,
+                json_syntax.MISSING_QUOTE,
                 Range(start, start + 1),
                 f"The string {what} begins with one quote too many.",
                 "Delete one of the quotes.",
@@ -399,7 +407,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
             )
         case QuoteRepair.EXTRA_LAST:
             return Fault(
-                MISSING_QUOTE,
+                json_syntax.MISSING_QUOTE,
                 Range(end - 1, end),
                 f"The string {what} ends with one quote too many.",
                 "Delete one of the quotes.",
@@ -407,7 +415,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
             )
     first = inner[0].range.start if inner else start
     return Fault(
-        MISSING_QUOTE,
+        json_syntax.MISSING_QUOTE,
         Range(first, first + 1),
         f"The string {what} holds {counted(len(inner), 'quote')} without a backslash, so a reader takes it to end "
         f"after {shown(text, start, first + 1)}.",
@@ -419,7 +427,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
 def missing_opening_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
     """A string whose closing quote stands there alone."""
     return Fault(
-        MISSING_QUOTE,
+        json_syntax.MISSING_QUOTE,
         Range(place.start, place.start + 1),
         f"The string {shown(text, place.start, place.end)} has a closing quote but no opening one.",
         f"Put a double quote before {shown(text, place.start, place.start + 1)}.",
@@ -430,7 +438,7 @@ def missing_opening_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
 def smart_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
     """A string between typographic quotes."""
     return Fault(
-        SMART_QUOTE,
+        json_syntax.SMART_QUOTE,
         place,
         f'{shown(text, place.start, place.end)} is in typographic quotes; JSON expects the plain `"`.',
         "Write plain double quotes.",
@@ -442,7 +450,7 @@ def invalid_number(text: str, place: Range, spelling: str, reason: str, *, safe:
     """A number that is not written as JSON writes it."""
     quoted = "" if safe or reason != "begins with a zero" else ", or quote it if it is no number but a code"
     return Fault(
-        INVALID_NUMBER,
+        json_syntax.INVALID_NUMBER,
         place,
         f"The number {shown(text, place.start, place.end)} {reason}, which JSON does not allow.",
         f"Write {shown(spelling)}{quoted}.",
@@ -458,4 +466,4 @@ def expression(text: str, place: Range, quoted: str, kind: str = "") -> Fault:
     else:
         message = f"{what} is an expression or a placeholder, not a value; a JSON reader cannot compute it."
         hint = "Put the value there that was meant; quoting the text only keeps it readable."
-    return Fault(EXPRESSION_AS_VALUE, place, message, hint, replaced(place, quoted, safe=False))
+    return Fault(json_syntax.EXPRESSION_AS_VALUE, place, message, hint, replaced(place, quoted, safe=False))

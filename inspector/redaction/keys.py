@@ -17,14 +17,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from inspector.redaction.secret_values import (
-    PatternRun,
-    Secret,
-    SecretVerdict,
-    Undecided,
-    has_random_segment,
-    looks_random,
-)
+from inspector.redaction import secret_values
 from inspector.text import lazy_pattern
 
 ALNUM = "A-Za-z0-9"
@@ -326,19 +319,23 @@ class KeyPlaces:
                 return True
             at = self._run_end
 
-    def judge(self, free_at: int, *, is_final: bool) -> SecretVerdict:
+    def judge(self, free_at: int, *, is_final: bool) -> secret_values.SecretVerdict:
         """The key that begins at the place."""
         return judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
 
 
-def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> SecretVerdict:
+def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> secret_values.SecretVerdict:
     """The key that begins at that place, if one does."""
     begins = begins_word(text, at, free_at)
     keys = [one for one in _by_first()[text[at]] if text.startswith(one.prefix, at) and (begins or one.is_free)]
     verdicts = [_judge(key, text, at + len(key.prefix), is_final=is_final) for key in keys]
     possible = [one for one in verdicts if one is not None]
     if possible:  # where the longest prefix is undecided, a shorter one may count in the end
-        return possible[0] if isinstance(possible[0], Secret) else Undecided(min(one.start for one in possible))
+        return (
+            possible[0]
+            if isinstance(possible[0], secret_values.Secret)
+            else secret_values.Undecided(min(one.start for one in possible))
+        )
     if not begins:
         return None
     if text.startswith("eyJ", at):
@@ -351,45 +348,47 @@ def has_prefix(text: str, start: int) -> bool:
     return _prefixes().search(text, start) is not None
 
 
-def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> SecretVerdict:
+def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> secret_values.SecretVerdict:
     run = _run(key.secret)
     look = max(key.at_least, _LOOK)
     end = run.pattern.match(text, start, start + look).end()  # type: ignore[union-attr]  # it may match nothing
     body = text[start:end]
     is_open = end == len(text) and end < start + look and not is_final
-    if len(body) >= key.at_least and (not key.must_mix or has_random_segment(body)):
-        return Secret.of(text, start, run, is_final=is_final)
-    return Undecided(start) if is_open else None
+    if len(body) >= key.at_least and (not key.must_mix or secret_values.has_random_segment(body)):
+        return secret_values.Secret.of(text, start, run, is_final=is_final)
+    return secret_values.Undecided(start) if is_open else None
 
 
-def _judge_token(text: str, start: int, *, is_final: bool) -> SecretVerdict:
+def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.SecretVerdict:
     """A JSON Web Token: two parts or more with dots between."""
     end = _TOKEN_PART.match(text, start, start + _LONGEST_TOKEN_PART).end()  # type: ignore[union-attr]  # the same
     if end == len(text) and end < start + _LONGEST_TOKEN_PART and not is_final:
-        return Undecided(start)
+        return secret_values.Undecided(start)
     if end - start < 10 or not text.startswith(".", end):
         return None
     second = _TOKEN_PART.match(text, end + 1, end + 33).end()  # type: ignore[union-attr]  # the same
     if second - end < 12:
-        return Undecided(start) if second == len(text) and not is_final else None
-    return Secret.of(text, start, PatternRun(_TOKEN_REST), is_final=is_final)
+        return secret_values.Undecided(start) if second == len(text) and not is_final else None
+    return secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
 
 
-def _judge_discord(text: str, at: int, *, is_final: bool) -> SecretVerdict:
+def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.SecretVerdict:
     """A Discord bot token: the bot's id in base 64, which stays readable, a time and a signature."""
     found = _discord_id().match(text, at)
     if found is None:
         return None
     start = found.end()
     body = _TOKEN_REST.match(text, start, start + 34)[0]  # type: ignore[index]  # the same
-    if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and looks_random(body):
-        return Secret.of(text, start, PatternRun(_TOKEN_REST), is_final=is_final)
-    return Undecided(start) if start + len(body) == len(text) and len(body) < 34 and not is_final else None
+    if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.looks_random(body):
+        return secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
+    return (
+        secret_values.Undecided(start) if start + len(body) == len(text) and len(body) < 34 and not is_final else None
+    )
 
 
 @cache
-def _run(characters: str) -> PatternRun:
-    return PatternRun(re.compile(f"[{characters}]*"))
+def _run(characters: str) -> secret_values.PatternRun:
+    return secret_values.PatternRun(re.compile(f"[{characters}]*"))
 
 
 @cache

@@ -12,15 +12,8 @@ from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.json_syntax import MALFORMED_PARAMETERS, TRAILING_DATA, TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.rules.markers import NEAR_MARKER, TEXT_AFTER_CALL, TEXT_AROUND_CALLS
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
+from inspector.segmenter import messages
 from inspector.segmenter.events import Flagged, ParseEvent, ParseResult, SpanClosed, SpanOpened, SpanReader
-from inspector.segmenter.messages import (
-    call_in_open_reasoning,
-    closed_before,
-    marker_in_prose,
-    open_reasoning,
-    opener_for_closer,
-    unterminated,
-)
 from inspector.segmenter.table import SECTION
 from inspector.text import Range, lazy_pattern, lone_surrogates
 
@@ -137,10 +130,10 @@ class Assembler:
     def _not_closed(self, event: SpanClosed, *, complete: bool, holds_calls: bool) -> None:
         """Report a span whose closing marker is missing; a call span without text is reported elsewhere."""
         if event.span.kind is SpanKind.REASONING and holds_calls:
-            self.faults.append(open_reasoning(event))
+            self.faults.append(messages.open_reasoning(event))
         elif event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip():
             end = self._payload_end(event)
-            fault = unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event))
+            fault = messages.unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event))
             self.faults.append(fault)
             if event.span.kind is SpanKind.TOOL_CALL:
                 self._unclosed_call = fault
@@ -160,7 +153,7 @@ class Assembler:
             return False
         # Other faults may have come since, some of them of text before the call: where depends on the chunks.
         at = next(at for at in range(len(self.faults) - 1, -1, -1) if self.faults[at] is fault)
-        self.faults[at] = opener_for_closer(fault, event)
+        self.faults[at] = messages.opener_for_closer(fault, event)
         return True
 
     def _is_only_words(self, event: SpanClosed) -> bool:
@@ -206,7 +199,7 @@ class Assembler:
         """Keep a span that is prose as text; the fault of its marker takes the place of others there."""
         span = event.span
         self.faults[:] = [one for one in self.faults if one.range.start != span.range.start]
-        self.faults.append(marker_in_prose(span))
+        self.faults.append(messages.marker_in_prose(span))
         self._close(SpanClosed(Span(SpanKind.TEXT, span.range, span.range), event.inner_text))
         self.prose.append(SpanClosed(Span(SpanKind.TEXT, span.inner, span.inner), event.inner_text))
 
@@ -227,7 +220,7 @@ class Assembler:
         return msgspec.structs.replace(
             reading,
             calls=tuple(call for one in calls for call in one.reading.calls),
-            faults=(*others, *(call_in_open_reasoning(one.opener, event) for one in calls)),
+            faults=(*others, *(messages.call_in_open_reasoning(one.opener, event) for one in calls)),
         )
 
     def _calls_in(self, children: Iterable[Span], event: SpanClosed) -> list["_CallInReasoning"]:
@@ -357,7 +350,7 @@ def _outside_payload(event: SpanClosed, reading: ParseResult) -> Iterable[Fault]
     """
     for fault in reading.faults:
         if fault.rule is TRAILING_DATA and fault.fix is not None and _trails_words(event, fault):
-            yield closed_before(event, fault, complete=reading.complete)
+            yield messages.closed_before(event, fault, complete=reading.complete)
         else:
             yield fault
 

@@ -25,24 +25,9 @@ from inspector.model import (
     TurnFlag,
 )
 from inspector.model.trace import RECORDING_ID
+from inspector.sessions import fingerprints, trace_matching
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.fingerprints import (
-    RunningDigest,
-    count_system,
-    extended_chain,
-    joined,
-    message_digest,
-    says_nothing,
-)
 from inspector.sessions.session_cache import CachedTrace, SessionCache
-from inspector.sessions.trace_matching import (
-    Relation,
-    RequestFeatures,
-    SessionHints,
-    SessionPlace,
-    find_match,
-    request_features,
-)
 from inspector.wire.events import DecodedRequest, DecodedTurn
 
 _NAME_LENGTH = 80
@@ -76,7 +61,7 @@ class _OpenRequest(Struct, frozen=True):
     request: bytes
     last_message: bytes
     raw: bool
-    text: RunningDigest | None
+    text: fingerprints.RunningDigest | None
     before: bytes
     prefill: Turn | None
     answer: int
@@ -123,20 +108,20 @@ class SessionResolver:
         `request_id`: a client may go on before the end of an answer was noted, and where siblings wait for theirs, the
         words decide. It is called for those only.
         """
-        read = request_features(self._tracks, head, request, body, json)
+        read = trace_matching.request_features(self._tracks, head, request, body, json)
 
         def arrived(track: CachedTrace) -> set[bytes]:
             open_requests = [(name, one) for name, one in self._open.items() if one.track is track]
             turns = [(so_far(name), one.raw) for name, one in open_requests]
-            return {message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
+            return {fingerprints.message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
 
-        place = match_of_text(self._tracks, read) or find_match(self._tracks, read.asked, arrived)
+        place = match_of_text(self._tracks, read) or trace_matching.find_match(self._tracks, read.asked, arrived)
         match place.relation:
-            case Relation.REPEATS:
+            case trace_matching.Relation.REPEATS:
                 return self._repeat(read, place)
-            case Relation.CONTINUES:
+            case trace_matching.Relation.CONTINUES:
                 return self._go_on(read, place)
-            case Relation.BEGINS:
+            case trace_matching.Relation.BEGINS:
                 return self._begin(head, request, read, place)
 
     def answered(self, placement: Placement, answer: DecodedTurn) -> None:
@@ -148,18 +133,18 @@ class SessionResolver:
         track.in_flight -= 1
         generation = turn.generation
         self._tracks.touch(track, generation.ended.at_s if generation and generation.ended else None)
-        if says_nothing(turn):
+        if fingerprints.says_nothing(turn):
             self._tracks.mark_response(track, waiting.request, answer.response_id)
             return
-        message = message_digest(turn, raw=waiting.raw)
-        chain = extended_chain(waiting.request, message)
+        message = fingerprints.message_digest(turn, raw=waiting.raw)
+        chain = fingerprints.extended_chain(waiting.request, message)
         self._tracks.mark_answer(track, chain, answer.response_id)
         track.known.add(message)
         track.history.add_turn(waiting.answer, turn, raw=waiting.raw)
         if waiting.prefill is not None:
-            whole = joined(waiting.prefill, turn)
+            whole = fingerprints.joined(waiting.prefill, turn)
             track.history.add_joined(waiting.answer, whole)
-            self._tell_joined(waiting, message_digest(whole))
+            self._tell_joined(waiting, fingerprints.message_digest(whole))
         if waiting.text is not None:
             text = turn.part("text")
             waiting.text.add(text.text if text else "")
@@ -177,7 +162,7 @@ class SessionResolver:
 
     def _tell_joined(self, waiting: _OpenRequest, message: bytes) -> None:
         """A client may send the answer back as one message with the beginning that it wrote itself."""
-        track, chain = waiting.track, extended_chain(waiting.before, message)
+        track, chain = waiting.track, fingerprints.extended_chain(waiting.before, message)
         self._tracks.mark_answer(track, chain, "")
         track.known.add(message)
         if track.request == waiting.request:
@@ -191,7 +176,7 @@ class SessionResolver:
         """Forget the traces that nothing happened to since; the keys of these, and of those crowded out: they ended."""
         return self._tracks.forget_idle(before_s)
 
-    def _repeat(self, read: RequestFeatures, place: SessionPlace) -> Placement:
+    def _repeat(self, read: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
         track = _track(place)
         track.attempts += 1
         track.request_keys.add(read.asked.request_key)
@@ -202,9 +187,9 @@ class SessionResolver:
             request = _sent(read, track, {})
         return Placement(track.key, None, (), track.attempts, track.request_id, name, request)
 
-    def _go_on(self, read: RequestFeatures, place: SessionPlace) -> Placement:
+    def _go_on(self, read: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
         track, prints, turns = _track(place), read.asked.prints, read.turns
-        before, first = count_system(turns), track.turns + 1
+        before, first = fingerprints.count_system(turns), track.turns + 1
         if place.cut:
             new, known = cut_text(turns[before:], place.cut)[1:], 0
         else:
@@ -226,7 +211,11 @@ class SessionResolver:
         return Placement(track.key, None, marked_answers(new), request_id=name, request=request)
 
     def _begin(
-        self, head: RequestHead, request: DecodedRequest, read: RequestFeatures, place: SessionPlace
+        self,
+        head: RequestHead,
+        request: DecodedRequest,
+        read: trace_matching.RequestFeatures,
+        place: trace_matching.SessionPlace,
     ) -> Placement:
         own_id = self._name_trace()
         track = CachedTrace(own_id.value, own_id, read.asked.scope, head.client, read.asked.prints.system_words)
@@ -247,7 +236,7 @@ class SessionResolver:
             sent = _sent(read, track, {at: at + 1 for at in range(len(turns))})
         return Placement(track.key, trace, turns, request_id=name, request=sent)
 
-    def _ask(self, read: RequestFeatures, track: CachedTrace, *, known: int, own: bool) -> None:
+    def _ask(self, read: trace_matching.RequestFeatures, track: CachedTrace, *, known: int, own: bool) -> None:
         """Take note of what the trace is asked now; `known` of its messages have their place already."""
         prints = read.asked.prints
         track.begins, track.request, track.size = read.begins, prints.chain[-1], len(prints.messages)
@@ -262,11 +251,11 @@ class SessionResolver:
             self._tracks.mark(track, prints.chain[at], own=own, newest=at > known)
         self._tracks.mark_end(track, track.request)
 
-    def _name(self, read: RequestFeatures, track: CachedTrace, turns: int) -> str:
+    def _name(self, read: trace_matching.RequestFeatures, track: CachedTrace, turns: int) -> str:
         track.request_id = self._await(read, track, turns=turns)
         return track.request_id
 
-    def _await(self, read: RequestFeatures, track: CachedTrace, *, turns: int) -> str:
+    def _await(self, read: trace_matching.RequestFeatures, track: CachedTrace, *, turns: int) -> str:
         """Wait for an answer, the turn behind so many new ones; the name of its request."""
         prints = read.asked.prints
         track.turns += turns + 1
@@ -286,18 +275,22 @@ class SessionResolver:
         return name
 
 
-def _sent(read: RequestFeatures, track: CachedTrace, new: dict[int, int]) -> SentRequest | None:
+def _sent(read: trace_matching.RequestFeatures, track: CachedTrace, new: dict[int, int]) -> SentRequest | None:
     """The request as read; None where its messages are not known. `new` are the turns that it added, by index."""
     return track.history.add_request(track.turns, read.turns, new, raw=read.raw) if read.turns else None
 
 
-def _track(place: SessionPlace) -> CachedTrace:
+def _track(place: trace_matching.SessionPlace) -> CachedTrace:
     assert place.track is not None, "only a trace that begins has none"
     return place.track
 
 
 def facts_of(
-    head: RequestHead, request: DecodedRequest, signs: SessionHints, own_id: ExternalId, place: SessionPlace
+    head: RequestHead,
+    request: DecodedRequest,
+    signs: trace_matching.SessionHints,
+    own_id: ExternalId,
+    place: trace_matching.SessionPlace,
 ) -> Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
     ids = (own_id, *signs.ids)
@@ -356,26 +349,35 @@ def _flagged(turn: Turn, flags: frozenset[TurnFlag]) -> Turn:
     return structs.replace(turn, flags=turn.flags | flags)
 
 
-def match_of_text(tracks: SessionCache, read: RequestFeatures) -> SessionPlace | None:
+def match_of_text(tracks: SessionCache, read: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
     """The trace whose prompt and answer, one text, a raw prompt without a template begins with."""
     prompt, text = read.prompt, read.text
     if text is None:
         return None
-    found: SessionPlace | None = None
+    found: trace_matching.SessionPlace | None = None
     for end in tracks.text_ends(read.asked.scope):
         if end.length >= len(prompt):
             break
         text.add(prompt[text.length : end.length])
         if text.value == end.digest:
             is_end = end.digest in end.track.text_answers
-            if found is not None and found.cut == end.length and found.relation is Relation.CONTINUES and not is_end:
+            if (
+                found is not None
+                and found.cut == end.length
+                and found.relation is trace_matching.Relation.CONTINUES
+                and not is_end
+            ):
                 continue  # its sibling, which went on
-            found = SessionPlace(Relation.CONTINUES if is_end else Relation.BEGINS, end.track, cut=end.length)
+            found = trace_matching.SessionPlace(
+                trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
+                end.track,
+                cut=end.length,
+            )
     text.add(prompt[text.length :])
     same = tracks.longest(read.asked.scope, read.asked.prints.chain)
     if found is None or (same is not None and same[0]):
         return None
-    return found if found.relation is Relation.CONTINUES else structs.replace(found, why=ParentWhy.FORK)
+    return found if found.relation is trace_matching.Relation.CONTINUES else structs.replace(found, why=ParentWhy.FORK)
 
 
 def cut_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:

@@ -11,16 +11,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, Role, Turn
+from inspector.sessions import fingerprints
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.fingerprints import (
-    Fingerprint,
-    RunningDigest,
-    count_system,
-    fingerprint_of,
-    is_raw,
-    raw_prompt,
-    split_prompt,
-)
 from inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
 from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedRequest
@@ -71,7 +63,7 @@ class SessionQuery(Struct, frozen=True):
     scope: str
     by_id: bool
     client: str
-    prints: Fingerprint
+    prints: fingerprints.Fingerprint
     first_words: str = ""
     span_trace: str = ""
     retry_count: int | None = None
@@ -408,7 +400,7 @@ class RequestFeatures(Struct, frozen=True):
     begins: bytes
     raw: bool
     prompt: str
-    text: RunningDigest | None
+    text: fingerprints.RunningDigest | None
 
     @property
     def prefill(self) -> Turn | None:
@@ -422,9 +414,9 @@ def request_features(
 ) -> RequestFeatures:
     """A request read for comparing it with what `tracks` holds."""
     signs = read_session_hints(head, json)
-    raw = is_raw(request)
-    turns = split_prompt(request) if raw else request.turns
-    prints = fingerprint_of(turns, body=body, raw=raw)
+    raw = fingerprints.is_raw(request)
+    turns = fingerprints.split_prompt(request) if raw else request.turns
+    prints = fingerprints.fingerprint_of(turns, body=body, raw=raw)
     scope = _scope(head, signs, prints)
     begins = b""
     continued = tracks.response(request.continues)
@@ -433,7 +425,7 @@ def request_features(
     elif signs.key is not None and signs.key.name == "conversation" and (held := tracks.in_scope(scope)):
         begins = _end_of(held[-1], turns, body)
     if begins:
-        prints = fingerprint_of(turns, body=body, begins=begins, raw=raw)
+        prints = fingerprints.fingerprint_of(turns, body=body, begins=begins, raw=raw)
     by_id, first = signs.key is not None, _text_of(turns)
     asked = SessionQuery(
         scope,
@@ -448,11 +440,13 @@ def request_features(
         continued=continued[0] if continued is not None else None,
         at_s=head.at_s,
     )
-    prompt = raw_prompt(request) if raw and turns is request.turns else None
-    return RequestFeatures(asked, signs, turns, begins, raw, prompt or "", None if prompt is None else RunningDigest())
+    prompt = fingerprints.raw_prompt(request) if raw and turns is request.turns else None
+    return RequestFeatures(
+        asked, signs, turns, begins, raw, prompt or "", None if prompt is None else fingerprints.RunningDigest()
+    )
 
 
-def _scope(head: RequestHead, signs: SessionHints, prints: Fingerprint) -> str:
+def _scope(head: RequestHead, signs: SessionHints, prints: fingerprints.Fingerprint) -> str:
     """Where conversations are compared: within a session's id, else within a client's use of one system prompt.
 
     Without an id a system prompt that changes in more than dates and numbers is another's: many agents of one client
@@ -465,11 +459,11 @@ def _scope(head: RequestHead, signs: SessionHints, prints: Fingerprint) -> str:
 
 def _text_of(turns: Sequence[Turn]) -> str:
     """The text of the first turn behind the system prompt."""
-    first = turns[count_system(turns)].part("text") if turns else None
+    first = turns[fingerprints.count_system(turns)].part("text") if turns else None
     return first.text if first else ""
 
 
 def _end_of(track: CachedTrace, turns: Sequence[Turn], body: bytes) -> bytes:
     """What a request goes on from whose history the server keeps: where the last one did, if it is that one again."""
-    again = fingerprint_of(turns, body=body, begins=track.begins)
+    again = fingerprints.fingerprint_of(turns, body=body, begins=track.begins)
     return track.begins if again.chain[-1] == track.request else track.last_answer or track.request

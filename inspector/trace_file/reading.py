@@ -29,25 +29,7 @@ from inspector.model import (
 )
 from inspector.model.exchange import RecordedExchange, with_exchanges
 from inspector.text import Range
-from inspector.trace_file.lines import (
-    HEADER_KEY,
-    VERSION,
-    CallLine,
-    ChunksLine,
-    GenerationLine,
-    InstantLine,
-    OutcomeLine,
-    PartLine,
-    RunLine,
-    SentMessageLine,
-    SentRequestLine,
-    ToolLine,
-    TraceLine,
-    TurnLine,
-    exchanges_of,
-    original_json,
-    with_split_surrogates,
-)
+from inspector.trace_file import lines
 
 INVALID_LINE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
 """What a line that is JSON, but not as it should be, raises on its way to a value."""
@@ -60,7 +42,7 @@ def upgraded(record: Record, version: int) -> Record:
 
     A record that is not as its version wants may raise TypeError, AttributeError or ValueError.
     """
-    for step in range(version, VERSION):
+    for step in range(version, lines.VERSION):
         record = STEPS[step](record)
     return record
 
@@ -133,12 +115,12 @@ class _FileReader:
     def recordings(self) -> Iterator[tuple[Trace, tuple[RecordedExchange, ...]]]:
         for trace, turns in self._blocks():
             try:
-                exchanges = tuple(exchanges_of(trace.exchanges))
+                exchanges = tuple(lines.exchanges_of(trace.exchanges))
             except INVALID_LINE as error:
                 raise self._fault(f"an exchange of the trace before is not readable: {error}") from error
             yield trace_of(trace, turns), exchanges
 
-    def _blocks(self) -> Iterator[tuple[TraceLine, tuple[Turn, ...]]]:
+    def _blocks(self) -> Iterator[tuple[lines.TraceLine, tuple[Turn, ...]]]:
         version = self._version()
         while (record := self._record(version)) is not None:
             trace = self._trace_line(record)
@@ -149,12 +131,12 @@ class _FileReader:
             record = self._next()
         except UnreadableFileError:
             record = None
-        version = record.get(HEADER_KEY) if record else None
+        version = record.get(lines.HEADER_KEY) if record else None
         if type(version) is not int or version < 1:
-            raise self._fault(f'this is no trace file: it does not begin with {{"{HEADER_KEY}": ...}}')
-        if version > VERSION:
+            raise self._fault(f'this is no trace file: it does not begin with {{"{lines.HEADER_KEY}": ...}}')
+        if version > lines.VERSION:
             raise self._fault(
-                f"the file is of version {version}, this weaklink reads up to {VERSION}; upgrade weaklink"
+                f"the file is of version {version}, this weaklink reads up to {lines.VERSION}; upgrade weaklink"
             )
         return version
 
@@ -169,7 +151,7 @@ class _FileReader:
         try:
             record = json.loads(line.decode("utf-8-sig"))
             if b"\\ufdd0" in line:
-                record = with_split_surrogates(record)
+                record = lines.with_split_surrogates(record)
         except (ValueError, RecursionError) as error:
             why = "the line is cut off" if not line.endswith(b"\n") else f"the line is no JSON: {error}"
             raise self._fault(why) from error
@@ -186,11 +168,11 @@ class _FileReader:
         except INVALID_LINE as error:
             raise self._fault(f"the line is not as version {version} requires it: {error}") from error
 
-    def _trace_line(self, record: Record) -> TraceLine:
+    def _trace_line(self, record: Record) -> lines.TraceLine:
         if "trace" not in record:
             raise self._fault("a trace was to begin here")
         try:
-            return msgspec.convert(record["trace"], TraceLine)
+            return msgspec.convert(record["trace"], lines.TraceLine)
         except INVALID_LINE as error:
             raise self._fault(str(error)) from error
 
@@ -199,7 +181,7 @@ class _FileReader:
         if record is None or "turn" not in record:
             raise self._fault(f"{missing} more turns of the trace were to come")
         try:
-            return turn_of(msgspec.convert(record["turn"], TurnLine))
+            return turn_of(msgspec.convert(record["turn"], lines.TurnLine))
         except INVALID_LINE as error:
             raise self._fault(str(error)) from error
 
@@ -207,7 +189,7 @@ class _FileReader:
         return UnreadableFileError(f"{self._name}, line {self._line}: {why}")
 
 
-def trace_of(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
+def trace_of(line: lines.TraceLine, turns: tuple[Turn, ...]) -> Trace:
     """The trace that a line and its turns tell."""
     return Trace(
         turns=turns,
@@ -225,18 +207,18 @@ def trace_of(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
     )
 
 
-def outcome_of(line: OutcomeLine | None) -> Outcome | None:
+def outcome_of(line: lines.OutcomeLine | None) -> Outcome | None:
     """The outcome that a trace's line tells."""
     if line is None:
         return None
     return Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
 
 
-def _call(line: CallLine) -> CallHeader:
+def _call(line: lines.CallLine) -> CallHeader:
     return CallHeader(line.part, line.name, None if isinstance(line.id, msgspec.UnsetType) else line.id, line.custom)
 
 
-def turn_of(line: TurnLine) -> Turn:
+def turn_of(line: lines.TurnLine) -> Turn:
     """The turn that a line tells; ValueError where its chunks do not fit their text."""
     return Turn(
         role=line.role,
@@ -250,21 +232,21 @@ def turn_of(line: TurnLine) -> Turn:
     )
 
 
-def _run(line: RunLine) -> RecordedRun:
+def _run(line: lines.RunLine) -> RecordedRun:
     times = _instant(line.started), _instant(line.ended)
     facts = line.source, line.name, line.call_id, line.arguments, line.result, line.failed
     return RecordedRun(*facts, *times, line.own_form)
 
 
-def _request(line: SentRequestLine) -> SentRequest:
+def _request(line: lines.SentRequestLine) -> SentRequest:
     return SentRequest(line.after, line.kept, tuple(map(_sent, line.messages)))
 
 
-def _sent(line: int | tuple[int, int] | SentMessageLine) -> int | SentMessage | SentBefore:
+def _sent(line: int | tuple[int, int] | lines.SentMessageLine) -> int | SentMessage | SentBefore:
     match line:
         case int():
             return line
-        case SentMessageLine():
+        case lines.SentMessageLine():
             calls = tuple(map(_call, line.calls))
             parts = tuple(SentPart(part.name, part.text, part.prefix, part.suffix) for part in line.parts)
             return SentMessage(line.role, parts, line.turn or None, line.source_role, calls, line.result)
@@ -272,11 +254,11 @@ def _sent(line: int | tuple[int, int] | SentMessageLine) -> int | SentMessage | 
             return SentBefore(turn, index)
 
 
-def _part(line: PartLine) -> Part:
+def _part(line: lines.PartLine) -> Part:
     return Part(line.name, line.text, None if line.chunks is None else _chunks(line.chunks, len(line.text)))
 
 
-def _chunks(line: ChunksLine, length: int) -> Chunks:
+def _chunks(line: lines.ChunksLine, length: int) -> Chunks:
     ends, offsets, logprobs = line.ends, line.offsets_s, line.logprobs
     if ends and (ends[0] < 0 or ends[-1] != length or any(end < before for before, end in pairwise(ends))):
         raise ValueError("the ends of the chunks do not ascend to the length of their text")
@@ -289,7 +271,7 @@ def _chunks(line: ChunksLine, length: int) -> Chunks:
     )
 
 
-def generation_of(line: GenerationLine) -> Generation:
+def generation_of(line: lines.GenerationLine) -> Generation:
     """The generation that a turn's line tells."""
     error = line.error
     return Generation(
@@ -315,10 +297,10 @@ def generation_of(line: GenerationLine) -> Generation:
     )
 
 
-def _tool(line: ToolLine) -> ToolDefinition:
+def _tool(line: lines.ToolLine) -> ToolDefinition:
     where = None if line.range is None else Range(*line.range)
-    return ToolDefinition(line.name, line.description, original_json(line.parameters), line.raw, where)
+    return ToolDefinition(line.name, line.description, lines.original_json(line.parameters), line.raw, where)
 
 
-def _instant(line: InstantLine | None) -> Instant | None:
+def _instant(line: lines.InstantLine | None) -> Instant | None:
     return None if line is None else Instant(float(line.at_s), line.source)

@@ -24,29 +24,7 @@ from inspector.model import (
     Turn,
 )
 from inspector.model.exchange import RecordedExchange, RecordedTrace, compacted
-from inspector.trace_file.lines import (
-    HEADER_KEY,
-    VERSION,
-    CallLine,
-    ChunksLine,
-    ErrorLine,
-    ExchangePacker,
-    GenerationLine,
-    InstantLine,
-    Number,
-    OutcomeLine,
-    PartLine,
-    RunLine,
-    SentMessageLine,
-    SentPartLine,
-    SentRequestLine,
-    ToolLine,
-    TraceLine,
-    TurnLine,
-    ascii_line,
-    float_value,
-    portable_json,
-)
+from inspector.trace_file import lines
 
 
 def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> None:
@@ -77,13 +55,13 @@ def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> No
 
 def header_line() -> str:
     """The first line of a file."""
-    return _line({HEADER_KEY: VERSION})
+    return _line({lines.HEADER_KEY: lines.VERSION})
 
 
 def trace_lines(trace: Trace, exchanges: Sequence[RecordedExchange] = ()) -> Iterator[str]:
     """The lines of one trace, and of its recorded exchanges, as they may be appended to a file of this version."""
     line = trace_line(trace)
-    line.exchanges = tuple(map(ExchangePacker().line, exchanges))
+    line.exchanges = tuple(map(lines.ExchangePacker().line, exchanges))
     yield _line({"trace": msgspec.to_builtins(line)})
     for turn in compacted(trace).turns:
         yield _line({"turn": msgspec.to_builtins(turn_line(turn))})
@@ -96,12 +74,12 @@ def _write(stream: TextIO, traces: Iterable[Trace]) -> None:
 
 
 def _line(record: object) -> str:
-    return ascii_line(record) + "\n"
+    return lines.ascii_line(record) + "\n"
 
 
-def trace_line(trace: Trace) -> TraceLine:
+def trace_line(trace: Trace) -> lines.TraceLine:
     """A trace's own line, without its turns."""
-    return TraceLine(
+    return lines.TraceLine(
         turns=len(trace.turns),
         name=trace.name,
         model=trace.model,
@@ -117,17 +95,17 @@ def trace_line(trace: Trace) -> TraceLine:
     )
 
 
-def outcome_line(outcome: Outcome | None) -> OutcomeLine | None:
+def outcome_line(outcome: Outcome | None) -> lines.OutcomeLine | None:
     """What a trace's line holds of its outcome."""
     if outcome is None:
         return None
-    reward = None if outcome.reward is None else float_value(outcome.reward)
-    return OutcomeLine(outcome.completed, outcome.exit_status, reward)
+    reward = None if outcome.reward is None else lines.float_value(outcome.reward)
+    return lines.OutcomeLine(outcome.completed, outcome.exit_status, reward)
 
 
-def turn_line(turn: Turn) -> TurnLine:
+def turn_line(turn: Turn) -> lines.TurnLine:
     """A turn's line."""
-    return TurnLine(
+    return lines.TurnLine(
         role=turn.role,
         parts=tuple(_part(part) for part in turn.parts),
         source_role=turn.source_role,
@@ -139,20 +117,20 @@ def turn_line(turn: Turn) -> TurnLine:
     )
 
 
-def _call(call: CallHeader) -> CallLine:
-    return CallLine(call.part, call.name, call.id, call.custom)
+def _call(call: CallHeader) -> lines.CallLine:
+    return lines.CallLine(call.part, call.name, call.id, call.custom)
 
 
-def _run(run: RecordedRun) -> RunLine:
+def _run(run: RecordedRun) -> lines.RunLine:
     times = _instant(run.started), _instant(run.ended)
-    return RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times, run.own_form)
+    return lines.RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times, run.own_form)
 
 
-def _request(request: SentRequest) -> SentRequestLine:
-    return SentRequestLine(request.after, request.kept, tuple(map(_sent, request.messages)))
+def _request(request: SentRequest) -> lines.SentRequestLine:
+    return lines.SentRequestLine(request.after, request.kept, tuple(map(_sent, request.messages)))
 
 
-def _sent(one: int | SentMessage | SentBefore) -> int | tuple[int, int] | SentMessageLine:
+def _sent(one: int | SentMessage | SentBefore) -> int | tuple[int, int] | lines.SentMessageLine:
     match one:
         case int():
             return one
@@ -160,35 +138,35 @@ def _sent(one: int | SentMessage | SentBefore) -> int | tuple[int, int] | SentMe
             return turn, index
         case SentMessage():
             calls = tuple(map(_call, one.calls))
-            parts = tuple(SentPartLine(part.name, part.text, part.prefix, part.suffix) for part in one.parts)
-            return SentMessageLine(one.role, parts, one.turn or 0, one.source_role, calls, one.result)
+            parts = tuple(lines.SentPartLine(part.name, part.text, part.prefix, part.suffix) for part in one.parts)
+            return lines.SentMessageLine(one.role, parts, one.turn or 0, one.source_role, calls, one.result)
         case _:
             assert_never(one)
 
 
-def _part(part: Part) -> PartLine:
-    return PartLine(part.name, part.text, None if part.chunks is None else _chunks(part.chunks))
+def _part(part: Part) -> lines.PartLine:
+    return lines.PartLine(part.name, part.text, None if part.chunks is None else _chunks(part.chunks))
 
 
-def _chunks(chunks: Chunks) -> ChunksLine:
+def _chunks(chunks: Chunks) -> lines.ChunksLine:
     offsets, logprobs = chunks.offsets_s, chunks.logprobs
-    return ChunksLine(
+    return lines.ChunksLine(
         tuple(chunks.ends),
         tuple(chunks.sequences),
-        None if offsets is None else tuple(None if at is None else float_value(at) for at in offsets),
+        None if offsets is None else tuple(None if at is None else lines.float_value(at) for at in offsets),
         None if chunks.token_ids is None else tuple(chunks.token_ids),
         None if logprobs is None else tuple(None if some is None else _numbers(some) for some in logprobs),
     )
 
 
-def _numbers(values: Iterable[float]) -> tuple[Number, ...]:
-    return tuple(float_value(value) for value in values)
+def _numbers(values: Iterable[float]) -> tuple[lines.Number, ...]:
+    return tuple(lines.float_value(value) for value in values)
 
 
-def generation_line(generation: Generation) -> GenerationLine:
+def generation_line(generation: Generation) -> lines.GenerationLine:
     """What a turn's line holds of its generation."""
     error = generation.error
-    return GenerationLine(
+    return lines.GenerationLine(
         api=generation.api,
         requested_model=generation.requested_model,
         answered_model=generation.answered_model,
@@ -203,7 +181,7 @@ def generation_line(generation: Generation) -> GenerationLine:
         usage=generation.usage,
         finish_reason=generation.finish_reason,
         finish=generation.finish,
-        error=None if error is None else ErrorLine(error.phase, error.message, error.status, error.code),
+        error=None if error is None else lines.ErrorLine(error.phase, error.message, error.status, error.code),
         body=generation.body,
         request=None if generation.request is None else _request(generation.request),
         response_id=generation.response_id,
@@ -211,10 +189,10 @@ def generation_line(generation: Generation) -> GenerationLine:
     )
 
 
-def _tool(tool: ToolDefinition) -> ToolLine:
+def _tool(tool: ToolDefinition) -> lines.ToolLine:
     where = None if tool.range is None else (tool.range.start, tool.range.end)
-    return ToolLine(tool.name, tool.description, portable_json(tool.parameters), tool.raw, where)
+    return lines.ToolLine(tool.name, tool.description, lines.portable_json(tool.parameters), tool.raw, where)
 
 
-def _instant(instant: Instant | None) -> InstantLine | None:
-    return None if instant is None else InstantLine(float_value(instant.at_s), instant.source)
+def _instant(instant: Instant | None) -> lines.InstantLine | None:
+    return None if instant is None else lines.InstantLine(lines.float_value(instant.at_s), instant.source)

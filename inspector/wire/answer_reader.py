@@ -3,25 +3,9 @@
 from typing import Protocol
 
 from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
-from inspector.rules.recording import (
-    ABORTED_STREAM,
-    CUT_OFF_BY_LENGTH,
-    ERROR_INSIDE_200,
-    REUSED_CALL_INDEX,
-    UNKNOWN_WIRE_EVENT,
-    UPSTREAM_ERROR,
-)
+from inspector.rules import recording
 from inspector.text import lazy_pattern
-from inspector.wire.events import (
-    ERROR_PART,
-    REUSED_INDEX_PART,
-    UNREAD_PART,
-    FactsLearned,
-    FaultSeen,
-    GenerationFailed,
-    PartGrew,
-    WireEvent,
-)
+from inspector.wire import events
 from inspector.wire.provider_json import compact_json, parse_json
 
 _INDEX = lazy_pattern(r"\[\d+\]")
@@ -62,7 +46,7 @@ class AnswerFaults:
         self.failed = False  # whether an error came
 
     def read_error(
-        self, text: str, raw: str, at_s: float | None, found: list[WireEvent], *, certain: bool = False
+        self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent], *, certain: bool = False
     ) -> bool:
         """Append what an error object says; False where `text` is none. `certain`: the wire called it an error."""
         try:
@@ -76,7 +60,7 @@ class AnswerFaults:
         return True
 
     def fail(
-        self, error: Json, raw: str, at_s: float | None, found: list[WireEvent], *, in_answer: bool = False
+        self, error: Json, raw: str, at_s: float | None, found: list[events.WireEvent], *, in_answer: bool = False
     ) -> None:
         """Append an error, what the wire held of it word for word, and the fault that it is.
 
@@ -84,7 +68,7 @@ class AnswerFaults:
         """
         is_http_error = self._is_http_error and not in_answer
         phase = ErrorPhase.HTTP if is_http_error else ErrorPhase.IN_STREAM
-        rule = UPSTREAM_ERROR if is_http_error else ERROR_INSIDE_200
+        rule = recording.UPSTREAM_ERROR if is_http_error else recording.ERROR_INSIDE_200
         read = read_error(error, phase, status=self._status if is_http_error else None)
         words = f"`{_quoted(read.message)}`" if read.message else "an error without a message"
         if is_http_error:
@@ -93,37 +77,41 @@ class AnswerFaults:
             message = f"The server broke off with {words}."
         self.failed = True
         if raw:
-            found.append(PartGrew(ERROR_PART, raw, at_s))
-        found += (GenerationFailed(read), FaultSeen(self.last_part, rule, message))
+            found.append(events.PartGrew(events.ERROR_PART, raw, at_s))
+        found += (events.GenerationFailed(read), events.FaultSeen(self.last_part, rule, message))
 
-    def keep(self, raw: str, oddities: dict[str, str], at_s: float | None, found: list[WireEvent]) -> None:
+    def keep(self, raw: str, oddities: dict[str, str], at_s: float | None, found: list[events.WireEvent]) -> None:
         """Keep what the wire held, word for word; flag the kinds of oddity (kind: words to quote) that are new."""
-        found.append(PartGrew(UNREAD_PART, raw, at_s))
+        found.append(events.PartGrew(events.UNREAD_PART, raw, at_s))
         fresh = oddities.keys() - self._flagged
         self._flagged |= fresh
         if fresh:
             words = ", ".join(f"`{_quoted(oddities[kind])}`" for kind in sorted(fresh)[:5])
             message = f"This decoder does not know what {words} means here."
-            found.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(raw)))
+            found.append(events.FaultSeen(events.UNREAD_PART, recording.UNKNOWN_WIRE_EVENT, message, covers=len(raw)))
 
-    def keep_contradiction(self, places: list[str], raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+    def keep_contradiction(
+        self, places: list[str], raw: str, at_s: float | None, found: list[events.WireEvent]
+    ) -> None:
         """Keep what says texts at `places` whole, but other than their pieces did, word for word; flag each of it."""
         words = ", ".join(f"`{_quoted(place)}`" for place in places[:5])
         message = f"The whole of {words} differs from the pieces that came before, which are in the answer."
         found += (
-            PartGrew(UNREAD_PART, raw, at_s),
-            FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(raw)),
+            events.PartGrew(events.UNREAD_PART, raw, at_s),
+            events.FaultSeen(events.UNREAD_PART, recording.UNKNOWN_WIRE_EVENT, message, covers=len(raw)),
         )
 
-    def keep_reused(self, index: int, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+    def keep_reused(self, index: int, raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
         """Keep what opened a call under the index of an earlier one, word for word; flag the first."""
-        found.append(PartGrew(REUSED_INDEX_PART, raw, at_s))
-        if REUSED_INDEX_PART not in self._flagged:
-            self._flagged.add(REUSED_INDEX_PART)
+        found.append(events.PartGrew(events.REUSED_INDEX_PART, raw, at_s))
+        if events.REUSED_INDEX_PART not in self._flagged:
+            self._flagged.add(events.REUSED_INDEX_PART)
             message = f"A new call came under index `{index}`, which an earlier call has; expected an index of its own."
-            found.append(FaultSeen(REUSED_INDEX_PART, REUSED_CALL_INDEX, message, covers=len(raw)))
+            found.append(
+                events.FaultSeen(events.REUSED_INDEX_PART, recording.REUSED_CALL_INDEX, message, covers=len(raw))
+            )
 
-    def end(self, finish: str, found: list[WireEvent], *, aborted: str) -> None:
+    def end(self, finish: str, found: list[events.WireEvent], *, aborted: str) -> None:
         """Append what is wrong with the end: `finish` is the server's finish reason, `""` where none came.
 
         `aborted` is a sentence if the body was cut off, else empty. After an error there is nothing to add.
@@ -131,11 +119,14 @@ class AnswerFaults:
         if self.failed:
             return
         if aborted:
-            found += (FactsLearned(body=BodyState.TRUNCATED), FaultSeen(self.last_part, ABORTED_STREAM, aborted))
+            found += (
+                events.FactsLearned(body=BodyState.TRUNCATED),
+                events.FaultSeen(self.last_part, recording.ABORTED_STREAM, aborted),
+            )
         match finish_meaning(finish):
             case FinishReason.LENGTH:
                 message = f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
-                found.append(FaultSeen(self.last_part, CUT_OFF_BY_LENGTH, message))
+                found.append(events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, message))
             case FinishReason.ERROR:
                 self.fail(f"finish reason {finish}", "", None, found, in_answer=True)
 
@@ -172,7 +163,7 @@ class AnswerReader(Protocol):
         """Whether the answer has what ends it."""
         ...
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
         ...
 
@@ -198,24 +189,24 @@ class ObjectReader:
         """Whether the finish reason came."""
         return bool(self.finish)
 
-    def _learn_head(self, response_id: str | None, model: str | None, found: list[WireEvent]) -> None:
+    def _learn_head(self, response_id: str | None, model: str | None, found: list[events.WireEvent]) -> None:
         if (response_id and not self._response_id) or (model and not self._model):
             self._response_id = self._response_id or response_id or ""
             self._model = self._model or model or ""
-            found.append(FactsLearned(self._response_id or None, self._model or None))
+            found.append(events.FactsLearned(self._response_id or None, self._model or None))
 
-    def _learn_usage(self, usage: "UsageShape | None", found: list[WireEvent]) -> None:
+    def _learn_usage(self, usage: "UsageShape | None", found: list[events.WireEvent]) -> None:
         if usage is not None and usage != self._usage:
             self._usage = usage
-            found.append(FactsLearned(usage=usage.usage()))
+            found.append(events.FactsLearned(usage=usage.usage()))
 
-    def _learn_finish(self, finish: str, found: list[WireEvent]) -> FinishReason:
+    def _learn_finish(self, finish: str, found: list[events.WireEvent]) -> FinishReason:
         self.finish = finish
         meaning = finish_meaning(finish)
-        found.append(FactsLearned(finish_reason=finish, finish=meaning))
+        found.append(events.FactsLearned(finish_reason=finish, finish=meaning))
         return meaning
 
-    def _keep(self, strange: list[str], raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+    def _keep(self, strange: list[str], raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
         if strange:
             self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
 

@@ -9,18 +9,9 @@ import msgspec
 
 from inspector.model import Chunks
 from inspector.model.columns import Ascending, Column, Ragged, Singles, Sparse, Windowed
+from storage.packing import values
 from storage.packing.blobs import from_blob, to_blob
 from storage.packing.paged_blobs import PagedBlob, Read, is_paged, page_reader, paged_blob
-from storage.packing.values import (
-    BYTES,
-    pack,
-    pack_floats,
-    pack_integers,
-    pack_steps,
-    unpack_floats,
-    unpack_integers,
-    unpack_steps,
-)
 
 WINDOW = 4096
 """How many chunks a window holds: 100 KB or so of numbers."""
@@ -53,7 +44,7 @@ def read_windows(read: Read) -> Chunks:
         return Windowed(length, size, lambda number: getattr(window(number), name))
 
     return Chunks(
-        Ascending(tuple(unpack_steps(lasts)), length, size, lambda number: window(number).ends),
+        Ascending(tuple(values.unpack_steps(lasts)), length, size, lambda number: window(number).ends),
         column("sequences"),
         **{name: column(name) for name in columns},
     )
@@ -66,7 +57,7 @@ def _in_windows(chunks: Chunks) -> bytes:
         for at in range(0, len(chunks), WINDOW)
     ]
     lasts = [chunks.ends[min(at + WINDOW, len(chunks)) - 1] for at in range(0, len(chunks), WINDOW)]
-    return paged_blob([len(chunks), WINDOW, kept, pack_steps(lasts)], windows)
+    return paged_blob([len(chunks), WINDOW, kept, values.pack_steps(lasts)], windows)
 
 
 def _cut(chunks: Chunks, kept: Sequence[str], where: slice) -> Chunks:
@@ -93,13 +84,13 @@ _IS_THERE = bytes(length != _NO_LENGTH[0] for length in range(256))
 
 def pack_chunks(chunks: Chunks, *, apart: bool = False) -> bytes:
     """Chunks as bytes; `apart` for those from the middle of a stream, whose first numbers are large."""
-    return pack(
+    return values.pack(
         [
-            pack_steps(chunks.ends, apart=apart),
-            pack_steps(chunks.sequences, apart=apart),
-            _sparse(chunks.offsets_s, partial(pack_floats, apart=apart)),
-            _nested(chunks.token_ids, pack_integers),
-            _nested(chunks.logprobs, pack_floats),
+            values.pack_steps(chunks.ends, apart=apart),
+            values.pack_steps(chunks.sequences, apart=apart),
+            _sparse(chunks.offsets_s, partial(values.pack_floats, apart=apart)),
+            _nested(chunks.token_ids, values.pack_integers),
+            _nested(chunks.logprobs, values.pack_floats),
         ]
     )
 
@@ -108,11 +99,11 @@ def unpack_chunks(raw: bytes) -> Chunks:
     """The chunks that `pack_chunks` was given; their columns look into `raw`, which lives as long as they do."""
     ends, sequences, offsets, token_ids, logprobs = _columns(raw)
     return Chunks(
-        unpack_steps(ends),
-        unpack_steps(sequences),
-        _from_sparse(offsets, unpack_floats),
-        _from_nested(token_ids, unpack_integers),
-        _from_nested(logprobs, unpack_floats),
+        values.unpack_steps(ends),
+        values.unpack_steps(sequences),
+        _from_sparse(offsets, values.unpack_floats),
+        _from_nested(token_ids, values.unpack_integers),
+        _from_nested(logprobs, values.unpack_floats),
     )
 
 
@@ -139,7 +130,7 @@ def _nested(column: Sequence[tuple[_Number, ...] | None] | None, packed: Callabl
     if column is None:
         return None
     lengths = [_NONE if entry is None else len(entry) for entry in column]
-    return [pack_integers(lengths), packed(list(chain.from_iterable(entry for entry in column if entry)))]
+    return [values.pack_integers(lengths), packed(list(chain.from_iterable(entry for entry in column if entry)))]
 
 
 def _from_nested(
@@ -148,8 +139,8 @@ def _from_nested(
     if stored is None:
         return None
     (code, raw), numbers = stored[0], unpacked(stored[1])
-    if code != BYTES:
-        lengths = unpack_integers((code, raw))
+    if code != values.BYTES:
+        lengths = values.unpack_integers((code, raw))
         there = bytes(length != _NONE for length in lengths)
         entries: Column[tuple[_Number, ...]] = Ragged([length for length in lengths if length != _NONE], numbers)
         return Sparse(there, entries) if 0 in there else entries

@@ -12,38 +12,8 @@ from inspector.diagnostics import Diagnostic, Location
 from inspector.inspected import Inspection, PartInspection
 from inspector.model import Span, ToolCall, ToolResult
 from inspector.model.columns import ColumnSlice, Entries, Uneven
+from storage.packing import derived_values, paged_blobs
 from storage.packing.blobs import from_blob, to_blob
-from storage.packing.derived_values import (
-    LAYOUT,
-    OtherLayoutError,
-    Texts,
-    break_facts,
-    break_from,
-    call_facts,
-    call_from,
-    diagnostic_facts,
-    diagnostic_from,
-    part_facts,
-    part_from,
-    result_facts,
-    result_from,
-    rule_facts,
-    rules_from,
-    span_facts,
-    span_from,
-    step_facts,
-    step_from,
-)
-from storage.packing.paged_blobs import (
-    Once,
-    PagedBlob,
-    PagedRows,
-    PagedRowWriter,
-    Read,
-    is_paged,
-    page_reader,
-    paged_blob,
-)
 from storage.packing.records import tool_facts, tool_from
 from storage.packing.values import pack, unpack, unpack_list
 
@@ -59,7 +29,7 @@ class PackedInspection(NamedTuple):
     body: bytes
 
 
-def pack_inspection(inspection: Inspection, texts: Texts) -> PackedInspection:
+def pack_inspection(inspection: Inspection, texts: derived_values.Texts) -> PackedInspection:
     """An inspection of the trace with these texts, as bytes."""
     if is_wide(inspection):
         said, body = pack_wide(inspection, texts)
@@ -69,18 +39,18 @@ def pack_inspection(inspection: Inspection, texts: Texts) -> PackedInspection:
     return PackedInspection(blake2b(said, digest_size=_DIGEST).digest(), body)
 
 
-def unpack_inspection(body: bytes, texts: Texts, *, in_columns: bool = False) -> Inspection:
+def unpack_inspection(body: bytes, texts: derived_values.Texts, *, in_columns: bool = False) -> Inspection:
     """The inspection that `pack_inspection` was given with the same texts.
 
     What a wide inspection holds is made where somebody looks, where it is wanted `in_columns`. OtherLayoutError for one
     of another layout; DamagedBlobError, or another ValueError, for bytes that `pack_inspection` never made.
     """
-    if is_paged(body):
-        return read_wide(page_reader(body), texts, in_columns=in_columns)
+    if paged_blobs.is_paged(body):
+        return read_wide(paged_blobs.page_reader(body), texts, in_columns=in_columns)
     return _from_one_piece(from_blob(body), texts)
 
 
-def _in_one_piece(inspection: Inspection, texts: Texts) -> bytes:
+def _in_one_piece(inspection: Inspection, texts: derived_values.Texts) -> bytes:
     chain = inspection.chain
     placed = _placed(inspection.parts)  # held until all is packed: an id is that of a thing that is there
     places = {id(value): at for at, value in enumerate(placed)}
@@ -90,43 +60,45 @@ def _in_one_piece(inspection: Inspection, texts: Texts) -> bytes:
 
     return pack(
         [
-            LAYOUT,
+            derived_values.LAYOUT,
             inspection.version,
             inspection.format,
-            [part_facts(part, texts.get((part.turn, part.part), "")) for part in inspection.parts],
-            [step_facts(step, position, texts) for step in chain.steps],
+            [derived_values.part_facts(part, texts.get((part.turn, part.part), "")) for part in inspection.parts],
+            [derived_values.step_facts(step, position, texts) for step in chain.steps],
             chain.status.value,
-            break_facts(chain.broken),
+            derived_values.break_facts(chain.broken),
             chain.abort_reason,
-            {one.rule.code: rule_facts(one.rule) for one in inspection.diagnostics},
-            [diagnostic_facts(diagnostic) for diagnostic in inspection.diagnostics],
+            {one.rule.code: derived_values.rule_facts(one.rule) for one in inspection.diagnostics},
+            [derived_values.diagnostic_facts(diagnostic) for diagnostic in inspection.diagnostics],
             chain.caused,
         ]
     )
 
 
-def _from_one_piece(raw: bytes, texts: Texts) -> Inspection:
+def _from_one_piece(raw: bytes, texts: derived_values.Texts) -> Inspection:
     """Each thing is unpacked by itself, and equal words are kept once."""
     layout, *packed = unpack_list(raw)
-    if unpack(layout) != LAYOUT:
-        raise OtherLayoutError("the inspection has another layout")
+    if unpack(layout) != derived_values.LAYOUT:
+        raise derived_values.OtherLayoutError("the inspection has another layout")
     version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, caused = packed
-    read = tuple(part_from(part, texts) for part in unpack_list(parts))
+    read = tuple(derived_values.part_from(part, texts) for part in unpack_list(parts))
     placed = _placed(read)
-    by_code = rules_from(unpack(rules))
-    once: Once = {}
+    by_code = derived_values.rules_from(unpack(rules))
+    once: paged_blobs.Once = {}
     return Inspection(
         unpack(version),
         unpack(name),
         read,
         Chain(
-            tuple(step_from(unpack(step), placed, placed, texts, once) for step in unpack_list(steps)),
+            tuple(derived_values.step_from(unpack(step), placed, placed, texts, once) for step in unpack_list(steps)),
             Status(unpack(status)),
-            break_from(unpack(broken)),
+            derived_values.break_from(unpack(broken)),
             unpack(abort_reason),
             tuple(unpack(caused)),
         ),
-        tuple(diagnostic_from(unpack(diagnostic), by_code, once) for diagnostic in unpack_list(diagnostics)),
+        tuple(
+            derived_values.diagnostic_from(unpack(diagnostic), by_code, once) for diagnostic in unpack_list(diagnostics)
+        ),
     )
 
 
@@ -156,80 +128,85 @@ def is_wide(inspection: Inspection) -> bool:
     return count > _MOST or length > _LONGEST
 
 
-def pack_wide(inspection: Inspection, texts: Texts) -> tuple[bytes, bytes]:
+def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[bytes, bytes]:
     """What an inspection of the trace with these texts says, in a digest of some bytes, and the shelf that holds it."""
     chain = inspection.chain
-    parts, spans, calls, results = PagedRowWriter(), PagedRowWriter(), _PlacedRows(), _PlacedRows()
+    parts, spans, calls, results = (
+        paged_blobs.PagedRowWriter(),
+        paged_blobs.PagedRowWriter(),
+        _PlacedRows(),
+        _PlacedRows(),
+    )
     for part in inspection.parts:
         text = texts.get((part.turn, part.part), "")
         stretches = [calls.count, len(part.calls), results.count, len(part.results), spans.count, len(part.spans)]
         parts.add([part.turn, part.part, part.format, [tool_facts(tool) for tool in part.definitions], *stretches])
         for span in part.spans:
-            spans.add(span_facts(span))
+            spans.add(derived_values.span_facts(span))
         for call in part.calls:
-            calls.place([part.turn, part.part, *call_facts(call, text)])
+            calls.place([part.turn, part.part, *derived_values.call_facts(call, text)])
         for result in part.results:
-            results.place([part.turn, part.part, *result_facts(result, text)])
+            results.place([part.turn, part.part, *derived_values.result_facts(result, text)])
 
     def position(thing: ToolCall | ToolResult, place: Location | None) -> int | None:
         if place is None:
             return None
         text = texts.get((place.turn, place.part), "")
         if isinstance(thing, ToolCall):
-            return calls.position([place.turn, place.part, *call_facts(thing, text)])
-        return results.position([place.turn, place.part, *result_facts(thing, text)])
+            return calls.position([place.turn, place.part, *derived_values.call_facts(thing, text)])
+        return results.position([place.turn, place.part, *derived_values.result_facts(thing, text)])
 
-    steps, diagnostics = PagedRowWriter(), PagedRowWriter()
+    steps, diagnostics = paged_blobs.PagedRowWriter(), paged_blobs.PagedRowWriter()
     for step in chain.steps:
-        steps.add(step_facts(step, position, texts))
+        steps.add(derived_values.step_facts(step, position, texts))
     rules: dict[str, list[Any]] = {}
     for diagnostic in inspection.diagnostics:
-        rules.setdefault(diagnostic.rule.code, rule_facts(diagnostic.rule))
-        diagnostics.add(diagnostic_facts(diagnostic))
+        rules.setdefault(diagnostic.rule.code, derived_values.rule_facts(diagnostic.rule))
+        diagnostics.add(derived_values.diagnostic_facts(diagnostic))
     rows = (spans, calls, results, parts, steps, diagnostics)
     told = [
-        LAYOUT,
+        derived_values.LAYOUT,
         inspection.version,
         inspection.format,
         chain.status.value,
-        break_facts(chain.broken),
+        derived_values.break_facts(chain.broken),
         chain.abort_reason,
         chain.caused,
         rules,
         [row.told() for row in rows],
     ]
     said = b"".join((pack(told), *(row.digest.digest() for row in rows)))
-    return said, paged_blob(told, [piece for row in rows for piece in row.pieces])
+    return said, paged_blobs.paged_blob(told, [piece for row in rows for piece in row.pieces])
 
 
-def read_wide(read: Read, texts: Texts, *, in_columns: bool) -> Inspection:
+def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns: bool) -> Inspection:
     """The inspection on a shelf that was `checked`, out of `read`: of the trace with these texts.
 
     OtherLayoutError for one of another layout.
     What it holds many of is in columns, out of which each thing is made where somebody looks, or all of it at once.
     """
-    shelf = PagedBlob(read)
+    shelf = paged_blobs.PagedBlob(read)
     layout, *packed = shelf.told
-    if layout != LAYOUT:
-        raise OtherLayoutError("the inspection has another layout")
+    if layout != derived_values.LAYOUT:
+        raise derived_values.OtherLayoutError("the inspection has another layout")
     version, name, status, broken, abort_reason, caused, said, told = packed
-    rules, rows = rules_from(said), PagedRows(shelf)
+    rules, rows = derived_values.rules_from(said), paged_blobs.PagedRows(shelf)
 
-    def call(facts: list[Any], _once: Once) -> ToolCall:
+    def call(facts: list[Any], _once: paged_blobs.Once) -> ToolCall:
         turn, part, *more = facts
-        return call_from(more, texts.get((turn, part), ""))
+        return derived_values.call_from(more, texts.get((turn, part), ""))
 
-    def result(facts: list[Any], _once: Once) -> ToolResult:
+    def result(facts: list[Any], _once: paged_blobs.Once) -> ToolResult:
         turn, part, *more = facts
-        return result_from(more, texts.get((turn, part), ""))
+        return derived_values.result_from(more, texts.get((turn, part), ""))
 
-    def step(facts: list[Any], once: Once) -> Step:
-        return step_from(facts, calls, results, texts, once)
+    def step(facts: list[Any], once: paged_blobs.Once) -> Step:
+        return derived_values.step_from(facts, calls, results, texts, once)
 
-    def diagnostic(facts: list[Any], once: Once) -> Diagnostic:
-        return diagnostic_from(facts, rules, once)
+    def diagnostic(facts: list[Any], once: paged_blobs.Once) -> Diagnostic:
+        return derived_values.diagnostic_from(facts, rules, once)
 
-    def part(facts: list[Any], once: Once) -> PartInspection:
+    def part(facts: list[Any], once: paged_blobs.Once) -> PartInspection:
         turn, part, format_, definitions, *stretches = facts
         return PartInspection(
             turn,
@@ -241,23 +218,23 @@ def read_wide(read: Read, texts: Texts, *, in_columns: bool) -> Inspection:
             tuple(tool_from(tool) for tool in definitions),
         )
 
-    def row(number: int, make: Callable[[Any, Once], _Thing]) -> Uneven[_Thing] | tuple[_Thing, ...]:
+    def row(number: int, make: Callable[[Any, paged_blobs.Once], _Thing]) -> Uneven[_Thing] | tuple[_Thing, ...]:
         found = rows.next(told[number], make)
         return found if in_columns else tuple(found)
 
-    spans: _Row[Span] = row(0, lambda facts, _: span_from(facts))
+    spans: _Row[Span] = row(0, lambda facts, _: derived_values.span_from(facts))
     calls: _Row[ToolCall] = row(1, call)
     results: _Row[ToolResult] = row(2, result)
     return Inspection(
         version,
         name,
         row(3, part),
-        Chain(row(4, step), Status(status), break_from(broken), abort_reason, tuple(caused)),
+        Chain(row(4, step), Status(status), derived_values.break_from(broken), abort_reason, tuple(caused)),
         row(5, diagnostic),
     )
 
 
-class _PlacedRows(PagedRowWriter):
+class _PlacedRows(paged_blobs.PagedRowWriter):
     """Takes calls or results, and knows the position of each by what it says and where it stands."""
 
     def __init__(self) -> None:

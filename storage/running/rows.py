@@ -14,7 +14,7 @@ from inspector.inspected import Inspection
 from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
 from inspector.model.trace import RECORDING_ID
-from storage import tables
+from storage import tables, writing
 from storage.exchanges import move_exchanges, put_exchanges
 from storage.liveness import IDLE_AFTER_S, SILENT_S
 from storage.marks import move_marks
@@ -23,17 +23,6 @@ from storage.record_rows import RecordRows
 from storage.running.session import SessionWrite, read_so_far
 from storage.search import remove_from_index
 from storage.tables import Row, in_groups
-from storage.writing import (
-    TraceRows,
-    delete_rows,
-    delete_traces,
-    insert_derived,
-    insert_records,
-    insert_traces,
-    trace_rows,
-    update_traces,
-    write,
-)
 
 # Running traces into the database, step by step, and out of the running ones when they end.
 #
@@ -68,7 +57,7 @@ def write_steps(
     return ids
 
 
-def finish_trace(connection: sa.Connection, id_: int, made: TraceRows, kept: int, now_s: float) -> int:
+def finish_trace(connection: sa.Connection, id_: int, made: writing.TraceRows, kept: int, now_s: float) -> int:
     """End a running trace, whose first `kept` turns stand already; the id under which it is kept from now on."""
     trace = tables.trace.c
     identity = made.record.identity
@@ -76,10 +65,10 @@ def finish_trace(connection: sa.Connection, id_: int, made: TraceRows, kept: int
     if other is not None:
         move_marks(connection, id_, other)
         move_exchanges(connection, id_, other)
-        delete_traces(connection, [id_])
-        return write(connection, [made], now_s)[0].id
+        writing.delete_traces(connection, [id_])
+        return writing.write(connection, [made], now_s)[0].id
     _replace(connection, id_, made, kept, identity)
-    delete_rows(connection, (tables.live_piece, tables.live), [id_])
+    writing.delete_rows(connection, (tables.live_piece, tables.live), [id_])
     return id_
 
 
@@ -88,7 +77,7 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
     if id_ is None:
         assert step.draft is not None  # a session's first step brings its trace
         if step.ended:
-            id_ = write(connection, [step.draft], now_s)[0].id
+            id_ = writing.write(connection, [step.draft], now_s)[0].id
             put_exchanges(connection, id_, step.exchanges)
             return id_
         id_ = _begin(connection, owner, step, step.draft, now_s)
@@ -126,13 +115,13 @@ def _put_pieces(connection: sa.Connection, written: Sequence[tuple[int, SessionW
         connection.execute(sa.insert(tables.live_piece), rows)
 
 
-def _begin(connection: sa.Connection, owner: str, step: SessionWrite, made: TraceRows, now_s: float) -> int:
+def _begin(connection: sa.Connection, owner: str, step: SessionWrite, made: writing.TraceRows, now_s: float) -> int:
     identity = secrets.token_bytes(32)
     id_ = _cut_off(connection, made.record, step)
     if id_ is None:
-        (id_,) = insert_traces(connection, {identity: made}, now_s).values()
-        insert_records(connection, [(id_, made.record)])
-        insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
+        (id_,) = writing.insert_traces(connection, {identity: made}, now_s).values()
+        writing.insert_records(connection, [(id_, made.record)])
+        writing.insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
     else:
         _replace(connection, id_, made, 0, identity)
     connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
@@ -152,22 +141,24 @@ def _cut_off(connection: sa.Connection, record: RecordRows, step: SessionWrite) 
     return connection.scalar(sa.select(trace.id).where(trace.identity == record.identity, trace.turns <= turns, ended))
 
 
-def _replace(connection: sa.Connection, id_: int, made: TraceRows, kept: int, identity: bytes | None = None) -> None:
+def _replace(
+    connection: sa.Connection, id_: int, made: writing.TraceRows, kept: int, identity: bytes | None = None
+) -> None:
     """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
     columns = made.derived.trace | {"sort_at_s": made.sort_at_s} | ({"identity": identity} if identity else {})
     _put_turns(connection, id_, _behind(made.record, kept), kept, columns)
-    delete_rows(connection, tables.DERIVED, [id_])
-    insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
+    writing.delete_rows(connection, tables.DERIVED, [id_])
+    writing.insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
 
 
 def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int, columns: Row) -> None:
     """Put these turns after the first `kept` of a trace, in the place of those that are there."""
     remove_from_index(connection, [id_])
-    delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
+    writing.delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
     for table, number in ((tables.turn, tables.turn.c.number), (tables.part, tables.part.c.turn)):
         connection.execute(sa.delete(table).where(table.c.trace_id == id_, number > kept))
-    update_traces(connection, [new.trace | columns | {"fingerprint": new.fingerprint, "trace_id": id_}])
-    insert_records(connection, [(id_, new)])
+    writing.update_traces(connection, [new.trace | columns | {"fingerprint": new.fingerprint, "trace_id": id_}])
+    writing.insert_records(connection, [(id_, new)])
 
 
 def _behind(record: RecordRows, kept: int) -> RecordRows:
@@ -203,7 +194,7 @@ def end_orphaned_trace(
     still_open = read_open_turns(connection, id_)
     whole = replace(begun, turns=_in_order(begun.turns, still_open))
     kept = min([len(begun.turns), *(number - 1 for number in still_open)])
-    return finish_trace(connection, id_, trace_rows(whole, inspect(whole)), kept, now_s)
+    return finish_trace(connection, id_, writing.trace_rows(whole, inspect(whole)), kept, now_s)
 
 
 def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:

@@ -21,15 +21,7 @@ from inspector.rules.catalogue import RULES
 from storage import Store, open_store
 from ui.cli.console import print_lines, print_notice
 from ui.cli.store_options import trace_ids
-from ui.experiments.ask_again import (
-    AskExperiment,
-    AskPlan,
-    AskQuestion,
-    AskResult,
-    changed_request,
-    plan_of,
-    question_of,
-)
+from ui.experiments import ask_again
 from ui.experiments.ask_views import experiment_of, plan_lines, result_json, result_lines, setting_of, spending_words
 from ui.views.styled_text import visible_line
 
@@ -44,7 +36,7 @@ def ask(
     change = _change(options["model"], options["settings"], options["system"], options["tools"])
     with open_store(where, create=False) as store:
         plans = [
-            _plan(question_of(store, id_, turn, api=_APIS.get(api or "")), change, options)
+            _plan(ask_again.question_of(store, id_, turn, api=_APIS.get(api or "")), change, options)
             for id_ in trace_ids(store, [word])
         ]
         if upstream is None:
@@ -58,23 +50,23 @@ def ask(
         raise SystemExit(max(codes))
 
 
-def _plan(question: AskQuestion, change: RequestChange, options: dict[str, Any]) -> AskPlan:
-    request = changed_request(question, change, is_advised=options["with_fix"])
+def _plan(question: ask_again.AskQuestion, change: RequestChange, options: dict[str, Any]) -> ask_again.AskPlan:
+    request = ask_again.changed_request(question, change, is_advised=options["with_fix"])
     request = _edited(request) if options["edit"] else request
     return replace(
-        plan_of(question, request, options["count"], options["parallel"]),
+        ask_again.plan_of(question, request, options["count"], options["parallel"]),
         watched=frozenset(map(_code, options["rules"])),
         stops_early=not options["no_early_stop"],
     )
 
 
-def _preview(plan: AskPlan, *, color: str) -> None:
+def _preview(plan: ask_again.AskPlan, *, color: str) -> None:
     """Show what would be sent."""
     print_lines(plan_lines(plan, "the server that --upstream names"), color=color, stream=sys.stderr)
     sys.stdout.write(json.dumps(plan.settings[0].body, indent=2, ensure_ascii=False) + "\n")
 
 
-def _send(store: Store, plan: AskPlan, upstream: str, bounds: SpendingBounds, options: dict[str, Any]) -> int:
+def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: SpendingBounds, options: dict[str, Any]) -> int:
     """Ask, and print the result; 2 where no answer came, else 0. SystemExit when interrupted."""
     request = plan.settings[0]
     target = target_of(upstream, request.api, request.path, os.environ, key_variable=options["key_env"])
@@ -93,12 +85,12 @@ def _send(store: Store, plan: AskPlan, upstream: str, bounds: SpendingBounds, op
     return 0 if result.counted() else 2
 
 
-async def _run(experiment: AskExperiment) -> AskResult:
+async def _run(experiment: ask_again.AskExperiment) -> ask_again.AskResult:
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, experiment.interrupt)
     return await experiment.run()
 
 
-def _confirm(plan: AskPlan, target: ResendTarget, options: dict[str, Any]) -> None:
+def _confirm(plan: ask_again.AskPlan, target: ResendTarget, options: dict[str, Any]) -> None:
     """Show what will be spent; ask for consent at a terminal, want it or both bounds elsewhere."""
     print_lines(plan_lines(plan, target.url), color=options["color"], stream=sys.stderr)
     if options["yes"]:
@@ -152,7 +144,7 @@ def _code(word: str) -> str:
     return found
 
 
-def _progress(result: AskResult) -> None:
+def _progress(result: ask_again.AskResult) -> None:
     if sys.stderr.isatty():
         done = sum(map(len, result.answers))
         first = result.rates()[0]

@@ -12,18 +12,10 @@ from inspector.chain.steps import Break, Chain
 from inspector.dataset.lint.linting import LintOptions, linted
 from inspector.dataset.samples import SAMPLE_SOURCE, Sample, inspected_sample, redacted
 from inspector.errors import UnknownFormatError, UnreadableFileError
+from inspector.importers import records
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
 from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
-from inspector.importers.records import (
-    Element,
-    Line,
-    PositionCounter,
-    layout_of,
-    read_elements,
-    read_lines,
-    renumbered,
-)
 from inspector.importers.source import Skipped, SourceFile
 from inspector.inspected import Inspection
 from inspector.inspection import REASONING_BUDGET, inspect_trace
@@ -39,20 +31,8 @@ from inspector.text import LineIndex, Range, decode, lazy_pattern
 from ui.cli.check_baseline import Baseline
 from ui.importing.file_places import PlacedFile, read_placed
 from ui.importing.sample_rows import SampleRows
+from ui.reports import check_report
 from ui.reports.check_output import notes_of
-from ui.reports.check_report import (
-    CheckedFile,
-    CheckedTrace,
-    CheckReporter,
-    FilePlace,
-    Finding,
-    UnreadRecord,
-    findings_of,
-    grouped_findings,
-    in_repository,
-    line_number,
-    unread_fingerprint,
-)
 from ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
@@ -93,7 +73,7 @@ class InspectedRecord(Struct, frozen=True):
 
     place: str
     title: str
-    findings: tuple[Finding, ...]
+    findings: tuple[check_report.Finding, ...]
     chain: Chain | None = None
     broken: Break | None = None
 
@@ -102,7 +82,7 @@ class SkippedRecord(Struct, frozen=True):
     """A record that gave no trace, without its secrets; `unread` is the finding where it counts as one."""
 
     skipped: Skipped
-    unread: UnreadRecord | None = None
+    unread: check_report.UnreadRecord | None = None
 
 
 class RecordsEnd(Struct, frozen=True):
@@ -111,13 +91,15 @@ class RecordsEnd(Struct, frozen=True):
     source: str | None
     refused: str | None = None
     is_failure: bool = False
-    unread: UnreadRecord | None = None
+    unread: check_report.UnreadRecord | None = None
 
 
 FileEvent: TypeAlias = InspectedRecord | SkippedRecord | RecordsEnd
 
 
-def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReporter) -> CheckedFile:
+def check_file(
+    file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: check_report.CheckReporter
+) -> check_report.CheckedFile:
     """Inspect every trace of a file and report what is wrong and new to the baseline; what became of the file.
 
     One trace at a time is in memory. A file that fails on the way is refused from there on.
@@ -149,7 +131,7 @@ def inspected_records(file: PlacedFile, wanted: CheckOptions) -> Iterator[FileEv
 class FileTally:
     """Counts what a file holds, block by block, and reports what is new to the baseline."""
 
-    def __init__(self, name: str, baseline: Baseline, report: CheckReporter) -> None:
+    def __init__(self, name: str, baseline: Baseline, report: check_report.CheckReporter) -> None:
         self._name, self._baseline, self._report = name, baseline, report
         self._source: str | None = None
         self._refused: str | None = None
@@ -170,9 +152,9 @@ class FileTally:
             case RecordsEnd():
                 self._end(event)
 
-    def checked(self) -> CheckedFile:
+    def checked(self) -> check_report.CheckedFile:
         """What became of the file."""
-        checked = CheckedFile(
+        checked = check_report.CheckedFile(
             self._name,
             self._source,
             self._refused,
@@ -194,8 +176,8 @@ class FileTally:
         self._known += len(record.findings) - len(new)
         self._diagnostics.update(finding.diagnostic.rule.code for finding in new)
         self._severities.update(finding.diagnostic.rule.severity for finding in new)
-        by_cause = grouped_findings(new, record.chain) if record.chain is not None else new
-        self._report.trace(CheckedTrace(self._name, record.place, record.title, by_cause, record.broken))
+        by_cause = check_report.grouped_findings(new, record.chain) if record.chain is not None else new
+        self._report.trace(check_report.CheckedTrace(self._name, record.place, record.title, by_cause, record.broken))
 
     def _skip(self, record: SkippedRecord) -> None:
         self._skipped += 1
@@ -216,7 +198,7 @@ class FileTally:
             self._is_unread = True
             self._add(end.unread)
 
-    def _add(self, unread: UnreadRecord) -> None:
+    def _add(self, unread: check_report.UnreadRecord) -> None:
         if self._baseline.knows(unread):
             self._known += 1
             return
@@ -248,7 +230,7 @@ class _RecordReader:
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
         line = self._lines.of(record) if found.diagnostics else None
-        findings = findings_of(self._file.name, source, trace, found, line, written=record)
+        findings = check_report.findings_of(self._file.name, source, trace, found, line, written=record)
         return _inspected_record(record, trace, found, findings)
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
@@ -270,19 +252,21 @@ class _RecordReader:
         options = LintOptions(select=self._wanted.select, ignore=self._wanted.ignore, needs_tools=False)
         found, file = linted(clean, options), self._file
         text = sample.raw_text if sample.row.raw and not file.source_file.packing else None
-        findings = findings_of(
+        findings = check_report.findings_of(
             file.name, SAMPLE_SOURCE, clean.reported_trace, found, text, written=sample.reported_trace
         )
         return _inspected_record(record, clean.reported_trace, found, findings)
 
-    def refused(self, why: str, *, is_failure: bool) -> UnreadRecord | None:
+    def refused(self, why: str, *, is_failure: bool) -> check_report.UnreadRecord | None:
         """The finding for a file that was refused; None where that is none."""
         only_found = self._file.is_walked and not is_failure
         if UNREADABLE_FILE not in self._unread_rules or (only_found and not self._wanted.strict):
             return None
         fault = unread_file(self._file.name, self._redactor.text(why))
-        print_ = unread_fingerprint(fault.rule.code, in_repository(self._file.name), "")
-        return UnreadRecord(self._file.name, "", fault, place=FilePlace(1, 1), fingerprint=print_)
+        print_ = check_report.unread_fingerprint(fault.rule.code, check_report.in_repository(self._file.name), "")
+        return check_report.UnreadRecord(
+            self._file.name, "", fault, place=check_report.FilePlace(1, 1), fingerprint=print_
+        )
 
     def close(self) -> None:
         self._lines.close()
@@ -297,14 +281,16 @@ class _RecordReader:
         before = found.before + found.text[: unread.shown_from] if found is not None else ""
         return SkippedRecord(said, self._redacted(unread, before[-_BEFORE:]))
 
-    def _redacted(self, unread: UnreadRecord, before: str) -> UnreadRecord:
+    def _redacted(self, unread: check_report.UnreadRecord, before: str) -> check_report.UnreadRecord:
         """The same without secrets: the piece of the record, which follows on `before`, is left out if it holds one."""
         fault = structs.replace(unread.fault, message=self._redactor.text(unread.fault.message))
         shown = unread.shown if self._clean.is_clean(unread.record, unread.shown, before) else ""
         return structs.replace(unread, fault=fault, shown=shown)
 
 
-def _inspected_record(record: Trace, trace: Trace, found: Inspection, findings: Iterable[Finding]) -> InspectedRecord:
+def _inspected_record(
+    record: Trace, trace: Trace, found: Inspection, findings: Iterable[check_report.Finding]
+) -> InspectedRecord:
     listed, chain = tuple(findings), found.chain
     title = title_of(trace)
     return InspectedRecord(record.provenance.record, title, listed, chain if listed else None, chain.broken)
@@ -320,7 +306,7 @@ class RecordLines:
 
     def of(self, trace: Trace) -> str | None:
         """The line that the trace's record names, without a byte order mark; None where it names none further on."""
-        number = line_number(trace)
+        number = check_report.line_number(trace)
         if number is not None and self._file.numbering is not None:
             number = self._file.numbering.position(number)
         if number is None or number <= self._number:
@@ -365,7 +351,7 @@ class RecordText(Struct, frozen=True):
     before: str = ""
 
 
-def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> UnreadRecord:
+def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> check_report.UnreadRecord:
     """A record of a file that was skipped, as a finding; `found` is its text where the file has lines."""
     text = found.text if found is not None else ""
     if skipped.record == _END:
@@ -376,24 +362,24 @@ def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> 
         fault = structs.replace(fault, message=message)
     start = max(fault.range.start - _SHOWN, 0)
     place = _file_place(found, fault.range) if found is not None else None
-    return UnreadRecord(
+    return check_report.UnreadRecord(
         path,
         skipped.record,
         fault,
         text[start : fault.range.end + _SHOWN],
         start,
         place,
-        unread_fingerprint(fault.rule.code, f"{skipped.record}: {skipped.reason}", text),
+        check_report.unread_fingerprint(fault.rule.code, f"{skipped.record}: {skipped.reason}", text),
     )
 
 
-def _file_place(found: RecordText, within: Range) -> FilePlace:
+def _file_place(found: RecordText, within: Range) -> check_report.FilePlace:
     lines = LineIndex(found.text)
     corners = [lines.position(at) for at in (within.start, within.end)]
     (line, column), (end_line, end_column) = (
         (found.line + line - 1, column + (found.column - 1 if line == 1 else 0)) for line, column in corners
     )
-    return FilePlace(line, column, end_line, end_column)
+    return check_report.FilePlace(line, column, end_line, end_column)
 
 
 class AdjoiningTexts:
@@ -430,7 +416,7 @@ class RecordTexts:
         self._unit = ""
         self._number = 0
         self._opened = ExitStack()
-        self._document: tuple[_Window, PositionCounter] | None = None
+        self._document: tuple[_Window, records.PositionCounter] | None = None
 
     def close(self) -> None:
         """Nothing is looked for any more."""
@@ -457,7 +443,7 @@ class RecordTexts:
         """The text from a byte of a HAR document on, which is not before the one that was asked for last."""
         if self._document is None:
             stream, again = (self._opened.enter_context(open_har(self._file)).stream for _ in range(2))
-            self._document = _Window(stream), PositionCounter(again)
+            self._document = _Window(stream), records.PositionCounter(again)
         window, place = self._document
         line, column = place.at(start)
         before, text = window.at(start, length * 4)
@@ -465,7 +451,7 @@ class RecordTexts:
 
     def _find(self, unit: str, number: int, length: int) -> RecordText | None:
         if self._records is None:
-            self._unit = layout_of(self._file.head)
+            self._unit = records.layout_of(self._file.head)
             self._records = _numbered(self._file, self._unit)
         if unit != self._unit or number <= self._number:
             return None
@@ -479,13 +465,13 @@ class RecordTexts:
 def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]:
     """The records with their numbers; of one beyond the bound of records only the place."""
     with file.open() as stream, file.open() as again:
-        place = PositionCounter(again)
-        for found in read_lines(stream) if unit == "line" else read_elements(stream):
-            record = found if file.numbering is None else renumbered(found, file.numbering)
+        place = records.PositionCounter(again)
+        for found in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
+            record = found if file.numbering is None else records.renumbered(found, file.numbering)
             match record:
-                case Line(number, raw):
+                case records.Line(number, raw):
                     yield number, _RecordStart(number, 1, raw)
-                case Element(number, raw, offset):
+                case records.Element(number, raw, offset):
                     yield number, _RecordStart(*place.at(offset), raw)
                 case _ if (named := _RECORD.match(record.record)) and named[1] == "line":
                     yield int(named[2]), _RecordStart(int(named[2]), 1, b"")
@@ -518,7 +504,7 @@ def _end_of(file: SourceFile) -> RecordText | None:
     """The end of what can be read: its line and column, and the last piece of that line."""
     tail = b""
     with file.open() as stream:
-        place = PositionCounter(stream)
+        place = records.PositionCounter(stream)
         try:
             while block := stream.read(_BLOCK):
                 place.take(block)

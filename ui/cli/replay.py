@@ -19,19 +19,12 @@ from typing import NamedTuple, NoReturn
 import click
 from msgspec import Struct, structs
 
+from inspector.capture import replay_server
 from inspector.capture.client_addresses import client_variables, routes
 from inspector.capture.exchange_record import NO_CONTENT, masked_text
 from inspector.capture.proxy import ProxyConfig, running_proxy
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
-from inspector.capture.replay_server import (
-    IgnoringObserver,
-    OnDivergence,
-    ReplayServer,
-    diverged_trace,
-    place,
-    sentence,
-)
 from inspector.capture.sinks import is_trace_file
 from inspector.capture.trace_file_sink import TracesInMemory
 from inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFault, InjectionError, answer_fault
@@ -90,7 +83,7 @@ def load_recording(word: str, where: str | None) -> Loaded:
 class ReplayRun(Struct, frozen=True):
     """One run of a command; requests that go on live go to `upstream`."""
 
-    server: ReplayServer
+    server: replay_server.ReplayServer
     supervisor: Supervisor
     command: Sequence[str]
     upstream: str | None
@@ -130,7 +123,7 @@ class KeptDivergence(NamedTuple):
 
 
 def report_lines(
-    server: ReplayServer, never_made: tuple[ReplayDivergence, ...], kept: KeptDivergence | None = None
+    server: replay_server.ReplayServer, never_made: tuple[ReplayDivergence, ...], kept: KeptDivergence | None = None
 ) -> Iterator[Line]:
     """The report for a terminal; texts of requests are made visible."""
     replayer = server.replayer
@@ -141,13 +134,13 @@ def report_lines(
     if ignored:
         yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
         for number, one in ignored[:_MOST]:
-            yield (Run(f"  request {number}, {visible_line(place(one))}", Style.DIM),)
+            yield (Run(f"  request {number}, {visible_line(replay_server.place(one))}", Style.DIM),)
         if len(ignored) > _MOST:
             yield (Run(f"  and {len(ignored) - _MOST} more", Style.DIM),)
     for divergence in (*server.divergences, *never_made)[:_MOST]:
-        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(divergence))}", Style.ERROR),)
+        yield (Run(f"{GLYPHS['error']} {visible_line(replay_server.sentence(divergence))}", Style.ERROR),)
         for one in divergence.differences[1:_MOST]:
-            yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
+            yield (Run(f"  also {visible_line(replay_server.place(one))}", Style.DIM),)
     if kept is not None:
         yield (Run("weaklink: both requests side by side:"),)
         for command in kept.commands():
@@ -155,7 +148,7 @@ def report_lines(
 
 
 def report_json(
-    server: ReplayServer,
+    server: replay_server.ReplayServer,
     never_made: tuple[ReplayDivergence, ...],
     exit_code: int,
     kept: KeptDivergence | None = None,
@@ -224,7 +217,7 @@ def replay(
     color: str,
 ) -> None:
     """`weaklink replay`; see its help."""
-    if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
+    if not upstream and (on_divergence == replay_server.OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that go on live need `--upstream`.")
     if inject == "all":
         inject_all(word, command, where, as_json=as_json, color=color)
@@ -233,7 +226,7 @@ def replay(
         redactor = redactor_of(patterns, no_redact=False, no_content=False)
         loaded = load_recording(word, where)
         replayer = _replayer(loaded.recording, redactor, strict=strict)
-        server = ReplayServer(replayer, redactor, pace, OnDivergence(on_divergence))
+        server = replay_server.ReplayServer(replayer, redactor, pace, replay_server.OnDivergence(on_divergence))
         _announce(loaded.recording)
         run = ReplayRun(server, supervisor, command, upstream)
         if inject is not None:
@@ -241,7 +234,7 @@ def replay(
         if fork_after is not None:
             server.fork_after = fork_after
             raise SystemExit(_fork(run, _parent(loaded), where, quiet=quiet, color=color))
-        ended = run.wait(IgnoringObserver())
+        ended = run.wait(replay_server.IgnoringObserver())
     except (WeaklinkError, OSError) as error:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
         raise SystemExit(FAILED) from error
@@ -267,7 +260,7 @@ def serve(
     """`weaklink serve`; see its help."""
     redactor = redactor_of(patterns, no_redact=False, no_content=False)
     recording = load_recording(word, where).recording
-    server = ReplayServer(_replayer(recording, redactor, strict=strict), redactor, pace)
+    server = replay_server.ReplayServer(_replayer(recording, redactor, strict=strict), redactor, pace)
     _announce(recording)
     asyncio.run(_served(server, port))
     _end(server, 0, None, allow_unused=allow_unused, as_json=as_json, quiet=False, color=color)
@@ -312,7 +305,7 @@ def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet
     return ended.code
 
 
-async def _served(server: ReplayServer, port: int) -> None:
+async def _served(server: replay_server.ReplayServer, port: int) -> None:
     until, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, until.set)
@@ -323,10 +316,14 @@ async def _served(server: ReplayServer, port: int) -> None:
         await until.wait()
 
 
-def _kept_divergence(server: ReplayServer, loaded: Loaded, where: str | None) -> KeptDivergence | None:
+def _kept_divergence(server: replay_server.ReplayServer, loaded: Loaded, where: str | None) -> KeptDivergence | None:
     """Keep the request that stopped the replay as a child of the recorded trace; None where nothing is to be kept."""
     first = server.divergences[0] if server.divergences else None
-    live = diverged_trace(first) if first is not None and server.on_divergence is OnDivergence.STOP else None
+    live = (
+        replay_server.diverged_trace(first)
+        if first is not None and server.on_divergence is replay_server.OnDivergence.STOP
+        else None
+    )
     if first is None or live is None or not first.exchange or not loaded.ids:
         return None
     exchange = loaded.recording.exchanges[first.exchange - 1]
@@ -345,7 +342,7 @@ def _kept_divergence(server: ReplayServer, loaded: Loaded, where: str | None) ->
 
 
 def _end(
-    server: ReplayServer,
+    server: replay_server.ReplayServer,
     code: int,
     kept: KeptDivergence | None,
     *,
@@ -410,7 +407,7 @@ def inject_one(run: ReplayRun, loaded: Loaded, word: str, *, as_json: bool, colo
     injection, sink = _Injection(run, fault, target), TracesInMemory()
     recorder = Recorder(sink)
     run.server.fault_of, run.server.observes = injection.fault_of, recorder
-    run.server.on_divergence = OnDivergence.LIVE if run.upstream else OnDivergence.NEAREST
+    run.server.on_divergence = replay_server.OnDivergence.LIVE if run.upstream else replay_server.OnDivergence.NEAREST
     try:
         ended = run.wait(recorder)
     finally:

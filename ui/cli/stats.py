@@ -8,16 +8,8 @@ from functools import cache
 import click
 from msgspec import Struct, structs
 
+from inspector.chain import metrics_groups
 from inspector.chain.metrics import MEASURES, MeasureKind, estimate
-from inspector.chain.metrics_groups import (
-    Aspect,
-    FigureGroups,
-    FigureSlices,
-    GroupFigures,
-    GroupKey,
-    MeasureComparison,
-    Slice,
-)
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.blocks import Block
@@ -29,21 +21,10 @@ from inspector.redaction.redactor import Redactor
 from storage import ListCursor, Prompt, Store, TraceSummary, Violations, open_store
 from storage.derived_rows import figures_in
 from storage.statistics import keys_of, prompt_of
+from ui.cli import stats_options
 from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.engine_options import takes_engine
 from ui.cli.paths import placed_files, records_of
-from ui.cli.stats_options import (
-    ComparedGroups,
-    Expected,
-    id_among,
-    is_compared_group,
-    parse_compared_groups,
-    parse_group_keys,
-    read_expected,
-    select_groups,
-    with_agreement,
-    with_expected,
-)
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import placed_block, plan_traces
@@ -78,12 +59,12 @@ def stats(
     color: str,
 ) -> None:
     """`weaklink stats`; see its help."""
-    named = [word for word in words if compares and is_compared_group(word)]
+    named = [word for word in words if compares and stats_options.is_compared_group(word)]
     paths, expression = paths_and_filter([word for word in words if word not in named], expression)
-    sides = parse_compared_groups(named)
-    keys = parse_group_keys(by) if sides is None else sides.by
+    sides = stats_options.parse_compared_groups(named)
+    keys = stats_options.parse_group_keys(by) if sides is None else sides.by
     _check(paths, expression, by, source, sides, compares=compares)
-    expected = read_expected(expected_path)
+    expected = stats_options.read_expected(expected_path)
     complete = True
     if paths and (needs_blocks(paths) or not jobs.is_plain):
         sums = count_blocks(paths, BlockCounter(keys, expected_path, source), jobs)
@@ -122,7 +103,7 @@ def _check(
     expression: str,
     by: tuple[str, ...],
     source: str | None,
-    sides: ComparedGroups | None,
+    sides: stats_options.ComparedGroups | None,
     *,
     compares: bool,
 ) -> None:
@@ -166,10 +147,12 @@ def statistics_object(found: Statistics) -> JsonObject:
     }
 
 
-def _group(found: Statistics, group: GroupFigures) -> JsonObject:
+def _group(found: Statistics, group: metrics_groups.GroupFigures) -> JsonObject:
     keys = _keys(found.by, group.keys)
     known = [
-        found.prompts.get(value) for key, value in zip(found.by, group.keys, strict=True) if key is GroupKey.PROMPT
+        found.prompts.get(value)
+        for key, value in zip(found.by, group.keys, strict=True)
+        if key is metrics_groups.GroupKey.PROMPT
     ]
     prompt = known[0] if known else None
     return {
@@ -181,23 +164,26 @@ def _group(found: Statistics, group: GroupFigures) -> JsonObject:
     }
 
 
-def _schema(found: Statistics, group: GroupFigures) -> JsonObject | None:
+def _schema(found: Statistics, group: metrics_groups.GroupFigures) -> JsonObject | None:
     """How intricate the schema of a group's tool is, where that is known."""
-    tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is GroupKey.TOOL]
+    tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is metrics_groups.GroupKey.TOOL]
     schema = found.schemas.get(tools[0]) if tools else None
     return None if schema is None else structs.asdict(schema)
 
 
-def _keys(by: Sequence[GroupKey], values: Sequence[str]) -> JsonObject:
+def _keys(by: Sequence[metrics_groups.GroupKey], values: Sequence[str]) -> JsonObject:
     """The keys of a group; null where a trace's is not known. An unreadable tool's name is `""`."""
-    return {key.value: value if value or key is GroupKey.TOOL else None for key, value in zip(by, values, strict=True)}
+    return {
+        key.value: value if value or key is metrics_groups.GroupKey.TOOL else None
+        for key, value in zip(by, values, strict=True)
+    }
 
 
-def _measures(group: GroupFigures, fewest: int) -> JsonObject:
+def _measures(group: metrics_groups.GroupFigures, fewest: int) -> JsonObject:
     return {measure.name: _measure(group, measure.name, fewest) for measure in MEASURES}
 
 
-def _measure(group: GroupFigures, name: str, fewest: int) -> JsonObject:
+def _measure(group: metrics_groups.GroupFigures, name: str, fewest: int) -> JsonObject:
     measure = next(one for one in MEASURES if one.name == name)
     one = estimate(measure, group.tally(name), fewest)
     return {
@@ -212,11 +198,11 @@ def _measure(group: GroupFigures, name: str, fewest: int) -> JsonObject:
     }
 
 
-def _slices(slices: Sequence[Slice]) -> list[Json]:
+def _slices(slices: Sequence[metrics_groups.Slice]) -> list[Json]:
     return [{"value": one.value, "traces": one.traces} for one in slices]
 
 
-def _comparison(found: Statistics, one: MeasureComparison) -> JsonObject:
+def _comparison(found: Statistics, one: metrics_groups.MeasureComparison) -> JsonObject:
     seen = one.difference
     return {
         "keys": _keys(found.by, one.group.keys),
@@ -234,12 +220,18 @@ class FileStatistics:
     """Adds up the figures of files. What cannot be read, or is left out, is handed to `notify` in sentences."""
 
     def __init__(
-        self, by: Sequence[GroupKey], expected: Expected, notify: Callable[[str], None] = print_notice
+        self,
+        by: Sequence[metrics_groups.GroupKey],
+        expected: stats_options.Expected,
+        notify: Callable[[str], None] = print_notice,
     ) -> None:
         self._notify = notify
         self._by, self._expected = tuple(by), expected
-        self._whole, self._groups = FigureGroups(), FigureGroups(by)
-        self._steps, self._codes, self._aborts = (FigureSlices(one) for one in (Aspect.STEP, Aspect.CODE, Aspect.ABORT))
+        self._whole, self._groups = metrics_groups.FigureGroups(), metrics_groups.FigureGroups(by)
+        self._steps, self._codes, self._aborts = (
+            metrics_groups.FigureSlices(one)
+            for one in (metrics_groups.Aspect.STEP, metrics_groups.Aspect.CODE, metrics_groups.Aspect.ABORT)
+        )
         self._violations: dict[tuple[str, str, str], Violations] = {}
         self._prompts: dict[str, Prompt] = {}
         self._schemas: dict[str, SchemaComplexity] = {}
@@ -291,7 +283,7 @@ class FileStatistics:
         self.failed = self.failed or other.is_failed
 
     @property
-    def _groups_of_traces(self) -> tuple[FigureGroups | FigureSlices, ...]:
+    def _groups_of_traces(self) -> tuple[metrics_groups.FigureGroups | metrics_groups.FigureSlices, ...]:
         return self._whole, self._groups, self._steps, self._codes, self._aborts
 
     def _count_violation(self, one: Violations) -> None:
@@ -299,7 +291,7 @@ class FileStatistics:
         known = self._violations.get(place, Violations(*place, 0, 0))
         self._violations[place] = Violations(*place, known.times + one.times, known.traces + one.traces)
 
-    def statistics(self, sides: ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
+    def statistics(self, sides: stats_options.ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
         """What was counted. Raises UsageError for a group that is not there."""
         whole = self._whole.all()
         return Statistics(
@@ -312,7 +304,9 @@ class FileStatistics:
             prompts=self._prompts,
             schemas=self._schemas,
             fewest=fewest,
-            **select_groups(self._groups.all() if self._by else [], sides, compares=compares, fewest=fewest),
+            **stats_options.select_groups(
+                self._groups.all() if self._by else [], sides, compares=compares, fewest=fewest
+            ),
         )
 
     def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
@@ -327,16 +321,16 @@ class FileStatistics:
             self._notify(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
             return
         keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
-        wanted = id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
+        wanted = stats_options.id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
         if wanted is not None:
-            figures = with_expected(figures, inspection, self._expected[wanted])
+            figures = stats_options.with_expected(figures, inspection, self._expected[wanted])
         for sums in self._groups_of_traces:
             sums.add(keys, figures)
         for one in figures.violations:
             self._count_violation(Violations(one.tool, one.path, one.code, one.times, 1))
-        for turn in trace.turns if GroupKey.TOOL in self._by else ():
+        for turn in trace.turns if metrics_groups.GroupKey.TOOL in self._by else ():
             self._measure(turn.generation.tools if turn.generation is not None else ())
-        if keys.prompt and GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:
+        if keys.prompt and metrics_groups.GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:
             self._prompts[keys.prompt] = prompt_of(trace)
 
     def _measure(self, tools: tuple[ToolDefinition, ...]) -> None:
@@ -349,7 +343,7 @@ class FileStatistics:
 class StatisticsSums(Struct, frozen=True):
     """The sums of some files, which cross from process to process and add up in any order."""
 
-    groups: tuple[FigureGroups | FigureSlices, ...]
+    groups: tuple[metrics_groups.FigureGroups | metrics_groups.FigureSlices, ...]
     violations: tuple[Violations, ...]
     prompts: dict[str, Prompt]
     schemas: dict[str, SchemaComplexity]
@@ -367,7 +361,7 @@ class BlockStatistics(Struct, frozen=True):
 class BlockCounter(Struct, frozen=True):
     """Counts the traces of a block; it can cross to another process."""
 
-    by: tuple[GroupKey, ...] = ()
+    by: tuple[metrics_groups.GroupKey, ...] = ()
     expected_path: str | None = None
     source: str | None = None
 
@@ -381,8 +375,8 @@ class BlockCounter(Struct, frozen=True):
 
 
 @cache
-def _expected(path: str | None) -> Expected:
-    return read_expected(path)
+def _expected(path: str | None) -> stats_options.Expected:
+    return stats_options.read_expected(path)
 
 
 def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOptions) -> FileStatistics:
@@ -409,39 +403,41 @@ def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOption
 def stored_statistics(
     store: Store,
     expression: str,
-    by: Sequence[GroupKey],
+    by: Sequence[metrics_groups.GroupKey],
     *,
-    sides: ComparedGroups | None,
+    sides: stats_options.ComparedGroups | None,
     compares: bool,
-    expected: Expected,
+    expected: stats_options.Expected,
     fewest: int,
 ) -> Statistics:
     """What the traces that a filter lets through come to. Raises FilterError, and UsageError for a group not there."""
     whole, groups = store.statistics.figures(expression), store.statistics.figures(expression, by=by) if by else []
     if expected and whole:
-        in_all, in_groups = FigureGroups(), FigureGroups(by)
+        in_all, in_groups = metrics_groups.FigureGroups(), metrics_groups.FigureGroups(by)
         for summary in _expected_traces(store, expression, expected):
             _count(store, summary, expected, (in_all, in_groups))
-        whole = with_agreement(whole, in_all)
-        if GroupKey.TOOL not in by:
-            groups = with_agreement(groups, in_groups)
-    shown = select_groups(groups, sides, compares=compares, fewest=fewest)
+        whole = stats_options.with_agreement(whole, in_all)
+        if metrics_groups.GroupKey.TOOL not in by:
+            groups = stats_options.with_agreement(groups, in_groups)
+    shown = stats_options.select_groups(groups, sides, compares=compares, fewest=fewest)
     return Statistics(
         whole[0] if whole else None,
         tuple(by),
-        steps=store.statistics.breakdown(Aspect.STEP, expression),
-        codes=store.statistics.breakdown(Aspect.CODE, expression),
-        aborts=store.statistics.breakdown(Aspect.ABORT, expression),
+        steps=store.statistics.breakdown(metrics_groups.Aspect.STEP, expression),
+        codes=store.statistics.breakdown(metrics_groups.Aspect.CODE, expression),
+        aborts=store.statistics.breakdown(metrics_groups.Aspect.ABORT, expression),
         violations=store.statistics.violations(expression, limit=_MOST_VIOLATIONS),
-        prompts=store.statistics.prompts(_values(shown["groups"], by, GroupKey.PROMPT)[:_MOST_PROMPTS]),
-        schemas=store.statistics.schemas(_values(shown["groups"], by, GroupKey.TOOL)),
+        prompts=store.statistics.prompts(_values(shown["groups"], by, metrics_groups.GroupKey.PROMPT)[:_MOST_PROMPTS]),
+        schemas=store.statistics.schemas(_values(shown["groups"], by, metrics_groups.GroupKey.TOOL)),
         uncounted=store.statistics.uncounted(expression),
         fewest=fewest,
         **shown,
     )
 
 
-def _values(groups: Sequence[GroupFigures], by: Sequence[GroupKey], key: GroupKey) -> list[str]:
+def _values(
+    groups: Sequence[metrics_groups.GroupFigures], by: Sequence[metrics_groups.GroupKey], key: metrics_groups.GroupKey
+) -> list[str]:
     """The values that groups have of a key, each once; none where they are not grouped by it."""
     if key not in by:
         return []
@@ -449,17 +445,19 @@ def _values(groups: Sequence[GroupFigures], by: Sequence[GroupKey], key: GroupKe
     return list(dict.fromkeys(group.keys[at] for group in groups if group.keys[at]))
 
 
-def _expected_traces(store: Store, expression: str, expected: Expected) -> Iterator[TraceSummary]:
+def _expected_traces(store: Store, expression: str, expected: stats_options.Expected) -> Iterator[TraceSummary]:
     after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
-        yield from (one for one in page if id_among(one.external_ids.items(), expected) is not None)
+        yield from (one for one in page if stats_options.id_among(one.external_ids.items(), expected) is not None)
         after = page[-1].cursor
 
 
-def _count(store: Store, summary: TraceSummary, expected: Expected, sums: Sequence[FigureGroups]) -> None:
-    wanted = id_among(summary.external_ids.items(), expected)
+def _count(
+    store: Store, summary: TraceSummary, expected: stats_options.Expected, sums: Sequence[metrics_groups.FigureGroups]
+) -> None:
+    wanted = stats_options.id_among(summary.external_ids.items(), expected)
     assert wanted is not None  # only such are read
     trace, inspection = store.inspected(summary.id)
-    figures = with_expected(figures_in(trace, inspection), inspection, expected[wanted])
+    figures = stats_options.with_expected(figures_in(trace, inspection), inspection, expected[wanted])
     for groups in sums:
         groups.add(keys_of(trace, inspection), figures)

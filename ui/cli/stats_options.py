@@ -7,16 +7,9 @@ from typing import TypeAlias, TypedDict
 import click
 from msgspec import Struct, structs
 
+from inspector.chain import metrics_groups
 from inspector.chain.metrics_expected import ExpectedCall, agreement, expected_of
 from inspector.chain.metrics_figures import TraceFigures
-from inspector.chain.metrics_groups import (
-    FigureGroups,
-    GroupFigures,
-    GroupKey,
-    MeasureComparison,
-    check_keys,
-    compared_groups,
-)
 from inspector.errors import UnreadableFileError
 from inspector.importers.records import parse_json_bytes
 from inspector.inspected import Inspection
@@ -26,21 +19,21 @@ from ui.views.styled_text import POSITION_IDS
 
 _MEASURES = ("tool_selection", "parameter_accuracy")
 _MAX_IDS = 5
-_KEY_NAMES = tuple(key.value for key in GroupKey)
+_KEY_NAMES = tuple(key.value for key in metrics_groups.GroupKey)
 
 
 class ComparedGroups(Struct, frozen=True):
     """The groups that were named to be compared, by the values of the same keys; the first is the baseline."""
 
-    by: tuple[GroupKey, ...]
+    by: tuple[metrics_groups.GroupKey, ...]
     values: tuple[tuple[str, ...], ...]
 
 
-def parse_group_keys(words: Sequence[str]) -> tuple[GroupKey, ...]:
+def parse_group_keys(words: Sequence[str]) -> tuple[metrics_groups.GroupKey, ...]:
     """The keys that `--by` names, with commas or repeated. UsageError for any other word."""
     by = tuple(_key(word.strip()) for given in words for word in given.split(",") if word.strip())
     try:
-        check_keys(by)
+        metrics_groups.check_keys(by)
     except ValueError as error:
         raise click.UsageError(f"{error}.") from error
     return by
@@ -71,13 +64,13 @@ def is_compared_group(word: str) -> bool:
 class ShownGroups(TypedDict):
     """The members of `Statistics` that tell of groups."""
 
-    groups: list[GroupFigures]
-    baseline: GroupFigures | None
-    comparisons: list[MeasureComparison]
+    groups: list[metrics_groups.GroupFigures]
+    baseline: metrics_groups.GroupFigures | None
+    comparisons: list[metrics_groups.MeasureComparison]
 
 
 def select_groups(
-    groups: Sequence[GroupFigures], sides: ComparedGroups | None, *, compares: bool, fewest: int
+    groups: Sequence[metrics_groups.GroupFigures], sides: ComparedGroups | None, *, compares: bool, fewest: int
 ) -> ShownGroups:
     """The groups to show, compared if so wished: with the first that was named, else with that of the most traces.
 
@@ -86,10 +79,16 @@ def select_groups(
     found = list(groups) if sides is None else _compared_among(groups, sides)
     if not compares or len(found) < 2:
         return {"groups": found, "baseline": None, "comparisons": []}
-    return {"groups": found, "baseline": found[0], "comparisons": compared_groups(found, found[0], fewest)}
+    return {
+        "groups": found,
+        "baseline": found[0],
+        "comparisons": metrics_groups.compared_groups(found, found[0], fewest),
+    }
 
 
-def _compared_among(groups: Sequence[GroupFigures], sides: ComparedGroups) -> list[GroupFigures]:
+def _compared_among(
+    groups: Sequence[metrics_groups.GroupFigures], sides: ComparedGroups
+) -> list[metrics_groups.GroupFigures]:
     there = {group.keys: group for group in groups}
     for values in sides.values:
         if values not in there:
@@ -98,16 +97,16 @@ def _compared_among(groups: Sequence[GroupFigures], sides: ComparedGroups) -> li
     return [there[values] for values in dict.fromkeys(sides.values)]
 
 
-def _key(word: str) -> GroupKey:
+def _key(word: str) -> metrics_groups.GroupKey:
     try:
-        return GroupKey(word)
+        return metrics_groups.GroupKey(word)
     except ValueError:
         nearest = get_close_matches(word.lower(), _KEY_NAMES, n=1)
         hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(_KEY_NAMES)}."
         raise click.UsageError(f"traces are not grouped by `{word}`; {hint}") from None
 
 
-def _nearest(values: tuple[str, ...], there: dict[tuple[str, ...], GroupFigures]) -> str:
+def _nearest(values: tuple[str, ...], there: dict[tuple[str, ...], metrics_groups.GroupFigures]) -> str:
     near = get_close_matches(",".join(values), [",".join(one) for one in there], n=1)
     return f"; did you mean `{near[0]}`?" if near else "; `--by` lists the groups there are."
 
@@ -155,7 +154,9 @@ def with_expected(figures: TraceFigures, inspection: Inspection, expected: Seque
     return structs.replace(figures, expected=agreement(expected, made))
 
 
-def with_agreement(groups: Sequence[GroupFigures], told: FigureGroups) -> list[GroupFigures]:
+def with_agreement(
+    groups: Sequence[metrics_groups.GroupFigures], told: metrics_groups.FigureGroups
+) -> list[metrics_groups.GroupFigures]:
     """The groups, with the measures that only expected calls tell, from the groups of those traces alone."""
     agreeing = {group.keys: group for group in told.all()}
     return [

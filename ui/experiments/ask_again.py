@@ -34,16 +34,7 @@ from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, ParentTrace, ParentWhy, Trace, Usage
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.resend import (
-    RequestChange,
-    ResendError,
-    TurnRequest,
-    answer_limit,
-    assistant_turns,
-    estimated_tokens,
-    turn_request,
-    with_fix,
-)
+from inspector.replay import resend
 from inspector.rules.rule import Severity
 from storage import Store, StoreSink
 
@@ -62,7 +53,7 @@ class AskQuestion(Struct, frozen=True):
     id: int
     trace: Trace
     inspection: Inspection
-    request: TurnRequest
+    request: resend.TurnRequest
 
     @property
     def parent(self) -> ParentTrace:
@@ -81,14 +72,16 @@ class AskQuestion(Struct, frozen=True):
         errors = [one for one in at_turn if one.rule.severity is Severity.ERROR]
         return next(iter([*named, *errors]), None)
 
-    def advised(self, request: TurnRequest) -> TurnRequest:
+    def advised(self, request: resend.TurnRequest) -> resend.TurnRequest:
         """The request with the advice against the turn's fault; ResendError where it has none."""
         found = self.fault()
         if found is None:
-            raise ResendError(f"turn {self.request.turn} has no error, so `--with-fix` has nothing to advise against")
+            raise resend.ResendError(
+                f"turn {self.request.turn} has no error, so `--with-fix` has nothing to advise against"
+            )
         steps = [step for step in self.inspection.chain.steps if step.location.turn == found.location.turn]
         here = [step for step in steps if step.location.part == found.location.part]
-        return with_fix(request, found, next((step.call.name for step in [*here, *steps]), None))
+        return resend.with_fix(request, found, next((step.call.name for step in [*here, *steps]), None))
 
 
 def question_of(store: Store, word: int | str, turn: int | None = None, *, api: str | None = None) -> AskQuestion:
@@ -98,12 +91,12 @@ def question_of(store: Store, word: int | str, turn: int | None = None, *, api: 
     if turn is None:
         broken = inspection.chain.broken
         if broken is None:
-            answers = assistant_turns(trace)
+            answers = resend.assistant_turns(trace)
             said = f"; its answers are turns {', '.join(map(str, answers[:8]))}" if answers else ""
-            raise ResendError(f"trace {number} has no break, so name the turn to ask again (`--turn`){said}")
+            raise resend.ResendError(f"trace {number} has no break, so name the turn to ask again (`--turn`){said}")
         turn = broken.turn
     exchanges: tuple[RecordedExchange, ...] = store.exchanges.of(number).traces.get(number, ())
-    return AskQuestion(number, trace, inspection, turn_request(trace, exchanges, turn, api=api))
+    return AskQuestion(number, trace, inspection, resend.turn_request(trace, exchanges, turn, api=api))
 
 
 class AskPlan(Struct, frozen=True):
@@ -113,7 +106,7 @@ class AskPlan(Struct, frozen=True):
     """
 
     question: AskQuestion
-    settings: tuple[TurnRequest, ...]
+    settings: tuple[resend.TurnRequest, ...]
     count: int = 20
     parallel: int = 4
     watched: frozenset[str] = frozenset()
@@ -127,17 +120,19 @@ class AskPlan(Struct, frozen=True):
     @property
     def prompt_tokens(self) -> int:
         """About how many tokens all prompts have together."""
-        return self.count * sum(estimated_tokens(one, self.question.request) for one in self.settings)
+        return self.count * sum(resend.estimated_tokens(one, self.question.request) for one in self.settings)
 
 
-def plan_of(question: AskQuestion, changed: TurnRequest, count: int = 20, parallel: int = 4) -> AskPlan:
+def plan_of(question: AskQuestion, changed: resend.TurnRequest, count: int = 20, parallel: int = 4) -> AskPlan:
     """An experiment that compares a changed request with the original, or asks the original alone."""
     original = question.request
     settings = (original,) if changed.body == original.body else (changed, original)
     return AskPlan(question, settings, count, parallel)
 
 
-def changed_request(question: AskQuestion, change: RequestChange, *, is_advised: bool = False) -> TurnRequest:
+def changed_request(
+    question: AskQuestion, change: resend.RequestChange, *, is_advised: bool = False
+) -> resend.TurnRequest:
     """The question's request with a change, and with the advice against its fault. ResendError."""
     request = change.applied(question.request)
     return question.advised(request) if is_advised else request
@@ -300,8 +295,8 @@ class AskExperiment:
         self._changed = changed
         self.result = AskResult(plan, secrets.token_hex(6), [{} for _ in plan.settings], bounds or SpendingBounds())
         self._bodies = [json.dumps(one.body, ensure_ascii=False).encode() for one in plan.settings]
-        self._tokens = [estimated_tokens(one, plan.question.request) for one in plan.settings]
-        self._limits = [answer_limit(one.body) for one in plan.settings]
+        self._tokens = [resend.estimated_tokens(one, plan.question.request) for one in plan.settings]
+        self._limits = [resend.answer_limit(one.body) for one in plan.settings]
         self._next = iter(_order(plan))
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -17,16 +17,7 @@ from inspector.replay.matching import Replayer, recording_of
 from inspector.replay.resend import RequestChange, ResendError
 from inspector.rules.catalogue import RULES
 from storage import Store
-from ui.experiments.ask_again import (
-    ANY,
-    AskExperiment,
-    AskPlan,
-    AskResult,
-    ComparedRate,
-    changed_request,
-    plan_of,
-    question_of,
-)
+from ui.experiments import ask_again
 from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 
 _SHORTEST_KEY = 8
@@ -46,14 +37,14 @@ class AskForm(Struct, frozen=True):
     bounds: str = ""
     is_advised: bool = False
 
-    def plan(self, store: Store, id: int, turn: int | None) -> AskPlan:  # as in `Store`
+    def plan(self, store: Store, id: int, turn: int | None) -> ask_again.AskPlan:  # as in `Store`
         """What would be sent. ResendError for a field that cannot be read."""
-        question = question_of(store, id, turn)
+        question = ask_again.question_of(store, id, turn)
         change = RequestChange(self.model.strip(), tuple(setting_of(word) for word in self._words()))
-        changed = changed_request(question, change, is_advised=self.is_advised)
-        return plan_of(question, changed, _number(self.times or "20", "how often"))
+        changed = ask_again.changed_request(question, change, is_advised=self.is_advised)
+        return ask_again.plan_of(question, changed, _number(self.times or "20", "how often"))
 
-    def target(self, plan: AskPlan) -> ResendTarget:
+    def target(self, plan: ask_again.AskPlan) -> ResendTarget:
         """Where it would be sent; the key comes from the environment."""
         if not self.server.strip():
             raise ResendError("name a server, such as `https://api.openai.com`; nothing is sent without one")
@@ -87,15 +78,15 @@ def _number(text: str, what: str) -> int:
 
 
 def experiment_of(
-    plan: AskPlan,
+    plan: ask_again.AskPlan,
     target: ResendTarget,
     store: Store,
     bounds: SpendingBounds,
-    changed: Callable[[AskResult], None] = lambda result: None,
-) -> AskExperiment:
+    changed: Callable[[ask_again.AskResult], None] = lambda result: None,
+) -> ask_again.AskExperiment:
     """The experiment, whose record has no secrets, the key of this very target least of all."""
     patterns = (re.escape(target.key),) if len(target.key) >= _SHORTEST_KEY else ()
-    return AskExperiment(plan, target, store, Redactor(patterns), bounds=bounds, changed=changed)
+    return ask_again.AskExperiment(plan, target, store, Redactor(patterns), bounds=bounds, changed=changed)
 
 
 def replay_server_of(store: Store, id: int) -> tuple[ReplayServer, Trace]:  # as in `Store`
@@ -107,7 +98,7 @@ def replay_server_of(store: Store, id: int) -> tuple[ReplayServer, Trace]:  # as
     return ReplayServer(Replayer(recording), Redactor()), trace
 
 
-def plan_lines(plan: AskPlan, url: str) -> Iterator[Line]:
+def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
     """What will be sent where, and what of the request is changed."""
     request = plan.question.request
     for note in request.notes:
@@ -125,7 +116,7 @@ def plan_lines(plan: AskPlan, url: str) -> Iterator[Line]:
     yield (Run(f"weaklink: {spending_words(plan)} to {visible_line(url)}."),)
 
 
-def spending_words(plan: AskPlan) -> str:
+def spending_words(plan: ask_again.AskPlan) -> str:
     """How many requests will be sent at most, and how many tokens their prompts have."""
     arms = f" ({plan.count} of each setting)" if len(plan.settings) > 1 else ""
     return (
@@ -134,7 +125,7 @@ def spending_words(plan: AskPlan) -> str:
     )
 
 
-def result_lines(result: AskResult) -> Iterator[Line]:
+def result_lines(result: ask_again.AskResult) -> Iterator[Line]:
     """The table, and sentences on what it rests on."""
     rows = [_cells(rate) for rate in result.rates()]
     columns = 7 if len(result.plan.settings) > 1 else 3
@@ -147,7 +138,7 @@ def result_lines(result: AskResult) -> Iterator[Line]:
         yield (Run(sentence),)
 
 
-def sentences(result: AskResult) -> Iterator[str]:
+def sentences(result: ask_again.AskResult) -> Iterator[str]:
     """What the numbers rest on: how many answers, why it stopped, and what the intervals mean."""
     pairs = len(result.counted())
     unit = "pair" if len(result.plan.settings) > 1 else "answer"
@@ -164,7 +155,7 @@ def sentences(result: AskResult) -> Iterator[str]:
     )
 
 
-def result_json(result: AskResult) -> dict[str, Json]:
+def result_json(result: ask_again.AskResult) -> dict[str, Json]:
     """The experiment for programs; rates are 0 to 1, intervals `[low, high]`."""
     plan, bounds = result.plan, result.bounds
     has_original = len(plan.settings) > 1
@@ -191,13 +182,13 @@ def result_json(result: AskResult) -> dict[str, Json]:
             "rate": "beta-binomial mixture confidence sequence (Robbins 1970)",
             "difference": "grid Kelly betting confidence sequence (Waudby-Smith and Ramdas 2024)",
             "error": 0.05,
-            "watched": [*(sorted(plan.watched) or [ANY])],
+            "watched": [*(sorted(plan.watched) or [ask_again.ANY])],
         },
         "rates": [_rate_json(rate, has_original=has_original) for rate in result.rates()],
     }
 
 
-def _rate_json(rate: ComparedRate, *, has_original: bool) -> Json:
+def _rate_json(rate: ask_again.ComparedRate, *, has_original: bool) -> Json:
     value: dict[str, Json] = {
         "rule": rate.code,
         "hits": rate.hits,
@@ -217,8 +208,8 @@ def _interval_json(interval: Interval) -> Json:
     return [round(interval.low, 6), round(interval.high, 6)]
 
 
-def _cells(rate: ComparedRate) -> tuple[str, ...]:
-    name = "any error" if rate.code == ANY else f"{rate.code} {_NAMES.get(rate.code, '')}".strip()
+def _cells(rate: ask_again.ComparedRate) -> tuple[str, ...]:
+    name = "any error" if rate.code == ask_again.ANY else f"{rate.code} {_NAMES.get(rate.code, '')}".strip()
     cells = [name, _share(rate.hits, rate.trials), _range(rate.interval)]
     if rate.original_interval is None or rate.difference_interval is None or rate.difference is None:
         return (*cells, "", "", "", "")
@@ -239,7 +230,7 @@ def _range(interval: Interval) -> str:
     return f"{100 * interval.low:.0f} to {100 * interval.high:.0f} %"
 
 
-def _style(rate: ComparedRate) -> Style:
+def _style(rate: ask_again.ComparedRate) -> Style:
     """A row whose difference is more than noise in the colour of better or worse."""
     interval = rate.difference_interval
     if interval is None or interval.low <= 0 <= interval.high:

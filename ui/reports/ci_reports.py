@@ -17,16 +17,8 @@ from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
 from inspector.version import __version__
+from ui.reports import check_report
 from ui.reports.check_output import baseline_lines, fault_lines, found_words, read_words
-from ui.reports.check_report import (
-    CheckedFile,
-    CheckedTrace,
-    CheckTotals,
-    FilePlace,
-    Finding,
-    UnreadRecord,
-    in_repository,
-)
 from ui.views.diagnostic import diagnostic_lines
 from ui.views.segment_json import JsonObject
 from ui.views.styled_text import plain, visible
@@ -55,14 +47,14 @@ class CheckJunit:
         self._suites, self._cases = _spool(), _spool()
         self._tests = self._failures = self._all_tests = self._all_failures = 0
 
-    def trace(self, trace: CheckedTrace) -> None:
+    def trace(self, trace: check_report.CheckedTrace) -> None:
         """One more case of its file's suite."""
         self._tests += 1
         wrong = [finding for finding in trace.findings if self._fails(finding.diagnostic.rule.severity)]
         self._failures += bool(wrong)
         self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _message_text(trace)))
 
-    def unread(self, unread: UnreadRecord) -> None:
+    def unread(self, unread: check_report.UnreadRecord) -> None:
         """One more case of its file's suite."""
         fault, wrong = unread.fault, self._fails(unread.fault.rule.severity)
         self._tests += 1
@@ -72,7 +64,7 @@ class CheckJunit:
         said = f"{head}{shown}</failure>\n" if wrong else f"<system-out>{shown}</system-out>\n"
         self._cases.write(_case(unread.path, unread.record or "the file itself", said))
 
-    def file(self, file: CheckedFile) -> None:
+    def file(self, file: check_report.CheckedFile) -> None:
         """Its suite is whole."""
         for note in file.notes:
             self._cases.write(_case(file.path, note, f"<skipped message={_attribute(note)}/>\n"))
@@ -85,7 +77,7 @@ class CheckJunit:
         self._all_failures += self._failures
         self._cases, self._tests, self._failures = _spool(), 0, 0
 
-    def close(self, totals: CheckTotals) -> None:
+    def close(self, totals: check_report.CheckTotals) -> None:
         """Write everything."""
         del totals
         head = f'<testsuites name="weaklink" tests={_number(self._all_tests)} failures={_number(self._all_failures)}'
@@ -95,7 +87,7 @@ class CheckJunit:
         self._out.write("</testsuites>\n")
 
 
-def _failure(trace: CheckedTrace, wrong: list[Finding]) -> str:
+def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.Finding]) -> str:
     """The verdict, or else the first fault, and all faults as people read them."""
     first = wrong[0].shown.fault
     said = f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
@@ -103,17 +95,17 @@ def _failure(trace: CheckedTrace, wrong: list[Finding]) -> str:
     return f"{head}{_text(_shown(trace.findings))}</failure>\n"
 
 
-def _message_text(trace: CheckedTrace) -> str:
+def _message_text(trace: check_report.CheckedTrace) -> str:
     """What is not bad enough to fail."""
     return f"<system-out>{_text(_shown(trace.findings))}</system-out>\n" if trace.findings else ""
 
 
-def _shown(findings: Iterable[Finding]) -> str:
+def _shown(findings: Iterable[check_report.Finding]) -> str:
     blocks = (diagnostic_lines(one.shown, one.lines.text, width=_WIDTH, lines=one.lines) for one in findings)
     return "\n\n".join("\n".join(plain(line).rstrip() for line in block) for block in blocks)
 
 
-def _name(trace: CheckedTrace) -> str:
+def _name(trace: check_report.CheckedTrace) -> str:
     return " ".join(word for word in (trace.record, trace.title) if word) or "trace"
 
 
@@ -161,28 +153,28 @@ class CheckGithub:
     def __init__(self, out: TextIO, say: Callable[[str], None]) -> None:
         self._out, self._say = out, say
 
-    def trace(self, trace: CheckedTrace) -> None:
+    def trace(self, trace: check_report.CheckedTrace) -> None:
         """Its findings, a line each."""
         for finding in trace.findings:
             self._out.write(annotation(finding) + "\n")
 
-    def unread(self, unread: UnreadRecord) -> None:
+    def unread(self, unread: check_report.UnreadRecord) -> None:
         """A line."""
         self._out.write(unread_annotation(unread) + "\n")
 
-    def file(self, file: CheckedFile) -> None:
+    def file(self, file: check_report.CheckedFile) -> None:
         """Nothing, unless some of the file was left out."""
         for line in file.notes:
             self._say(line)
 
-    def close(self, totals: CheckTotals) -> None:
+    def close(self, totals: check_report.CheckTotals) -> None:
         """The sum."""
         self._say(plain((*read_words(totals), *found_words(totals))))
         for line in baseline_lines(totals):
             self._say(line)
 
 
-def annotation(finding: Finding) -> str:
+def annotation(finding: check_report.Finding) -> str:
     """`::error file=...,line=...,title=...::message`, escaped as actions/toolkit does (packages/core: command.ts)."""
     place = finding.diagnostic.location
     line, column = finding.lines.position(place.range.start)
@@ -190,20 +182,24 @@ def annotation(finding: Finding) -> str:
     return _command(finding, finding.shown.fault, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
 
 
-def unread_annotation(unread: UnreadRecord) -> str:
+def unread_annotation(unread: check_report.UnreadRecord) -> str:
     """The same for a record or file that could not be read."""
     return _command(unread, unread.fault, unread.record)
 
 
-def _command(found: Finding | UnreadRecord, fault: Fault, where: str) -> str:
+def _command(found: check_report.Finding | check_report.UnreadRecord, fault: Fault, where: str) -> str:
     at = [f"at {where}"] if where else []
     said = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])
-    properties = {"file": visible(in_repository(found.path)), **_github_region(found.place), "title": str(fault.rule)}
+    properties = {
+        "file": visible(check_report.in_repository(found.path)),
+        **_github_region(found.place),
+        "title": str(fault.rule),
+    }
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{_COMMANDS[fault.rule.severity]} {listed}::{_escaped(visible(said))}"
 
 
-def _github_region(place: FilePlace | None) -> dict[str, str]:
+def _github_region(place: check_report.FilePlace | None) -> dict[str, str]:
     if place is None:
         return {}
     numbers = {"line": place.line, "endLine": place.end_line}
@@ -229,12 +225,12 @@ class CheckSarif:
         self._failed = False
         self._notifications: list[Json] = []
 
-    def trace(self, trace: CheckedTrace) -> None:
+    def trace(self, trace: check_report.CheckedTrace) -> None:
         """Its findings are more results."""
         for finding in trace.findings:
             self._add(result_object(finding))
 
-    def unread(self, unread: UnreadRecord) -> None:
+    def unread(self, unread: check_report.UnreadRecord) -> None:
         """One more result."""
         self._add(unread_object(unread))
 
@@ -242,14 +238,14 @@ class CheckSarif:
         self._out.write((",\n" if self._begun else f"{_head()}\n") + write_json(result))
         self._begun = True
 
-    def file(self, file: CheckedFile) -> None:
+    def file(self, file: check_report.CheckedFile) -> None:
         """What of it was left out is notified at the end."""
         self._failed = self._failed or file.is_failure
         for said in file.notes[: _MOST_NOTIFICATIONS - len(self._notifications)]:
             place: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
             self._notifications.append({"level": "note", "message": {"text": said}, "locations": [place]})
 
-    def close(self, totals: CheckTotals) -> None:
+    def close(self, totals: check_report.CheckTotals) -> None:
         """The rest of the run."""
         if not self._begun:
             self._out.write(_head())
@@ -269,7 +265,7 @@ def _head() -> str:
     )
 
 
-def result_object(finding: Finding) -> JsonObject:
+def result_object(finding: check_report.Finding) -> JsonObject:
     """One finding as a result.
 
     Its place in the trace is a logical location; where the place in the file is known, that is beside it. The
@@ -295,7 +291,7 @@ def result_object(finding: Finding) -> JsonObject:
     return result
 
 
-def unread_object(unread: UnreadRecord) -> JsonObject:
+def unread_object(unread: check_report.UnreadRecord) -> JsonObject:
     """A record or file that could not be read, as a result."""
     fault = unread.fault
     physical: JsonObject = {"artifactLocation": _artifact(unread.path)}
@@ -322,7 +318,7 @@ def unread_object(unread: UnreadRecord) -> JsonObject:
     }
 
 
-def _location(finding: Finding, place: Location | None = None) -> JsonObject:
+def _location(finding: check_report.Finding, place: Location | None = None) -> JsonObject:
     """That of a finding, or another place in its trace."""
     physical: JsonObject = {"artifactLocation": _artifact(finding.path)}
     if finding.place is not None:
@@ -336,12 +332,12 @@ def _location(finding: Finding, place: Location | None = None) -> JsonObject:
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 
-def _logical_name(finding: Finding, place: Location) -> str:
+def _logical_name(finding: check_report.Finding, place: Location) -> str:
     record = "/".join(word for word in (finding.record, finding.trace) if word)
     return f"{record}/turn {place.turn}/{place.part}"
 
 
-def _properties(finding: Finding) -> JsonObject:
+def _properties(finding: check_report.Finding) -> JsonObject:
     place = finding.diagnostic.location
     line, column = finding.lines.position(place.range.start)
     shown = Range(place.range.start, min(place.range.end, place.range.start + _LONGEST_SNIPPET))
@@ -358,12 +354,12 @@ def _properties(finding: Finding) -> JsonObject:
     }
 
 
-def _region(place: FilePlace) -> JsonObject:
+def _region(place: check_report.FilePlace) -> JsonObject:
     columns = {"startColumn": place.column, "endLine": place.end_line, "endColumn": place.end_column}
     return {"startLine": place.line, **{name: number for name, number in columns.items() if number is not None}}
 
 
-def _fix(finding: Finding, place: FilePlace) -> JsonObject:
+def _fix(finding: check_report.Finding, place: check_report.FilePlace) -> JsonObject:
     replacements: list[Json] = [
         {
             "deletedRegion": {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column},
@@ -378,7 +374,7 @@ def _fix(finding: Finding, place: FilePlace) -> JsonObject:
 
 def _artifact(path: str) -> JsonObject:
     """A file as a URI reference (RFC 3986): relative where it can be, which code hosts need."""
-    place = in_repository(path)
+    place = check_report.in_repository(path)
     quoted = quote(place.encode("utf-8", "surrogateescape"), safe="/")
     return {"uri": f"file://{quoted}" if place.startswith("/") else quoted}
 

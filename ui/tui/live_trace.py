@@ -5,15 +5,7 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
-from inspector.capture.events import (
-    ChunksArrived,
-    ExchangeFacts,
-    RecordEvent,
-    TraceEnded,
-    TraceStarted,
-    TurnEnded,
-    TurnStarted,
-)
+from inspector.capture import events
 from inspector.capture.live_reading import FormatChoice, LiveReading
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
@@ -121,18 +113,18 @@ class GrowingTrace:
         """How many chunks of open turns never reached the database."""
         return sum(turn.dropped for turn in self._turns.values())
 
-    def take(self, event: RecordEvent) -> None:
+    def take(self, event: events.RecordEvent) -> None:
         """Take one event of the trace."""
         match event:
-            case TraceStarted(_, trace):
+            case events.TraceStarted(_, trace):
                 self.trace = trace
-            case TurnStarted(_, number, role, generation):
+            case events.TurnStarted(_, number, role, generation):
                 self._turns[number] = self._begun(number, role, generation)
-            case ChunksArrived(_, number, chunks):
+            case events.ChunksArrived(_, number, chunks):
                 self._grow(self._turns.get(number), chunks)
-            case TurnEnded(_, number, turn):
+            case events.TurnEnded(_, number, turn):
                 self._end(self._turns.setdefault(number, GrowingTurn(number, turn.role)), turn)
-            case TraceEnded():
+            case events.TraceEnded():
                 self.has_ended = True
             case _:
                 assert_never(event)
@@ -148,7 +140,7 @@ class GrowingTrace:
         self._turns[turn].part(diagnostic.location.part).faults.append(diagnostic)
         self._found(diagnostic)
 
-    def exchange_ended(self, facts: ExchangeFacts) -> None:
+    def exchange_ended(self, facts: events.ExchangeFacts) -> None:
         """See `Watch`; a reading never tells it."""
 
     def trouble(self, message: str) -> None:

@@ -5,18 +5,8 @@ from itertools import accumulate
 
 from msgspec import Struct, field
 
+from inspector.chain import metrics
 from inspector.chain.intervals import wilson
-from inspector.chain.metrics import (
-    BY_NAME,
-    FEWEST,
-    MEASURES,
-    TASK_CASES,
-    Estimate,
-    Measure,
-    MeasureKind,
-    Tally,
-    estimate,
-)
 from inspector.chain.metrics_groups import COMPARED, MANY_VALUED, GroupFigures, GroupKey, MeasureComparison, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
@@ -46,7 +36,7 @@ _AT_LEAST, _MOST = 12, 40  # rows
 _GAP = "  "
 _MAX_SCHEMAS = 12
 _SCHEMA_BAR = 16
-_COMPLIANCE = BY_NAME["schema_compliance"]
+_COMPLIANCE = metrics.BY_NAME["schema_compliance"]
 
 
 class Statistics(Struct, frozen=True):
@@ -71,7 +61,7 @@ class Statistics(Struct, frozen=True):
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     schemas: Mapping[str, SchemaComplexity] = field(default_factory=dict)
     uncounted: int = 0
-    fewest: int = FEWEST
+    fewest: int = metrics.FEWEST
 
 
 def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
@@ -126,8 +116,8 @@ def _most(found: Statistics) -> str:
 
 
 def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Line]:
-    shown = (measure for measure in MEASURES if measure.name not in TASK_CASES)
-    estimates = [estimate(measure, whole.tally(measure.name), fewest) for measure in shown]
+    shown = (measure for measure in metrics.MEASURES if measure.name not in metrics.TASK_CASES)
+    estimates = [metrics.estimate(measure, whole.tally(measure.name), fewest) for measure in shown]
     rows = [_measure_row(one, fewest, width) for one in estimates]
     heads = ("measure", "value (95 %)", "n", "traces", "", *(("what is counted",) if width >= _ROOMY else ()))
     yield from table_lines(rows, width=width, heads=heads, numbers=(2, 3))
@@ -140,9 +130,9 @@ def _case_lines(whole: GroupFigures, width: int) -> Iterator[Line]:
         yield from table_lines(rows, width=width, heads=TASK_HEADS, numbers=(1, 2, 3))
 
 
-def _measure_row(one: Estimate, fewest: int, width: int) -> Sequence[Line]:
+def _measure_row(one: metrics.Estimate, fewest: int, width: int) -> Sequence[Line]:
     measure = one.measure
-    share = one.value if one.value is not None and measure.kind is not MeasureKind.MEAN else 0.0
+    share = one.value if one.value is not None and measure.kind is not metrics.MeasureKind.MEAN else 0.0
     room = _BAR if width >= _ROOMY else max(min(_BAR, width - 64), 6)
     lead: tuple[Line, ...] = (
         (Run(measure.title, Style.STRONG),),
@@ -227,7 +217,7 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
         yield dim(f"and {counted(left, 'more place')}; --json lists all")
 
 
-def comparison_sentence(found: Statistics, number: Callable[[Measure, float], str] = number_text) -> str:
+def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, float], str] = number_text) -> str:
     """Whether any group differs from the baseline by more than noise; `""` where nothing was compared.
 
     `number` writes a value of a measure.
@@ -283,7 +273,9 @@ def p_text(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def _comparison_sentence(found: Statistics, one: MeasureComparison, number: Callable[[Measure, float], str]) -> str:
+def _comparison_sentence(
+    found: Statistics, one: MeasureComparison, number: Callable[[metrics.Measure, float], str]
+) -> str:
     first, second = (group.tally(one.measure.name) for group in (one.group, one.baseline))
     mine, theirs = (number(one.measure, tally.hits / tally.trials) for tally in (first, second))
     group = group_title(found.by, one.group.keys, found.prompts)
@@ -297,8 +289,8 @@ def _difference_text(one: MeasureComparison) -> str:
     return f"{_signed(one.measure, found.value)} ({_signed(one.measure, low)} to {_signed(one.measure, high)})"
 
 
-def _signed(measure: Measure, value: float) -> str:
-    digits = f"{value:+.2f}" if measure.kind is not MeasureKind.MEAN or abs(value) < 10 else f"{value:+,.0f}"
+def _signed(measure: metrics.Measure, value: float) -> str:
+    digits = f"{value:+.2f}" if measure.kind is not metrics.MeasureKind.MEAN or abs(value) < 10 else f"{value:+,.0f}"
     return digits.replace("-", "−")
 
 
@@ -309,7 +301,7 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
     dozen where few are. What no group has is said in a last line.
     """
     shown = found.groups if full else _informative_measures(found.groups, found.fewest)
-    wanted = [one for one in MEASURES if full or one.name in COMPARED]
+    wanted = [one for one in metrics.MEASURES if full or one.name in COMPARED]
     measures = [one for one in wanted if any(group.tally(one.name).trials for group in shown)]
     lead = _lead(found, shown, width)
     columns = [_column(found, measure, shown, width) for measure in measures]
@@ -327,7 +319,7 @@ def _informative_measures(groups: Sequence[GroupFigures], fewest: int) -> Sequen
     return groups[: min(max(large, _AT_LEAST), _MOST)]
 
 
-def _left_out(found: Statistics, groups: int, measures: Sequence[Measure], width: int) -> Iterator[Line]:
+def _left_out(found: Statistics, groups: int, measures: Sequence[metrics.Measure], width: int) -> Iterator[Line]:
     missing = [f"{one.title} ({one.absent})" for one in measures if one.name in found.groups[0].tallies]
     if groups or missing:
         yield ()
@@ -357,10 +349,10 @@ def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list
     return list(zip(*columns, strict=True))
 
 
-def _column(found: Statistics, measure: Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
+def _column(found: Statistics, measure: metrics.Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
     """One measure of every group: its bar where there is room, value, interval and count, under its title."""
-    estimates = [estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
-    bars = 6 if width >= _WIDE and measure.kind is not MeasureKind.MEAN else 0
+    estimates = [metrics.estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
+    bars = 6 if width >= _WIDE and measure.kind is not metrics.MeasureKind.MEAN else 0
     values = [value_text(one, found.fewest) for one in estimates]
     # Where it counts the traces, which are beside it already, it is not said again.
     counts = [
@@ -406,7 +398,10 @@ def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
         (
             (Run(visible_line(tool), Style.STRONG),),
             *((Run(f"{count:,}"),) for count in (one.depth, one.properties, one.references, one.alternatives)),
-            (Run(value_text(estimate(_COMPLIANCE, tally, found.fewest), found.fewest)), *dim(f" n={tally.trials:,}")),
+            (
+                Run(value_text(metrics.estimate(_COMPLIANCE, tally, found.fewest), found.fewest)),
+                *dim(f" n={tally.trials:,}"),
+            ),
         )
         for tool, one, tally in intricate[:_MAX_SCHEMAS]
     ]
@@ -414,22 +409,22 @@ def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
     yield from table_lines(rows, width=width, heads=heads, numbers=(1, 2, 3, 4), widest=max(width - 56, 12))
 
 
-def _schema_sentence(found: Statistics) -> Iterator[tuple[str, SchemaComplexity, Tally]]:
+def _schema_sentence(found: Statistics) -> Iterator[tuple[str, SchemaComplexity, metrics.Tally]]:
     """Each tool whose schema is known, with the tally of its compliance over all groups that it is in."""
     at = list(found.by).index(GroupKey.TOOL) if GroupKey.TOOL in found.by else None
-    sums: dict[str, Tally] = {}
+    sums: dict[str, metrics.Tally] = {}
     for group in found.groups if at is not None else ():
         tool = group.keys[at or 0]
-        sums[tool] = sums.get(tool, Tally()) + group.tally(_COMPLIANCE.name)
+        sums[tool] = sums.get(tool, metrics.Tally()) + group.tally(_COMPLIANCE.name)
     yield from ((tool, found.schemas[tool], tally) for tool, tally in sums.items() if tool in found.schemas)
 
 
-def _by_depth(told: Sequence[tuple[str, SchemaComplexity, Tally]], fewest: int, width: int) -> Iterator[Line]:
+def _by_depth(told: Sequence[tuple[str, SchemaComplexity, metrics.Tally]], fewest: int, width: int) -> Iterator[Line]:
     """One row for each depth; a trace counts once for each tool of that depth."""
     rows = []
     for depth in sorted({schema.depth for _, schema, _ in told}):
         same = [(schema, tally) for _, schema, tally in told if schema.depth == depth]
-        one = estimate(_COMPLIANCE, sum((tally for _, tally in same), Tally()), fewest)
+        one = metrics.estimate(_COMPLIANCE, sum((tally for _, tally in same), metrics.Tally()), fewest)
         rows.append(
             (
                 (Run(str(depth)),),

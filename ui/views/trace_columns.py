@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from inspector.chain.steps import Status
 from inspector.model import Json, Liveness, ParentWhy
 from storage import Order, TraceSummary
+from ui.views import trace_summary
 from ui.views.status import task_run
 from ui.views.styled_text import (
     Line,
@@ -29,16 +30,6 @@ from ui.views.styled_text import (
     visible_line,
     visible_runs,
     width_of,
-)
-from ui.views.trace_summary import (
-    break_object,
-    break_words,
-    listed_status,
-    listed_title,
-    moment,
-    outcome_object,
-    parent_object,
-    trace_title,
 )
 
 NOTHING: Line = (Run("-", Style.DIM),)
@@ -121,7 +112,7 @@ def _text(text: str) -> Line:
 
 def _status(one: ListedTrace, room: int) -> Line:
     summary = one.summary
-    run = listed_status(summary)
+    run = trace_summary.listed_status(summary)
     marks = (NOTED,) if summary.note else (MARKED,) if summary.marked else ()
     words = (run, Run(" "), *marks) if marks else (run,)
     return words if width_of(words) <= room else (Run(run.text[0], run.style), *marks)
@@ -129,7 +120,7 @@ def _status(one: ListedTrace, room: int) -> Line:
 
 def _title(one: ListedTrace, room: int) -> Line:
     branch = f"{'  ' * (one.depth - 1)}└ " if one.depth else ""
-    return _text(branch + listed_title(one.summary, with_project=not one.has_project_column))
+    return _text(branch + trace_summary.listed_title(one.summary, with_project=not one.has_project_column))
 
 
 def _when(one: ListedTrace, room: int) -> Line:
@@ -187,7 +178,7 @@ def _task(one: ListedTrace, room: int) -> Line:
 def _break(one: ListedTrace, room: int) -> Line:
     summary = one.summary
     if summary.broken is not None:
-        return break_words(summary.broken)
+        return trace_summary.break_words(summary.broken)
     if summary.status is Status.ABORTED and summary.abort_reason and not summary.is_open:
         return (Run("aborted: ", Style.DIM), *_text(summary.abort_reason))
     if summary.status is Status.UNKNOWN and not summary.running:
@@ -230,7 +221,7 @@ _COLUMNS = (
     ),
     TraceColumn(
         "started_at",
-        lambda one: moment(one.started_at_s),
+        lambda one: trace_summary.moment(one.started_at_s),
         "when",
         _when,
         least=12,
@@ -240,7 +231,7 @@ _COLUMNS = (
         filter_key="since",
     ),
     TraceColumn("age", lambda one: None, "age", _age, least=4, most=4, priority=8, is_number=True),
-    TraceColumn("title", trace_title, "title", _title, least=22, most=200, priority=1, filter_key="name"),
+    TraceColumn("title", trace_summary.trace_title, "title", _title, least=22, most=200, priority=1, filter_key="name"),
     TraceColumn(
         "project",
         lambda one: one.project,
@@ -282,7 +273,7 @@ _COLUMNS = (
     ),
     TraceColumn(
         "outcome",
-        lambda one: outcome_object(one.outcome),
+        lambda one: trace_summary.outcome_object(one.outcome),
         "task",
         _task,
         least=6,
@@ -363,7 +354,7 @@ _COLUMNS = (
     ),
     TraceColumn(
         "break",
-        lambda one: break_object(one.broken),
+        lambda one: trace_summary.break_object(one.broken),
         "break",
         _break,
         least=26,
@@ -412,7 +403,7 @@ _ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], Json]] = MappingProxyType(
         "idle": lambda one: one.liveness is Liveness.IDLE,
         "open_turns": lambda one: one.open_turns,
         "branch": lambda one: one.branch,
-        "parent": lambda one: parent_object(one.parent),
+        "parent": lambda one: trace_summary.parent_object(one.parent),
         "damaged": lambda one: one.damaged,
     }
 )
@@ -536,7 +527,7 @@ def tab_separated(row: ListedTrace, keys: Sequence[str]) -> str:
 def _plain_value(column: TraceColumn, row: ListedTrace) -> str:
     value = column.value(row.summary)
     if column.key == "status":
-        return listed_status(row.summary).text[2:]
+        return trace_summary.listed_status(row.summary).text[2:]
     if isinstance(value, dict | list) or column.key in _DRAWN_ONLY:
         cell = column.cell(row, _LONGEST)
         return "" if cell == NOTHING else plain(cell)

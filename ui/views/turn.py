@@ -12,19 +12,9 @@ from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.inspected import Inspection, PartInspection
 from inspector.inspection import inspect_trace
-from inspector.model import (
-    BodyState,
-    Generation,
-    GenerationError,
-    Role,
-    Span,
-    SpanKind,
-    ToolCall,
-    ToolDefinition,
-    Trace,
-    Turn,
-)
+from inspector.model.calls import ToolCall, ToolDefinition
 from inspector.model.columns import Column, Entries
+from inspector.model.trace import BodyState, Generation, GenerationError, Role, Span, SpanKind, Trace, Turn
 from inspector.segmentation import Segmenter
 from inspector.text import Range
 from inspector.wire.events import PROMPT_PART, WIRE_PREFIX

@@ -16,16 +16,8 @@ from inspector.apis.openai.messages import read_message, read_tools
 from inspector.json_text import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
 from inspector.text import lazy_pattern
+from inspector.wire import events
 from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import (
-    CallNamed,
-    DecodedRequest,
-    FactsLearned,
-    PartGrew,
-    TokenTexts,
-    WireEvent,
-    parameters_of,
-)
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
@@ -61,7 +53,7 @@ _STATES = lazy_pattern(
 )
 
 
-def read_responses_request(request: dict[str, Json]) -> DecodedRequest:
+def read_responses_request(request: dict[str, Json]) -> events.DecodedRequest:
     """A request for a response; never raises.
 
     `instructions` are the system turn. Items of one answer that follow each other (reasoning, messages, calls) are one
@@ -70,12 +62,12 @@ def read_responses_request(request: dict[str, Json]) -> DecodedRequest:
     """
     given = request.get("input")
     items: list[Json] = given if isinstance(given, list) else [] if given is None else [given]
-    return DecodedRequest(
+    return events.DecodedRequest(
         API,
         word_of(request.get("model")),
         (*_instructions(request.get("instructions")), *_turns(items)),
         read_tools(request.get("tools")),
-        parameters_of(request, without=_NO_SETTINGS),
+        events.parameters_of(request, without=_NO_SETTINGS),
         flag_of(request.get("stream")) or False,
         word_of(request.get("previous_response_id")),
     )
@@ -283,12 +275,12 @@ class ItemsReader:
         self._by_id: dict[str, _OpenItem] = {}
         self._calls = 0
         self._count = 0
-        self._token_texts = TokenTexts()
+        self._token_texts = events.TokenTexts()
         self.last_part = "text"
         self.reused_index: int | None = None
         self.contradicting: list[str] = []
 
-    def open(self, index: int | None, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def open(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
         """Append what an item, whose JSON text this is, begins with; the paths of what is not known come back."""
         try:
             item, strange = read_item(text)
@@ -299,7 +291,7 @@ class ItemsReader:
         self._begin(index, item, text, at_s, found)
         return [f"item.{path}" for path in strange]
 
-    def finish(self, index: int | None, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def finish(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
         """Append what an item that is done adds to what came of it; the paths of what is not known come back."""
         try:
             item, strange = read_item(text)
@@ -313,17 +305,19 @@ class ItemsReader:
         known.is_done = True
         if item.type not in _READ:
             found.append(
-                PartGrew(f"content:{known.index}:done" if known.texts else f"content:{known.index}", text, at_s)
+                events.PartGrew(f"content:{known.index}:done" if known.texts else f"content:{known.index}", text, at_s)
             )
             return []
         if known.call and not known.is_named and item.name:
-            found.append(CallNamed(known.call, item.name, item.call_id or None, item.type == _CUSTOM))
+            found.append(events.CallNamed(known.call, item.name, item.call_id or None, item.type == _CUSTOM))
         strange += self._read_texts(known, item, at_s, found)
         if item.encrypted_content:
-            found.append(PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
+            found.append(events.PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
         return [f"item.{path}" for path in strange]
 
-    def grow(self, place: ItemText, event: ResponseEvent, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def grow(
+        self, place: ItemText, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
+    ) -> list[str]:
         """Append a piece of a text; the path of what says where it belongs comes back if nothing is there."""
         item = self._known(event.item_id, event.output_index)
         strange = []
@@ -337,7 +331,7 @@ class ItemsReader:
         return strange
 
     def complete(
-        self, place: ItemText, text: str | None, event: ResponseEvent, at_s: float | None, found: list[WireEvent]
+        self, place: ItemText, text: str | None, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str]:
         """Append a text that is whole where no piece of it came; the path comes back of an item that is not there."""
         item = self._known(event.item_id, event.output_index)
@@ -352,7 +346,7 @@ class ItemsReader:
         return None if index is None else self._by_index.get(index)
 
     def _begin(
-        self, index: int | None, item: OutputItem, text: str, at_s: float | None, found: list[WireEvent]
+        self, index: int | None, item: OutputItem, text: str, at_s: float | None, found: list[events.WireEvent]
     ) -> _OpenItem:
         """A new item; `text` is its JSON text where it shall be kept, else empty."""
         opened = _OpenItem(self._count if index is None else index, item.type, item.id)
@@ -366,13 +360,15 @@ class ItemsReader:
             opened.call = self.last_part = f"call:{self._calls}"
             self._calls += 1
             opened.is_named = bool(item.name)
-            found.append(CallNamed(opened.call, item.name or None, item.call_id or None, item.type == _CUSTOM))
+            found.append(events.CallNamed(opened.call, item.name or None, item.call_id or None, item.type == _CUSTOM))
         elif item.type not in _READ and text:
             opened.texts["item"] = [text]
-            found.append(PartGrew(f"content:{opened.index}", text, at_s))
+            found.append(events.PartGrew(f"content:{opened.index}", text, at_s))
         return opened
 
-    def _read_texts(self, known: _OpenItem, item: OutputItem, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_texts(
+        self, known: _OpenItem, item: OutputItem, at_s: float | None, found: list[events.WireEvent]
+    ) -> list[str]:
         strange = []
         if known.call:
             text = item.arguments if item.type == "function_call" else item.input
@@ -384,11 +380,11 @@ class ItemsReader:
         return strange
 
     def _read_content(
-        self, known: _OpenItem, at: int, piece: OutputText, at_s: float | None, found: list[WireEvent]
+        self, known: _OpenItem, at: int, piece: OutputText, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str]:
         annotations = raw_text(piece.annotations)
         if annotations.strip("[] \t\r\n") and "annotations" not in known.texts:
-            found.append(PartGrew(ANNOTATIONS_PART, annotations, at_s))
+            found.append(events.PartGrew(ANNOTATIONS_PART, annotations, at_s))
         key = f"content[{at}]"
         match piece.type:
             case "output_text" | "text":
@@ -401,12 +397,12 @@ class ItemsReader:
                 return [f"{key}.type {piece.type}"]
         return []
 
-    def annotate(self, event: ResponseEvent, at_s: float | None, found: list[WireEvent]) -> None:
+    def annotate(self, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]) -> None:
         """Append an annotation of a text."""
         item = self._known(event.item_id, event.output_index)
         if item is not None:
             item.texts.setdefault("annotations", [])
-        found.append(PartGrew(ANNOTATIONS_PART, raw_text(event.annotation), at_s))
+        found.append(events.PartGrew(ANNOTATIONS_PART, raw_text(event.annotation), at_s))
 
     def _complete(
         self,
@@ -414,7 +410,7 @@ class ItemsReader:
         place: ItemText,
         text: str | None,
         at_s: float | None,
-        found: list[WireEvent],
+        found: list[events.WireEvent],
         *,
         logprobs: list[TokenLogprob] | None = None,
     ) -> None:
@@ -432,7 +428,7 @@ class ItemsReader:
         part: str,
         text: str,
         at_s: float | None,
-        found: list[WireEvent],
+        found: list[events.WireEvent],
         *,
         logprobs: list[TokenLogprob] | None = None,
     ) -> None:
@@ -440,7 +436,7 @@ class ItemsReader:
         if text or numbers:
             if not part.startswith("content:"):
                 self.last_part = part
-            grew = PartGrew(part, text, at_s, None, numbers)
+            grew = events.PartGrew(part, text, at_s, None, numbers)
             found.append(grew)
             if numbers:
                 self._token_texts.keep(grew, [token.token for token in logprobs or ()], found)
@@ -484,7 +480,7 @@ class ResponsesReader(ObjectReader):
         """Whether an event that ends the stream came."""
         return self._is_over
 
-    def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
+    def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
         try:
             event, strange = read_event(text)
@@ -508,7 +504,7 @@ class ResponsesReader(ObjectReader):
         return True
 
     def _read_event(
-        self, kind: str, event: ResponseEvent, raw: str, at_s: float | None, found: list[WireEvent]
+        self, kind: str, event: ResponseEvent, raw: str, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str] | None:
         """The paths of what could not be read; None for an event that is not known."""
         if event.response is not None:
@@ -527,7 +523,7 @@ class ResponsesReader(ObjectReader):
         return self._read_text(kind, event, at_s, found)
 
     def _read_text(
-        self, kind: str, event: ResponseEvent, at_s: float | None, found: list[WireEvent]
+        self, kind: str, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str] | None:
         name, _, step = kind.removeprefix("response.").rpartition(".")
         if name in _TEXTS and step in {"delta", "done"}:
@@ -541,7 +537,7 @@ class ResponsesReader(ObjectReader):
         return [] if _STATES.fullmatch(kind) else None
 
     def _read_response(
-        self, response: ResponseShape, raw: str, at_s: float | None, found: list[WireEvent], *, is_end: bool
+        self, response: ResponseShape, raw: str, at_s: float | None, found: list[events.WireEvent], *, is_end: bool
     ) -> list[str]:
         strange = []
         self._learn_head(response.id, response.model, found)
@@ -552,12 +548,12 @@ class ResponsesReader(ObjectReader):
             self.faults.last_part = self._items.last_part
             self._learn_end(response, found)
         if response.usage is not None:
-            found.append(FactsLearned(usage=response.usage.usage()))
+            found.append(events.FactsLearned(usage=response.usage.usage()))
         if response.error:
             self.faults.fail(response.error, raw, at_s, found, in_answer=True)
         return strange
 
-    def _learn_end(self, response: ResponseShape, found: list[WireEvent]) -> None:
+    def _learn_end(self, response: ResponseShape, found: list[events.WireEvent]) -> None:
         incomplete = response.incomplete_details.reason if response.incomplete_details else None
         if finish := incomplete or response.status:
             self._learn_finish(finish, found)

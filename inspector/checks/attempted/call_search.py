@@ -21,6 +21,7 @@ from itertools import groupby
 
 from msgspec import Struct, structs
 
+from inspector.checks.attempted import call_shapes
 from inspector.checks.attempted.attempt import (
     Attempt,
     CallPosition,
@@ -29,15 +30,6 @@ from inspector.checks.attempted.attempt import (
     ToolNames,
     may_count,
     may_hold_name,
-)
-from inspector.checks.attempted.call_shapes import (
-    Brackets,
-    json_calls,
-    may_hold_values,
-    named_lists,
-    named_objects,
-    python_calls,
-    tag_calls,
 )
 from inspector.checks.attempted.foreign_markers import BRACKETS, ForeignCall, ForeignCalls, NearMarkers, read_in
 from inspector.checks.attempted.judging import judged_attempts
@@ -379,24 +371,24 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
     Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
     """
     heads = names.heads(text) if may_hold_name(text) else []
-    values = may_hold_values(text) and names.occur_in(text)
-    found = list(_outside(taken, tag_calls(text, names))) if "<" in text and "</" in text else []
+    values = call_shapes.may_hold_values(text) and names.occur_in(text)
+    found = list(_outside(taken, call_shapes.tag_calls(text, names))) if "<" in text and "</" in text else []
     labels = names.occurrences(text) if values or may_hold_labels(text) else []
     if not (heads or values or labels):
         return judged_attempts(text, found) if found else []
-    brackets = Brackets(text)
+    brackets = call_shapes.Brackets(text)
     labelled = list(labelled_calls(text, labels, brackets)) if labels else []
     if not (values or labelled or found or may_count(text, heads)):
         return []
     if values:
-        found += json_calls(text, names, brackets, _with(taken, found))
+        found += call_shapes.json_calls(text, names, brackets, _with(taken, found))
     if labelled:
         found += _outside(_with(taken, found), labelled)
     if values:
-        found += _outside(_with(taken, found), named_objects(text, names, brackets))
-    calls = list(python_calls(text, heads, brackets)) if heads else []
+        found += _outside(_with(taken, found), call_shapes.named_objects(text, names, brackets))
+    calls = list(call_shapes.python_calls(text, heads, brackets)) if heads else []
     if values:
-        calls += named_lists(text, names, brackets)
+        calls += call_shapes.named_lists(text, names, brackets)
         calls.sort(key=_start)
     found += _outside(_with(taken, found), calls) if calls else ()
     return judged_attempts(text, _without_overlaps(found)) if found else []

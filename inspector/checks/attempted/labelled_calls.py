@@ -16,14 +16,8 @@ from html import unescape
 import msgspec
 from msgspec import Struct
 
+from inspector.checks.attempted import call_shapes
 from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments
-from inspector.checks.attempted.call_shapes import (
-    NAME_BEFORE_OBJECT,
-    Brackets,
-    arguments_in_tags,
-    name_before_object,
-    typed_values,
-)
 from inspector.formats.format import Format
 from inspector.formats.registry import formats, registered_formats
 from inspector.json_scanner import read_values
@@ -33,7 +27,7 @@ from inspector.text import Range, lazy_pattern
 _UNDER_LABELS = "as a name and arguments with labels"
 _IN_ATTRIBUTES = "as a tag with attributes"
 WITHOUT_TOKENS = "without its special tokens"
-NEVER_INLINE = (NAME_BEFORE_OBJECT, _UNDER_LABELS, _IN_ATTRIBUTES)
+NEVER_INLINE = (call_shapes.NAME_BEFORE_OBJECT, _UNDER_LABELS, _IN_ATTRIBUTES)
 """Shapes that are no call within a sentence, where what is after a name may as well be the tool's result."""
 
 _BESIDE = "`*: \t"
@@ -126,7 +120,9 @@ def may_hold_labels(text: str) -> bool:
     )
 
 
-def labelled_calls(text: str, names: Iterable[tuple[Range, NamedTool]], brackets: Brackets) -> Iterator[Attempt]:
+def labelled_calls(
+    text: str, names: Iterable[tuple[Range, NamedTool]], brackets: call_shapes.Brackets
+) -> Iterator[Attempt]:
     """The calls in `text` with these names, which are in order as the calls are.
 
     Those within a sentence are among them: their position is judged later.
@@ -152,7 +148,7 @@ def _in_attributes(name: _Name) -> Attempt | None:
         Parameter(one[1], unescape(one[2] or one[3] or ""), Range(*one.span()))
         for one in _ATTRIBUTE.finditer(written[0])
     ]
-    values = typed_values(parameters, name.named, written[0])
+    values = call_shapes.typed_values(parameters, name.named, written[0])
     if values is None or not name.knows(values):
         return None
     closer = f"</{name.range.of(text)}>"
@@ -161,7 +157,7 @@ def _in_attributes(name: _Name) -> Attempt | None:
     return name.attempt(place, place, _IN_ATTRIBUTES, written[0].rstrip("/> ").strip(), values)
 
 
-def _after_glue(name: _Name, brackets: Brackets) -> Attempt | None:
+def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
     """The arguments are an object, tags, pairs or lines that come after the name and what may be between."""
     text, end = name.text, name.range.end
     if text.startswith("(", end) or (_IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]):
@@ -176,7 +172,7 @@ def _after_glue(name: _Name, brackets: Brackets) -> Attempt | None:
     return None
 
 
-def _arguments_at(name: _Name, at: int, brackets: Brackets) -> tuple[dict[str, Json], int] | None:
+def _arguments_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
     """The arguments that begin at `at`, and where they end."""
     text, end = name.text, name.range.end
     sign = text[at]
@@ -230,10 +226,10 @@ def _is_lead(line: str, at: int) -> bool:
     return True
 
 
-def _object_at(name: _Name, at: int, brackets: Brackets) -> tuple[dict[str, Json], int] | None:
+def _object_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
     """An object; none right after a name that nothing is before, which `named_objects` reads."""
     before = name.text[name.range.start - _lead(name) : name.range.start].strip(_BESIDE)
-    direct = name_before_object(name.text, at)
+    direct = call_shapes.name_before_object(name.text, at)
     is_direct = direct is not None and direct.start() + 1 == name.range.end
     is_other = before or not is_direct or _bare_call(name, at) is not None
     end = brackets.end(at) if is_other else None
@@ -246,7 +242,7 @@ def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
     """The arguments of one tag each, `<a>1</a>` or `<parameter name="a">1</parameter>`, and where they end."""
     child = _CHILD.match(name.text, at)
     if child is not None:
-        return arguments_in_tags(name.text, at, name.named) if child[1] in name.named.properties else None
+        return call_shapes.arguments_in_tags(name.text, at, name.named) if child[1] in name.named.properties else None
     parameters: dict[str, Parameter] = {}
     end = at
     while (opener := _PARAMETER.match(name.text, end)) is not None and name.has_other(opener[2], parameters):
@@ -285,7 +281,7 @@ def _lines_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
 
 def _typed(name: _Name, at: int, end: int, parameters: Mapping[str, Parameter]) -> tuple[dict[str, Json], int] | None:
     """The values of arguments that are written from `at` to `end`; None where there are none."""
-    values = typed_values(tuple(parameters.values()), name.named, name.text[at:end]) if parameters else None
+    values = call_shapes.typed_values(tuple(parameters.values()), name.named, name.text[at:end]) if parameters else None
     return None if values is None else (values, end)
 
 

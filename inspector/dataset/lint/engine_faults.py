@@ -19,32 +19,17 @@ from inspector.dataset.lint.structure import row_fault
 from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Json, Role, SpanKind
-from inspector.rules.conversation import (
-    ERROR_RESULT,
-    NO_FINAL_ANSWER,
-    PLACEHOLDER_ARGUMENT,
-    RESULT_OUT_OF_ORDER,
-    RESULT_WITHOUT_CALL,
-    UNKNOWN_TOOL,
-    UNRECOVERED_ERROR,
-)
+from inspector.rules import conversation, training
 from inspector.rules.markers import FOREIGN_FORMAT
 from inspector.rules.rule import Rule, Severity
-from inspector.rules.training import (
-    PLACEHOLDER_LEFT,
-    ROLE_ORDER,
-    TEMPLATE_MISMATCH,
-    TOOLS_NOT_DECLARED,
-    TOOLS_UNREADABLE,
-)
 from inspector.text import Range
 
 TWINS: dict[Rule, Rule] = {
-    UNKNOWN_TOOL: TOOLS_NOT_DECLARED,
-    RESULT_WITHOUT_CALL: ROLE_ORDER,
-    RESULT_OUT_OF_ORDER: ROLE_ORDER,
-    PLACEHOLDER_ARGUMENT: PLACEHOLDER_LEFT,
-    FOREIGN_FORMAT: TEMPLATE_MISMATCH,
+    conversation.UNKNOWN_TOOL: training.TOOLS_NOT_DECLARED,
+    conversation.RESULT_WITHOUT_CALL: training.ROLE_ORDER,
+    conversation.RESULT_OUT_OF_ORDER: training.ROLE_ORDER,
+    conversation.PLACEHOLDER_ARGUMENT: training.PLACEHOLDER_LEFT,
+    FOREIGN_FORMAT: training.TEMPLATE_MISMATCH,
 }
 """Which D rule replaces which rule of the engine in a training set."""
 
@@ -60,11 +45,11 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
     deliberate = deliberate_steps(sample)
     definitions, injected = _definitions(sample), _injected_turn(sample)
     for found in sample.inspection.diagnostics:
-        if found.rule is NO_FINAL_ANSWER:
+        if found.rule is conversation.NO_FINAL_ANSWER:
             continue  # a sample may end with the call that is to be learnt
-        if found.rule is UNRECOVERED_ERROR and deliberate:
+        if found.rule is conversation.UNRECOVERED_ERROR and deliberate:
             continue
-        if found.rule is UNKNOWN_TOOL and sample.offered.error is not None:
+        if found.rule is conversation.UNKNOWN_TOOL and sample.offered.error is not None:
             continue  # the tool may be in the part of the list that cannot be read
         renamed = _as(found, _rule_for(found, definitions))
         is_wanted = found.location.turn == injected or any(_belongs(found, step) for step in deliberate)
@@ -82,7 +67,7 @@ def _rule_for(found: Diagnostic, definitions: list[tuple[int, str, Range]]) -> R
     place = found.location
     for turn, part, within in definitions:
         if (turn, part) == (place.turn, place.part) and within.covers(place.range) and found.rule.code[0] in "JF":
-            return TOOLS_UNREADABLE
+            return training.TOOLS_UNREADABLE
     return TWINS.get(found.rule, found.rule)
 
 
@@ -105,7 +90,7 @@ def _belongs(found: Diagnostic, step: Step) -> bool:
     place, call, result = found.location, step.location, step.result_location
     if (place.turn, place.part) == (call.turn, call.part):
         return place.range.start < call.range.end and call.range.start <= max(place.range.end, place.range.start + 1)
-    return result is not None and found.rule is ERROR_RESULT and place.turn == result.turn
+    return result is not None and found.rule is conversation.ERROR_RESULT and place.turn == result.turn
 
 
 def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
@@ -113,7 +98,7 @@ def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
     offered = sample.offered
     if offered.error is not None and offered.place != "system":
         message = f"The offered tools cannot be read: {offered.error}."
-        yield row_fault(sample, TOOLS_UNREADABLE, message, str(offered.place), hint="Write the list as JSON.")
+        yield row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Write the list as JSON.")
 
 
 def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
@@ -126,14 +111,14 @@ def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
         shown = ", ".join(quoted(name) for name in names[:5] if name)
         first = next(iter(steps))
         message = f"The sample has no list of tools, so the calls of {shown or 'its tools'} cannot be checked."
-        fault = Fault(TOOLS_NOT_DECLARED, first.call.name_range or first.call.range, message)
+        fault = Fault(training.TOOLS_NOT_DECLARED, first.call.name_range or first.call.range, message)
         yield with_severity(fault.at(first.location.turn, first.location.part), Severity.INFO)
         return
     for step in steps if offered.is_readable else ():
         if step.call.name is not None and offered.find(step.call.name) is None:
             message = f"{quoted(step.call.name)} is called and not offered."
             place = step.call.name_range or step.call.range
-            yield Fault(TOOLS_NOT_DECLARED, place, message).at(step.location.turn, step.location.part)
+            yield Fault(training.TOOLS_NOT_DECLARED, place, message).at(step.location.turn, step.location.part)
 
 
 def _engine_has_tools(sample: Sample) -> bool:

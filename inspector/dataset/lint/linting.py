@@ -8,24 +8,11 @@ from msgspec import Struct, structs
 
 from inspector.chain.steps import Chain, Status, Step, quoted
 from inspector.checks.context import CONTEXT_WINDOW
+from inspector.dataset.lint import structure, templates
 from inspector.dataset.lint.budget import TokenCounter, cut_by_budget
 from inspector.dataset.lint.engine_faults import engine_faults, undeclared_tools, unreadable_tools
 from inspector.dataset.lint.evidence import unsupported_answers
 from inspector.dataset.lint.languages import language_mismatch
-from inspector.dataset.lint.structure import (
-    call_counts,
-    missing_fields,
-    role_order,
-    row_fault,
-    scores,
-    types_and_labels,
-)
-from inspector.dataset.lint.templates import (
-    format_of,
-    placeholders,
-    template_mismatch,
-    unsafe_texts,
-)
 from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.diagnostics import Diagnostic
 from inspector.inspected import Inspection
@@ -54,18 +41,18 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
     annotated = listed if isinstance(listed, list) and all(isinstance(one, dict) for one in listed) else []
     if annotated and len(annotated) != len(steps):
         message = f"{len(annotated)} steps are annotated, and the conversation has {len(steps)} calls."
-        yield row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps")
+        yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps")
     for at, one in enumerate(annotated):
         if isinstance(one, dict):
             for key, message in _wrong_step(one, at + 1, steps):
-                yield row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps", at, key)
+                yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps", at, key)
     yield from _wrong_path(sample, holder, path, steps)
     points = holder.get("decision_points")
     for at, point in enumerate(points if isinstance(points, list) else ()):
         after = point.get("after_step") if isinstance(point, dict) else None
         if after is not None and after not in steps:
             message = f"A decision point is after step {_shown(after)}, and the conversation has {len(steps)} calls."
-            yield row_fault(sample, ANNOTATION_MISMATCH, message, *path, "decision_points", at, "after_step")
+            yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "decision_points", at, "after_step")
 
 
 def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> Iterator[tuple[str, str]]:
@@ -111,13 +98,13 @@ def _wrong_path(
     unknown = [one for one in listed if one not in steps]
     if unknown:
         message = f"`critical_path` names step {_shown(unknown[0])}, and the conversation has {len(steps)} calls."
-        yield row_fault(sample, ANNOTATION_MISMATCH, message, *path, "critical_path")
+        yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "critical_path")
         return
     numbers = [one for one in listed if isinstance(one, int)]
     for before, after in itertools.pairwise(numbers):
         if before not in steps[after].depends_on:
             message = f"`critical_path` goes from step {before} to step {after}, which uses no value of its result."
-            yield row_fault(sample, ANNOTATION_MISMATCH, message, *path, "critical_path")
+            yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "critical_path")
 
 
 def _shown(value: Json) -> str:
@@ -125,17 +112,17 @@ def _shown(value: Json) -> str:
 
 
 _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
-    missing_fields,
-    types_and_labels,
-    call_counts,
-    scores,
-    role_order,
+    structure.missing_fields,
+    structure.types_and_labels,
+    structure.call_counts,
+    structure.scores,
+    structure.role_order,
     unreadable_tools,
     undeclared_tools,
-    placeholders,
+    templates.placeholders,
     unsupported_answers,
     annotation_mismatches,
-    unsafe_texts,
+    templates.unsafe_texts,
     language_mismatch,
 )
 _FEWEST_OF_A_FORMAT = 2
@@ -169,7 +156,7 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
     found = [*engine_faults(sample)]
     for check in _OF_A_SAMPLE:
         found += check(sample)
-    found += template_mismatch(sample, options.set_format)
+    found += templates.template_mismatch(sample, options.set_format)
     if options.counter is not None:
         found += cut_by_budget(sample, options.counter, options.context, options.reasoning)
     if not options.needs_tools:
@@ -221,7 +208,9 @@ def format_of_set(samples: Iterable[Sample]) -> str | None:
 
     Samples whose row names its own format do not count.
     """
-    counts = Counter(found for sample in samples if sample.declared_format is None and (found := format_of(sample)))
+    counts = Counter(
+        found for sample in samples if sample.declared_format is None and (found := templates.format_of(sample))
+    )
     for name, number in counts.most_common(1):
         return name if number >= _FEWEST_OF_A_FORMAT else None
     return None

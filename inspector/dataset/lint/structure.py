@@ -15,16 +15,9 @@ from inspector.importers.data.training_rows import Shape
 from inspector.inspected import Inspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, Trace
+from inspector.rules import training
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule
-from inspector.rules.training import (
-    CALL_COUNT_MISMATCH,
-    LABEL_MISMATCH,
-    MISSING_FIELD,
-    ROLE_ORDER,
-    SCORE_OUT_OF_RANGE,
-    UNKNOWN_TYPE,
-)
 from inspector.text import Range
 
 _OWN_KEYS = ("tool_call_count", "quality_score", "verified", "annotation")
@@ -50,20 +43,22 @@ def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
     row = sample.row.value
     if sample.shape is None:
         yield row_fault(
-            sample, MISSING_FIELD, "The row has no conversation: no messages, prompt and completion, or text."
+            sample, training.MISSING_FIELD, "The row has no conversation: no messages, prompt and completion, or text."
         )
         return
     if any(key in row for key in _OWN_KEYS) and "messages" in row and "type" not in row:
         known = next(key for key in _OWN_KEYS if key in row)
-        yield row_fault(sample, MISSING_FIELD, f"The row has `{known}` and no `type`.", hint=f"Add one of {_types()}.")
+        yield row_fault(
+            sample, training.MISSING_FIELD, f"The row has `{known}` and no `type`.", hint=f"Add one of {_types()}."
+        )
     if sample.type == "no_tool_call" and sample.should_call is None:
         message = "A sample of type `no_tool_call` needs `annotation.should_call_tool`."
-        yield row_fault(sample, MISSING_FIELD, message, "annotation", hint="Add `should_call_tool: false`.")
+        yield row_fault(sample, training.MISSING_FIELD, message, "annotation", hint="Add `should_call_tool: false`.")
     if sample.shape in _SHAPES_OF_MESSAGES:
         key = next((key for key in _LISTS if key in row), "messages")
         for at, message_ in enumerate(sample.messages):
             for what in _missing_in(message_):
-                yield row_fault(sample, MISSING_FIELD, f"Message {at + 1} {what}.", key, at)
+                yield row_fault(sample, training.MISSING_FIELD, f"Message {at + 1} {what}.", key, at)
 
 
 def _missing_in(message: Json) -> Iterator[str]:
@@ -98,14 +93,14 @@ def types_and_labels(sample: Sample) -> Iterator[Diagnostic]:
     if sample.shape is None:
         return
     if message := _label_mismatch(sample):
-        yield row_fault(sample, LABEL_MISMATCH, message, "type")
+        yield row_fault(sample, training.LABEL_MISMATCH, message, "type")
     should, calls = sample.should_call, len(sample.inspection.chain.steps)
     if should is not None and should != bool(calls) and not (sample.type == "no_tool_call" and not should):
         said = "true" if should else "false"
         found = "there is none" if not calls else f"there {'is' if calls == 1 else 'are'} {calls}"
         message = f"`should_call_tool` is {said}; of calls {found}."
         path = ("annotation",) if "annotation" in sample.row.value else ("annotations",)
-        yield row_fault(sample, LABEL_MISMATCH, message, *path, "should_call_tool")
+        yield row_fault(sample, training.LABEL_MISMATCH, message, *path, "should_call_tool")
 
 
 def _unknown_type(sample: Sample, given: Json) -> Diagnostic:
@@ -117,7 +112,9 @@ def _unknown_type(sample: Sample, given: Json) -> Diagnostic:
     hint = f"Write `{nearest}`." if nearest else f"Known are {_types()}."
     place = sample.place_in_row("type")
     fix = Fix((Edit(place, f'"{nearest}"'),), safe=words in SAMPLE_TYPES) if nearest else None
-    return Fault(UNKNOWN_TYPE, place, f"`type` is `{shown}`, which is no known type.", hint, fix).at(1, ROW_PART)
+    return Fault(training.UNKNOWN_TYPE, place, f"`type` is `{shown}`, which is no known type.", hint, fix).at(
+        1, ROW_PART
+    )
 
 
 def _types() -> str:
@@ -157,7 +154,7 @@ def call_counts(sample: Sample) -> Iterator[Diagnostic]:
     place = sample.place_in_row("tool_call_count")
     message = f"`tool_call_count` is {write_json(given)[:40]}, and the conversation has {calls}."
     fix = Fix((Edit(place, str(calls)),), safe=True)
-    yield Fault(CALL_COUNT_MISMATCH, place, message, f"Write {calls}.", fix).at(1, ROW_PART)
+    yield Fault(training.CALL_COUNT_MISMATCH, place, message, f"Write {calls}.", fix).at(1, ROW_PART)
 
 
 def scores(sample: Sample) -> Iterator[Diagnostic]:
@@ -182,7 +179,7 @@ def _wrong_score(sample: Sample, path: tuple[str, ...], value: Json) -> Diagnost
         hint = f"Write {number} without quotes."
         fix = Fix((Edit(sample.place_in_row(*path), str(number)),), safe=True)
     message = f"`{'.'.join(path)}` is {shown}: no number from 0 to 1."
-    return row_fault(sample, SCORE_OUT_OF_RANGE, message, *path, hint=hint, fix=fix)
+    return row_fault(sample, training.SCORE_OUT_OF_RANGE, message, *path, hint=hint, fix=fix)
 
 
 def _number(text: str) -> float | None:
@@ -208,7 +205,7 @@ def role_order(sample: Sample) -> Iterator[Diagnostic]:
         if turn.role in (Role.USER, Role.ASSISTANT) and turn.role is before and turn.parts:
             part = turn.parts[0]
             message = f"Two turns of the role `{turn.role}` follow each other; {needs} user and assistant in turn."
-            yield Fault(ROLE_ORDER, Range(0, len(part.text)), message, "Join the two.").at(number, part.name)
+            yield Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Join the two.").at(number, part.name)
         before = turn.role
 
 

@@ -27,14 +27,8 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.calls import JsonCallReader, strict_object
 from inspector.formats.json.writing import is_json_call
 from inspector.formats.span_readers import ReasoningReader, reader_table
+from inspector.formats.xml import tag_families
 from inspector.formats.xml.format import xml_format
-from inspector.formats.xml.tag_families import (
-    ARG_KEY_BODY,
-    PYTHON_BODY,
-    SEPARATED_BODY,
-    FunctionTags,
-    SharedOpenerReader,
-)
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
@@ -52,7 +46,7 @@ _SPACE = " \t\r\n"
 _JSON_BEGINS = lazy_pattern(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
 """Arguments that are meant as JSON; others are free text."""
 _BLOCK = lazy_pattern(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
-_TAGS = FunctionTags("<tool_call>", "</tool_call>")
+_TAGS = tag_families.FunctionTags("<tool_call>", "</tool_call>")
 _CALLS = _TAGS.calls
 
 QWEN3_CODER = xml_format(
@@ -74,7 +68,11 @@ QWEN3_CODER = xml_format(
         call_closers=_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),
     ),
-    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY)),
+    reader=tag_families.SharedOpenerReader(
+        _TAGS.reader,
+        "`<function=NAME>`",
+        (tag_families.ARG_KEY_BODY, tag_families.SEPARATED_BODY, tag_families.PYTHON_BODY),
+    ),
     write_calls=_TAGS.writer,
 )
 
@@ -185,7 +183,7 @@ class CodeBlockReader(Struct, frozen=True):
         return ParseResult(calls=(filled,), faults=reading.faults, complete=reading.complete)
 
 
-_JSON_CALL = SharedOpenerReader(
+_JSON_CALL = tag_families.SharedOpenerReader(
     CodeBlockReader(JsonCallReader(between="\n</tool_call>\n<tool_call>\n")), "a JSON object with a name and arguments"
 )
 

@@ -17,16 +17,9 @@ from msgspec.structs import replace
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import DetectionPatterns
+from inspector.formats.xml import tag_families
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
-from inspector.formats.xml.tag_families import (
-    ARG_KEY_BODY,
-    PYTHON_BODY,
-    SEPARATED_BODY,
-    FunctionTags,
-    InvokeTags,
-    SharedOpenerReader,
-)
 from inspector.model import ToolCall
 from inspector.rules.markers import WRONG_OPENER
 
@@ -34,7 +27,9 @@ _WRAPPER = Enclosed("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")
 _BEGIN, _SEPARATOR, _END = "<｜tool_call_begin｜>", "<｜tool_sep｜>", "<｜tool_call_end｜>"
 _OPENER = f"{_BEGIN}function{_SEPARATOR}"
 _INVOKE_END = "</steptml:invoke>"
-_SYNTAX = replace(InvokeTags(_WRAPPER, "steptml:").syntax, call_end=_INVOKE_END, opener=_OPENER, closer=_END, lead="")
+_SYNTAX = replace(
+    tag_families.InvokeTags(_WRAPPER, "steptml:").syntax, call_end=_INVOKE_END, opener=_OPENER, closer=_END, lead=""
+)
 
 _CALLS = XmlCalls(
     (
@@ -45,7 +40,7 @@ _CALLS = XmlCalls(
     between=(_SEPARATOR,),
 )
 
-_TAGS = FunctionTags("<tool_call>", "</tool_call>", between="")
+_TAGS = tag_families.FunctionTags("<tool_call>", "</tool_call>", between="")
 _CALLS_STEP3P5 = _TAGS.calls
 
 STEP3P5 = xml_format(
@@ -64,7 +59,11 @@ STEP3P5 = xml_format(
         results=(Enclosed("<tool_response>", "</tool_response>"),),
         homes={**ROLE_HOMES, "tool_response": "tool"},
     ),
-    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY)),
+    reader=tag_families.SharedOpenerReader(
+        _TAGS.reader,
+        "`<function=NAME>`",
+        (tag_families.ARG_KEY_BODY, tag_families.SEPARATED_BODY, tag_families.PYTHON_BODY),
+    ),
     write_calls=_TAGS.writer,
 )
 

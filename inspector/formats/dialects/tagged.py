@@ -21,23 +21,13 @@ from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, role_tok
 from inspector.formats.dialect import Enclosed, ReasoningTag, dialect_table, opening
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.calls import JsonCallReader
+from inspector.formats.xml import tag_families
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, arguments_of, value_text, xml_format
-from inspector.formats.xml.tag_families import (
-    CLOSER,
-    FUNCTION_BODY,
-    OPENER,
-    PYTHON_BODY,
-    SEPARATED_BODY,
-    FunctionTags,
-    InvokeTags,
-    SharedOpenerReader,
-    arg_syntax,
-)
 from inspector.model import ToolCall
 
 _WRAPPER = Enclosed("<dots_function_call>", "</dots_function_call>")
-_DOTS_TAGS = InvokeTags(_WRAPPER)
+_DOTS_TAGS = tag_families.InvokeTags(_WRAPPER)
 _DOTS_CALLS = XmlCalls((_DOTS_TAGS.call,), (_WRAPPER,), takes_json=True)
 DOTS = xml_format(
     name="dots",
@@ -55,7 +45,7 @@ DOTS = xml_format(
     reader=LabelledReader(MappingProxyType({"tool_call": _DOTS_TAGS.reader, "json_call": JsonCallReader()})),
     write_calls=_DOTS_TAGS.writer,
 )
-_SEED_TAGS = FunctionTags("<seed:tool_call>", "</seed:tool_call>", own_lines=False)
+_SEED_TAGS = tag_families.FunctionTags("<seed:tool_call>", "</seed:tool_call>", own_lines=False)
 _SEED_CALLS = _SEED_TAGS.calls
 SEED_OSS = xml_format(
     name="seed_oss",
@@ -77,8 +67,8 @@ SEED_OSS = xml_format(
     reader=_SEED_TAGS.reader,
     write_calls=_SEED_TAGS.writer,
 )
-_SYNTAX = arg_syntax()
-_GLM_CALLS = XmlCalls((XmlCall(OPENER, CLOSER, _SYNTAX),))
+_SYNTAX = tag_families.arg_syntax()
+_GLM_CALLS = XmlCalls((XmlCall(tag_families.OPENER, tag_families.CLOSER, _SYNTAX),))
 _ROLES, _ROLE_STATE = role_tokens("<|", "|>", "system", "user", "assistant", "observation")
 
 
@@ -91,7 +81,7 @@ def _write_call(call: ToolCall) -> str:
         f"<arg_key>{name}</arg_key>\n<arg_value>{value_text(value)}</arg_value>\n"
         for name, value in arguments_of(call).items()
     )
-    return f"{OPENER}{call.name}\n{''.join(pairs)}{CLOSER}"
+    return f"{tag_families.OPENER}{call.name}\n{''.join(pairs)}{tag_families.CLOSER}"
 
 
 GLM45 = xml_format(
@@ -112,8 +102,10 @@ GLM45 = xml_format(
         turns=(*_ROLES, *turn_ends("[gMASK]", "<sop>"), *TURN_TRANSITIONS),
         turn_states=(_ROLE_STATE, *TURN_STATES),
     ),
-    reader=SharedOpenerReader(
-        XmlCallReader(_SYNTAX), "a name and `<arg_key>` pairs", (FUNCTION_BODY, SEPARATED_BODY, PYTHON_BODY)
+    reader=tag_families.SharedOpenerReader(
+        XmlCallReader(_SYNTAX),
+        "a name and `<arg_key>` pairs",
+        (tag_families.FUNCTION_BODY, tag_families.SEPARATED_BODY, tag_families.PYTHON_BODY),
     ),
     write_calls=_write_calls,
 )

@@ -19,16 +19,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from inspector.formats.json.writing import json_of
-from inspector.formats.templates.template import (
-    Turns,
-    bare_tool,
-    contents,
-    indented,
-    json_or_text,
-    llama_turns,
-    openai_tool,
-    turn_template,
-)
+from inspector.formats.templates import template
 from inspector.model import Json, ToolDefinition, ToolResult
 from inspector.text import lazy_pattern
 
@@ -47,11 +38,11 @@ def outputs(results: Sequence[ToolResult]) -> str:
 
 
 def _output(text: str) -> str:
-    return text if isinstance(json_or_text(text), dict | list) else json_of({"output": text})
+    return text if isinstance(template.json_or_text(text), dict | list) else json_of({"output": text})
 
 
 def _tools(tools: Sequence[ToolDefinition]) -> str:
-    listed = "\n\n".join(indented(openai_tool(tool)) for tool in tools)
+    listed = "\n\n".join(template.indented(template.openai_tool(tool)) for tool in tools)
     example = json.dumps({"name": "function name", "parameters": {"argument name": "its value"}})
     return (
         f"Environment: ipython\n\nThe following functions can be called. A call is the whole reply, in JSON: {example}."
@@ -59,8 +50,8 @@ def _tools(tools: Sequence[ToolDefinition]) -> str:
     )
 
 
-LLAMA3_TEMPLATE = turn_template(
-    Turns(llama_turns("ipython"), beginning="<|begin_of_text|>"),
+LLAMA3_TEMPLATE = template.turn_template(
+    template.Turns(template.llama_turns("ipython"), beginning="<|begin_of_text|>"),
     tools=_tools,
     results=outputs,
     join=lambda words, tools: f"{tools}\n\n{words}" if words else tools,
@@ -70,12 +61,14 @@ LLAMA3_TEMPLATE = turn_template(
 def _tools_pythonic(tools: Sequence[ToolDefinition]) -> str:
     return (
         "A call is the whole reply, as a list in Python's syntax: [name1(argument1=value1, argument2=value2), name2()]."
-        f"\nThese are the available functions:\n\n{indented([bare_tool(tool) for tool in tools])}"
+        f"\nThese are the available functions:\n\n{template.indented([template.bare_tool(tool) for tool in tools])}"
     )
 
 
-PYTHONIC_TEMPLATE = turn_template(
-    Turns(llama_turns("ipython"), beginning="<|begin_of_text|>"), tools=_tools_pythonic, results=outputs
+PYTHONIC_TEMPLATE = template.turn_template(
+    template.Turns(template.llama_turns("ipython"), beginning="<|begin_of_text|>"),
+    tools=_tools_pythonic,
+    results=outputs,
 )
 
 
@@ -141,10 +134,10 @@ def _tools_functionary(tools: Sequence[ToolDefinition]) -> str:
     )
 
 
-FUNCTIONARY_TEMPLATE = turn_template(
-    Turns(llama_turns("tool"), beginning="<|begin_of_text|>"),
+FUNCTIONARY_TEMPLATE = template.turn_template(
+    template.Turns(template.llama_turns("tool"), beginning="<|begin_of_text|>"),
     tools=_tools_functionary,
-    results=contents,
+    results=template.contents,
     tools_block=_BLOCK,
     join=lambda words, tools: f"{tools}\n\n{words}" if words else tools,
 )

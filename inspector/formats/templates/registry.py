@@ -9,17 +9,9 @@ from inspector.apis.openai.messages import message_object
 from inspector.formats.completion import openai_message, tidy
 from inspector.formats.format import Format
 from inspector.formats.json.writing import json_of
+from inspector.formats.templates import template
 from inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
 from inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
-from inspector.formats.templates.template import (
-    Template,
-    TemplateMessage,
-    Turns,
-    contents,
-    grouped,
-    openai_tool,
-    turn_template,
-)
 from inspector.model import Json, Role, ToolDefinition, ToolResult
 from inspector.text import lazy_pattern
 
@@ -98,8 +90,12 @@ def _claude_result(result: ToolResult) -> str:
     return f"<result>\n{named}<output>{result.content}</output>\n</result>"
 
 
-CLAUDE_TEMPLATE = turn_template(
-    Turns(_CLAUDE_TURNS), tools=_claude_tools, results=_claude_results, tools_block=_CLAUDE_BLOCK, shares_turn=True
+CLAUDE_TEMPLATE = template.turn_template(
+    template.Turns(_CLAUDE_TURNS),
+    tools=_claude_tools,
+    results=_claude_results,
+    tools_block=_CLAUDE_BLOCK,
+    shares_turn=True,
 )
 
 
@@ -159,8 +155,8 @@ def _gemini_results(results: Sequence[ToolResult]) -> str:
     return "\n".join(f"```tool_outputs\n{result.content}\n```" for result in results)
 
 
-GEMINI_TEMPLATE = turn_template(
-    Turns(_GEMINI_TURNS, beginning="<bos>", merges_system=True),
+GEMINI_TEMPLATE = template.turn_template(
+    template.Turns(_GEMINI_TURNS, beginning="<bos>", merges_system=True),
     tools=_gemini_tools,
     results=_gemini_results,
     tools_block=_GEMINI_BLOCK,
@@ -169,7 +165,7 @@ GEMINI_TEMPLATE = turn_template(
 
 
 def _mistral_tools(tools: Sequence[ToolDefinition]) -> str:
-    return f"[AVAILABLE_TOOLS]{json_of([openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
+    return f"[AVAILABLE_TOOLS]{json_of([template.openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
 
 
 def _mistral_results(results: Sequence[ToolResult]) -> str:
@@ -180,21 +176,21 @@ def _mistral_id(result: ToolResult) -> str:
     return f"{result.call_id}[TOOL_CONTENT]" if result.call_id is not None else ""
 
 
-MISTRAL_TEMPLATE = turn_template(
-    Turns(_MISTRAL_TURNS, beginning="<s>", tools_role=Role.USER, tools_outside=True),
+MISTRAL_TEMPLATE = template.turn_template(
+    template.Turns(_MISTRAL_TURNS, beginning="<s>", tools_role=Role.USER, tools_outside=True),
     tools=_mistral_tools,
     results=_mistral_results,
 )
 
 
-def _transcript(messages: Sequence[TemplateMessage], tools: Sequence[ToolDefinition], _format: Format) -> str:
+def _transcript(messages: Sequence[template.TemplateMessage], tools: Sequence[ToolDefinition], _format: Format) -> str:
     body: dict[str, Json] = {"messages": list(_written(messages))}
     body |= {"tools": _offered(tools)} if tools else {}
     return json.dumps(body, ensure_ascii=False, indent=1) if _is_plain(body) else json_of(body)
 
 
-def _written(messages: Sequence[TemplateMessage]) -> Iterator[Json]:
-    for message in grouped(messages, shares_turn=False):
+def _written(messages: Sequence[template.TemplateMessage]) -> Iterator[Json]:
+    for message in template.grouped(messages, shares_turn=False):
         if message.role is Role.ASSISTANT:
             yield openai_message(tidy(message.pieces))
         elif message.role is Role.TOOL:
@@ -214,16 +210,16 @@ def _is_plain(body: Json) -> bool:
 def _returned(results: Sequence[ToolResult]) -> dict[str, Json]:
     call_id = results[0].call_id if results else None
     named: dict[str, Json] = {"tool_call_id": call_id} if call_id is not None else {}
-    return {"role": "tool", **named, "content": contents(results)}
+    return {"role": "tool", **named, "content": template.contents(results)}
 
 
 def _offered(tools: Sequence[ToolDefinition]) -> Json:
-    return [openai_tool(tool) for tool in tools]
+    return [template.openai_tool(tool) for tool in tools]
 
 
-OPENAI_TEMPLATE = Template(
+OPENAI_TEMPLATE = template.Template(
     tools=lambda _tools: "",
-    results=contents,
+    results=template.contents,
     transcript=_transcript,
     answer=openai_message,
     returned=_returned,
@@ -246,7 +242,9 @@ def _arguments(tool: ToolDefinition) -> Json:
     return tool.parameters.get("properties", {}) if isinstance(tool.parameters, dict) else {}
 
 
-REACT_TEMPLATE = turn_template(Turns(_REACT_TURNS), tools=_react_tools, results=contents, tools_block=_REACT_BLOCK)
+REACT_TEMPLATE = template.turn_template(
+    template.Turns(_REACT_TURNS), tools=_react_tools, results=template.contents, tools_block=_REACT_BLOCK
+)
 
 
 TEMPLATES = MappingProxyType(
@@ -267,6 +265,6 @@ TEMPLATES = MappingProxyType(
 """The templates by the format's name."""
 
 
-def find_template(format: Format) -> Template | None:
+def find_template(format: Format) -> template.Template | None:
     """The format's template; None where none is known, as for most of the further formats."""
     return TEMPLATES.get(format.name)

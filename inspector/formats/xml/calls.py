@@ -16,16 +16,7 @@ from msgspec import Struct
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.xml.messages import (
-    cut_tag,
-    cut_value,
-    fault_of,
-    repeated,
-    second_call,
-    tag_in_value,
-    unmatched_tags,
-    unreadable,
-)
+from inspector.formats.xml import messages
 from inspector.formats.xml.syntax import BARE_NAME, XmlSyntax
 from inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
 from inspector.json_scanner import JsonKind, JsonNode, read_json
@@ -89,9 +80,9 @@ class XmlCallReader(Struct, frozen=True):
             return None
         last, faults = len(text.rstrip()), []
         if names:
-            faults.append(cut_value(names[-1], last, closers))
+            faults.append(messages.cut_value(names[-1], last, closers))
         elif end < last:
-            faults.append(cut_tag(text, Range(end, last)))
+            faults.append(messages.cut_tag(text, Range(end, last)))
         calls = [*reading.calls[:-1], _clipped(reading.calls[-1], end, last, is_cut=bool(faults))]
         return ParseResult(calls=tuple(calls), faults=tuple(faults))
 
@@ -102,14 +93,14 @@ class XmlCallReader(Struct, frozen=True):
             return as_json
         is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
         if not is_named or (is_cut and _ends_in_header(walked, text)):
-            fault = unreadable(text, self.syntax, is_cut=is_cut)
+            fault = messages.unreadable(text, self.syntax, is_cut=is_cut)
             content = text.strip()
             place = Range(text.index(content), len(text.rstrip()))
             return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
-        faults = [fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
-        faults += (second_call(one, two, text, self.syntax) for one, two in pairwise(walked.calls))
+        faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
+        faults += (messages.second_call(one, two, text, self.syntax) for one, two in pairwise(walked.calls))
         if self.nested is None:
-            faults += (tag_in_value(place, text) for place in walked.data)
+            faults += (messages.tag_in_value(place, text) for place in walked.data)
         errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
         calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
@@ -124,7 +115,7 @@ class XmlCallReader(Struct, frozen=True):
         for found in call.parameters:
             parameter, value, wrong = self._parameter(text, found)
             if parameter.name in arguments and parameter.name_range is not None:
-                faults.append(repeated(parameter.name, parameter.name_range))
+                faults.append(messages.repeated(parameter.name, parameter.name_range))
             arguments[parameter.name] = value
             parameters.append(parameter)
             faults += wrong
@@ -152,7 +143,7 @@ class XmlCallReader(Struct, frozen=True):
         if inner is not None:
             return Parameter(found.name, written, place, found.name_range), inner, ()
         if self.nested is not None and self.syntax.in_value.search(written) is not None:
-            return Parameter(found.name, written, place, found.name_range), written, (unmatched_tags(found),)
+            return Parameter(found.name, written, place, found.name_range), written, (messages.unmatched_tags(found),)
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:

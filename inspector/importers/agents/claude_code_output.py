@@ -11,14 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field, structs
 
 from inspector.apis.anthropic.messages import MessagesReader
-from inspector.importers.agents.claude_code import (
-    SYNTHETIC_MODEL,
-    PartialClaudeAnswer,
-    content_text,
-    error_of,
-    user_turns,
-    with_run,
-)
+from inspector.importers.agents import claude_code
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -121,8 +114,8 @@ class _ClaudeOutputSession(Struct):
     """The rows of one agent, in order."""
 
     first: Row
-    turns: list[Turn | PartialClaudeAnswer | _StreamedAnswer] = field(default_factory=list)
-    answers: dict[str, PartialClaudeAnswer] = field(default_factory=dict)
+    turns: list[Turn | claude_code.PartialClaudeAnswer | _StreamedAnswer] = field(default_factory=list)
+    answers: dict[str, claude_code.PartialClaudeAnswer] = field(default_factory=dict)
     streamed: dict[str, _StreamedAnswer] = field(default_factory=dict)
     open: _StreamedAnswer | None = None
     model: str = ""
@@ -144,7 +137,9 @@ class _ClaudeOutputSession(Struct):
                 if not isinstance(message, dict | str):
                     return "the row's `message` is neither an object nor a text"
                 flags = _INJECTED if value.get("isSynthetic") is True else frozenset()
-                self.turns += with_run(list(user_turns(message, flags)), value.get("tool_use_result"))
+                self.turns += claude_code.with_run(
+                    list(claude_code.user_turns(message, flags)), value.get("tool_use_result")
+                )
             case "result":
                 self._result(value)
         return ""
@@ -174,7 +169,7 @@ class _ClaudeOutputSession(Struct):
                 self.version = text_of(value, "claude_code_version") or self.version
             case "api_retry":
                 failed: JsonObject = {"apiErrorStatus": value.get("error_status"), "error": value.get("error")}
-                self.turns.append(PartialClaudeAnswer(error=error_of(failed, "")))
+                self.turns.append(claude_code.PartialClaudeAnswer(error=claude_code.error_of(failed, "")))
 
     def _event(self, event: Json) -> str:
         if not isinstance(event, dict):
@@ -199,12 +194,12 @@ class _ClaudeOutputSession(Struct):
             return ""
         answer = self.answers.get(named)
         if answer is None:
-            answer = PartialClaudeAnswer()
+            answer = claude_code.PartialClaudeAnswer()
             self.turns.append(answer)
             self.answers[named or self.first.record + str(len(self.turns))] = answer
         answer.take(message, value.get("timestamp"))
-        if value.get("error") and answer.model in ("", SYNTHETIC_MODEL):
-            answer.error = error_of(value, content_text(message.get("content")))
+        if value.get("error") and answer.model in ("", claude_code.SYNTHETIC_MODEL):
+            answer.error = claude_code.error_of(value, claude_code.content_text(message.get("content")))
         return ""
 
     def _result(self, value: JsonObject) -> None:
@@ -212,7 +207,7 @@ class _ClaudeOutputSession(Struct):
         how = text_of(value, "subtype")
         self.outcome = Outcome(how == "success" and value.get("is_error") is not True, how or None)
         if not self.turns and isinstance(value.get("result"), str):
-            answer = PartialClaudeAnswer()
+            answer = claude_code.PartialClaudeAnswer()
             answer.take({"content": value["result"], "usage": value.get("usage")})
             self.turns.append(answer)
 

@@ -15,14 +15,7 @@ from inspector.apis.openai.responses import read_responses_request
 from inspector.apis.providers import decoder_for
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
-from inspector.importers.telemetry.framework_messages import (
-    KnownMessages,
-    call_of,
-    has_parsed_arguments,
-    is_item,
-    is_message,
-    read_any_messages,
-)
+from inspector.importers.telemetry import framework_messages
 from inspector.json_text import word_of
 from inspector.model import (
     BodyState,
@@ -80,7 +73,7 @@ def read_tool_output(output: Json, *, depth: int = 4) -> ToolOutput:
     if isinstance(given, str):
         return ToolOutput(given)
     if isinstance(given, dict):
-        if is_message(given):
+        if framework_messages.is_message(given):
             return _of_message(given) or ToolOutput(text or compact_json(given))
         within = given.get("output")
         if given.keys() == {"output"} and isinstance(within, str | dict) and depth:
@@ -93,7 +86,7 @@ def read_tool_output(output: Json, *, depth: int = 4) -> ToolOutput:
 
 
 def _of_message(message: Json) -> ToolOutput | None:
-    turns = read_any_messages(message).turns
+    turns = framework_messages.read_any_messages(message).turns
     turn = next((turn for turn in turns if turn.role is Role.TOOL and turn.result is not None), None)
     if turn is None or turn.result is None:
         return None
@@ -123,7 +116,7 @@ def unwrapped_json(value: Json) -> tuple[Json, str | None]:
     return value, text
 
 
-def read_request_input(value: Json, known: KnownMessages, *, depth: int = 4) -> DecodedRequest:
+def read_request_input(value: Json, known: framework_messages.KnownMessages, *, depth: int = 4) -> DecodedRequest:
     """A model call's input as a request; `known` are messages that were read before. Never raises.
 
     A list is its messages, or plain prompts; an object is a request's body, in the words of OpenAI, Anthropic, Gemini,
@@ -138,7 +131,7 @@ def read_request_input(value: Json, known: KnownMessages, *, depth: int = 4) -> 
         return structs.replace(_NOTHING, turns=known.read(asked).turns)
     if "contents" in asked:
         return _gemini(asked)
-    if is_message(asked):
+    if framework_messages.is_message(asked):
         return structs.replace(_NOTHING, turns=known.read(asked).turns)
     turns = (*_system(asked), *_conversation(asked, known, depth))
     if not turns:
@@ -191,10 +184,10 @@ def _system(asked: JsonObject) -> Iterator[Turn]:
     for key in ("system", "system_prompt", "instructions"):
         words = asked.get(key)
         if words and isinstance(words, str | list):
-            yield from read_any_messages({"role": "system", "content": words}).turns
+            yield from framework_messages.read_any_messages({"role": "system", "content": words}).turns
 
 
-def _conversation(asked: JsonObject, known: KnownMessages, depth: int) -> Iterator[Turn]:
+def _conversation(asked: JsonObject, known: framework_messages.KnownMessages, depth: int) -> Iterator[Turn]:
     for key in ("chat_history", "messages", "prompts", "prompt", "input"):
         given, _ = unwrapped_json(asked.get(key))
         if not given or (key == "input" and any(asked.get(one) for one in ("messages", "prompt", "prompts"))):
@@ -283,9 +276,9 @@ def _of_list(said: list[Json], depth: int) -> FrameworkAnswer | None:
         return _of_calls("", objects)
     if all("generation_info" in one or ("text" in one and "message" in one) for one in objects):
         return _of_generation(objects[0], depth)
-    if any(map(is_message, objects)):
+    if any(map(framework_messages.is_message, objects)):
         kept = [one for one in objects if not _is_from_others(one)] or objects
-        if any(map(is_item, kept)):
+        if any(map(framework_messages.is_item, kept)):
             return _answer_of_message([*kept])
         return _of_messages(_answered(objects) or kept[-1:])
     if any("type" in one for one in objects):
@@ -315,7 +308,7 @@ def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
 
 
 def _is_from_others(message: JsonObject) -> bool:
-    turns = read_any_messages(message).turns
+    turns = framework_messages.read_any_messages(message).turns
     return all(turn.role is not Role.ASSISTANT for turn in turns)
 
 
@@ -327,7 +320,7 @@ def _of_object(said: JsonObject, depth: int) -> FrameworkAnswer | None:
         if generations in ([], [[]]):
             return missing_answer()
         return _with_facts(_read(generations, depth - 1), said, said.get("llm_output"))
-    if is_message(said) or isinstance(said.get("parts"), list):
+    if framework_messages.is_message(said) or isinstance(said.get("parts"), list):
         return _answer_of_message(said)
     if isinstance(messages, list) and messages:
         return _with_facts(_read(messages, depth - 1), said)
@@ -377,7 +370,7 @@ def _of_body(body: JsonObject) -> FrameworkAnswer:
 
 
 def _answer_of_message(message: Json) -> FrameworkAnswer:
-    read = read_any_messages(message)
+    read = framework_messages.read_any_messages(message)
     turns = [turn for turn in read.turns if turn.role is Role.ASSISTANT] or read.turns[-1:]
     turn = structs.replace(turns[-1], role=Role.ASSISTANT, result=None, generation=Generation())
     found = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
@@ -385,10 +378,11 @@ def _answer_of_message(message: Json) -> FrameworkAnswer:
 
 
 def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
-    listed = [call_of(one) for one in calls]
+    listed = [framework_messages.call_of(one) for one in calls]
     turn = read_message(message_object("assistant", text or None, calls=listed))
     return FrameworkAnswer(
-        structs.replace(turn, generation=Generation()), is_rewritten=any(map(has_parsed_arguments, listed))
+        structs.replace(turn, generation=Generation()),
+        is_rewritten=any(map(framework_messages.has_parsed_arguments, listed)),
     )
 
 

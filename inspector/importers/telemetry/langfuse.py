@@ -12,32 +12,13 @@ from msgspec.structs import replace
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry.framework_calls import (
-    FrameworkAnswer,
-    failure,
-    missing_answer,
-    read_answer_output,
-    read_request_input,
-    read_tool_list,
-    read_tool_output,
-    unwrapped_json,
-    usage_of,
-)
+from inspector.importers.telemetry import framework_calls
 from inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
 from inspector.importers.telemetry.span_traces import SESSION, TRACE, RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from inspector.model import (
-    BodyState,
-    ExternalId,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Json,
-    Role,
-    ToolDefinition,
-    Trace,
-    Usage,
-)
+from inspector.json_text import Json
+from inspector.model.calls import ToolDefinition
+from inspector.model.trace import BodyState, ExternalId, FinishReason, Generation, GenerationError, Role, Trace, Usage
 from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.events import DecodedRequest
@@ -204,10 +185,10 @@ def _snake_case(name: str) -> str:
 
 def _attributes(row: JsonObject) -> JsonObject:
     """What OpenTelemetry said of the observation, and what else its metadata holds."""
-    metadata, _ = unwrapped_json(row.get("metadata"))
+    metadata, _ = framework_calls.unwrapped_json(row.get("metadata"))
     if not isinstance(metadata, dict):
         return {}
-    inner, _ = unwrapped_json(metadata.get("attributes"))
+    inner, _ = framework_calls.unwrapped_json(metadata.get("attributes"))
     return {**metadata, **inner} if isinstance(inner, dict) else metadata
 
 
@@ -225,8 +206,12 @@ def _kind(row: JsonObject, attributes: JsonObject) -> OperationKind:
 def _is_tool_message(row: JsonObject) -> bool:
     output = row.get("output")
     if isinstance(output, dict):
-        return ("tool_call_id" in output or "kwargs" in output) and read_tool_output(output).call_id != ""
-    return isinstance(output, str) and "tool_call_id" in output and read_tool_output(output).call_id != ""
+        return ("tool_call_id" in output or "kwargs" in output) and framework_calls.read_tool_output(
+            output
+        ).call_id != ""
+    return (
+        isinstance(output, str) and "tool_call_id" in output and framework_calls.read_tool_output(output).call_id != ""
+    )
 
 
 def _name(name: str) -> str:
@@ -237,19 +222,23 @@ def _name(name: str) -> str:
 
 def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> ModelCall:
     asked = _request(row, attributes, known)
-    answer = missing_answer() if row.get("output") in (None, "") else read_answer_output(row.get("output"))
+    answer = (
+        framework_calls.missing_answer()
+        if row.get("output") in (None, "")
+        else framework_calls.read_answer_output(row.get("output"))
+    )
     turn = replace(answer.turn, generation=_generation(row, attributes, answer))
     response_id = answer.response_id or text_of(attributes, "gen_ai.response.id", "ai.response.id")
     return ModelCall(asked, turn, response_id, answer.is_rewritten)
 
 
 def _request(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> DecodedRequest:
-    asked = read_request_input(row.get("input"), known)
-    settings, _ = unwrapped_json(member(row, "modelParameters"))
+    asked = framework_calls.read_request_input(row.get("input"), known)
+    settings, _ = framework_calls.unwrapped_json(member(row, "modelParameters"))
     kept: JsonObject = dict(settings) if isinstance(settings, dict) else {}
     tools = asked.tools or _tools(row, attributes, kept)
     kept = {key: value for key, value in kept.items() if value not in (None, "") and key not in ("tools", "system")}
-    words, _ = unwrapped_json(attributes.get("gen_ai.system_instructions"))
+    words, _ = framework_calls.unwrapped_json(attributes.get("gen_ai.system_instructions"))
     if words and all(turn.role is not Role.SYSTEM for turn in asked.turns):
         system = read_any_message({"role": "system", "content": words})
         asked = replace(asked, turns=(*system.turns, *asked.turns))
@@ -266,12 +255,12 @@ def _request(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> D
 def _tools(row: JsonObject, attributes: JsonObject, settings: JsonObject) -> tuple[ToolDefinition, ...]:
     offered = [attributes.get(key) for key in _TOOL_LISTS]
     places = (*offered, settings.get("tools"), member(row, "toolDefinitions"))
-    return next((found for one in places if (found := read_tool_list(one))), ())
+    return next((found for one in places if (found := framework_calls.read_tool_list(one))), ())
 
 
-def _generation(row: JsonObject, attributes: JsonObject, answer: FrameworkAnswer) -> Generation:
+def _generation(row: JsonObject, attributes: JsonObject, answer: framework_calls.FrameworkAnswer) -> Generation:
     known = answer.turn.generation or Generation()
-    usage, _ = unwrapped_json(member(row, "usageDetails") or row.get("usage"))
+    usage, _ = framework_calls.unwrapped_json(member(row, "usageDetails") or row.get("usage"))
     finish = known.finish_reason or _finish(attributes)
     error = _error(row)
     failed = FinishReason.ERROR if error else None
@@ -285,7 +274,7 @@ def _generation(row: JsonObject, attributes: JsonObject, answer: FrameworkAnswer
         started=utc_instant(member(row, "startTime")),
         first_token=utc_instant(member(row, "completionStartTime")),
         ended=utc_instant(member(row, "endTime")),
-        usage=usage_of(usage) if known.usage == Usage() else known.usage,
+        usage=framework_calls.usage_of(usage) if known.usage == Usage() else known.usage,
         finish_reason=finish or None,
         finish=failed or (finish_meaning(finish) if finish else None),
         error=error,
@@ -294,20 +283,20 @@ def _generation(row: JsonObject, attributes: JsonObject, answer: FrameworkAnswer
 
 
 def _finish(attributes: JsonObject) -> str:
-    reasons, _ = unwrapped_json(attributes.get("gen_ai.response.finish_reasons"))
+    reasons, _ = framework_calls.unwrapped_json(attributes.get("gen_ai.response.finish_reasons"))
     if isinstance(reasons, list) and reasons and isinstance(reasons[0], str):
         return reasons[0].replace("-", "_")
     return text_of(attributes, "ai.response.finishReason").replace("-", "_")
 
 
 def _error(row: JsonObject) -> GenerationError | None:
-    return failure(word(row, "statusMessage")) if word(row, "level") == "ERROR" else None
+    return framework_calls.failure(word(row, "statusMessage")) if word(row, "level") == "ERROR" else None
 
 
 def _tool_run(row: JsonObject, attributes: JsonObject) -> ToolRun:
-    given = read_tool_output(row.get("output"))
+    given = framework_calls.read_tool_output(row.get("output"))
     name = text_of(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or word(row, "name")
-    asked, text = unwrapped_json(row.get("input"))
+    asked, text = framework_calls.unwrapped_json(row.get("input"))
     arguments = text if text is not None else asked if isinstance(asked, str) else compact_json(asked)
     failed = True if word(row, "level") == "ERROR" else given.failed
     words = given.text

@@ -14,16 +14,7 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
 from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry.framework_calls import (
-    FrameworkAnswer,
-    failure,
-    missing_answer,
-    read_answer_output,
-    read_request_input,
-    read_tool_list,
-    read_tool_output,
-    usage_of,
-)
+from inspector.importers.telemetry import framework_calls
 from inspector.importers.telemetry.framework_messages import KnownMessages
 from inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
@@ -269,7 +260,7 @@ def _metadata(run: JsonObject) -> JsonObject:
 
 def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
     outputs = run.get("outputs")
-    answer = read_answer_output(outputs) if outputs else missing_answer()
+    answer = framework_calls.read_answer_output(outputs) if outputs else framework_calls.missing_answer()
     turn = _with_chunks(answer.turn, run)
     return ModelCall(
         _request(run, known),
@@ -280,21 +271,23 @@ def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
 
 
 def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
-    asked = read_request_input(run.get("inputs"), known)
+    asked = framework_calls.read_request_input(run.get("inputs"), known)
     invoked = object_of(object_of(run.get("extra")).get("invocation_params"))
     settings: JsonObject = {key: value for key, value in invoked.items() if key not in _NO_SETTINGS}
     return structs.replace(
         asked,
         model=asked.model or text_of(invoked, "model", "model_name") or text_of(_metadata(run), "ls_model_name"),
-        tools=asked.tools or read_tool_list(invoked.get("tools")) or read_tool_list(invoked.get("functions")),
+        tools=asked.tools
+        or framework_calls.read_tool_list(invoked.get("tools"))
+        or framework_calls.read_tool_list(invoked.get("functions")),
         parameters=asked.parameters or (compact_json(settings) if settings else ""),
     )
 
 
-def _generation(run: JsonObject, answer: FrameworkAnswer) -> Generation:
+def _generation(run: JsonObject, answer: framework_calls.FrameworkAnswer) -> Generation:
     known = answer.turn.generation or Generation()
-    usage = usage_of(object_of(run.get("outputs")).get("usage_metadata"))
-    usage = usage_of(run) if usage == Usage() else usage
+    usage = framework_calls.usage_of(object_of(run.get("outputs")).get("usage_metadata"))
+    usage = framework_calls.usage_of(run) if usage == Usage() else usage
     error = _error(run)
     return structs.replace(
         known,
@@ -310,7 +303,7 @@ def _generation(run: JsonObject, answer: FrameworkAnswer) -> Generation:
 
 def _error(run: JsonObject) -> GenerationError | None:
     words = text_of(run, "error")
-    return failure(words) if words or run.get("status") == "error" else None
+    return framework_calls.failure(words) if words or run.get("status") == "error" else None
 
 
 def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
@@ -339,7 +332,7 @@ def _with_chunks(turn: Turn, run: JsonObject) -> Turn:
 
 
 def _tool_run(run: JsonObject) -> ToolRun:
-    given = read_tool_output(run.get("outputs"))
+    given = framework_calls.read_tool_output(run.get("outputs"))
     failed = True if run.get("error") or run.get("status") == "error" else given.failed
     words = given.text if given.text is not None else text_of(run, "error") or None
     return ToolRun(

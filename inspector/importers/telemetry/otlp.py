@@ -17,26 +17,10 @@ from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
 from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, Skipped, SourceFile
+from inspector.importers.telemetry import otlp_conventions, otlp_span
 from inspector.importers.telemetry.framework_calls import one_answer
 from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.otlp_conventions import (
-    read_genai,
-    read_openinference,
-    read_openllmetry,
-    with_langfuse,
-)
 from inspector.importers.telemetry.otlp_encodings import has_resources, is_otlp, merged_spans, read_protobuf, spans_of
-from inspector.importers.telemetry.otlp_span import (
-    ERROR,
-    Messages,
-    OtlpEvent,
-    OtlpSpan,
-    RequestMessages,
-    SpanFacts,
-    filled_usage,
-    merged_facts,
-    objects,
-)
 from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.json_text import word_of
@@ -124,7 +108,7 @@ class SpanSpool:
     def __exit__(self, *_: object) -> None:
         self._spool.close()
 
-    def put(self, span: OtlpSpan) -> None:
+    def put(self, span: otlp_span.OtlpSpan) -> None:
         """Put a span aside; RecursionError where it is nested too deeply."""
         packed = _packed(span)
         trace = self._traces.setdefault(span.trace_id, _SpooledTrace(span.trace_id))
@@ -134,7 +118,7 @@ class SpanSpool:
         if session is not None and (trace.session is None or start_s < trace.session_s):
             trace.session, trace.session_s = session, start_s
 
-    def sessions(self) -> Iterator[tuple[ExternalId, Iterator[OtlpSpan]]]:
+    def sessions(self) -> Iterator[tuple[ExternalId, Iterator[otlp_span.OtlpSpan]]]:
         """The id of each session, and its spans in the order they were put; sessions in the order of their first.
 
         A trace whose spans name no session is one by itself.
@@ -145,12 +129,12 @@ class SpanSpool:
         for id_, traces in sessions.items():
             yield id_, self._taken(traces)
 
-    def _taken(self, traces: list[_SpooledTrace]) -> Iterator[OtlpSpan]:
+    def _taken(self, traces: list[_SpooledTrace]) -> Iterator[otlp_span.OtlpSpan]:
         for place in sorted(place for trace in traces for place in trace.places):
             yield _unpacked(self._spool.take(place))
 
 
-def session_of(span: OtlpSpan) -> ExternalId | None:
+def session_of(span: otlp_span.OtlpSpan) -> ExternalId | None:
     """The session that a span names, None where it names none."""
     for key in SESSION_KEYS:
         value = span.attributes.get(key)
@@ -159,7 +143,7 @@ def session_of(span: OtlpSpan) -> ExternalId | None:
     return None
 
 
-def _packed(span: OtlpSpan) -> bytes:
+def _packed(span: otlp_span.OtlpSpan) -> bytes:
     events: list[Json] = [[event.name, event.at_s, event.attributes] for event in span.events]
     held: list[Json] = [
         *(span.trace_id, span.id, span.parent_id, span.name, span.start_s, span.end_s, span.attributes, events),
@@ -171,12 +155,12 @@ def _packed(span: OtlpSpan) -> bytes:
         return json.dumps(held, default=str).encode("ascii")
 
 
-def _unpacked(packed: bytes) -> OtlpSpan:
+def _unpacked(packed: bytes) -> otlp_span.OtlpSpan:
     held: Any = (
         parse_json_bytes(packed) if packed.startswith(b"[") else msgspec.msgpack.decode(packed)
     )  # as it was packed
-    held[_EVENTS] = tuple(OtlpEvent(*event) for event in held[_EVENTS])
-    return OtlpSpan(*held)
+    held[_EVENTS] = tuple(otlp_span.OtlpEvent(*event) for event in held[_EVENTS])
+    return otlp_span.OtlpSpan(*held)
 
 
 class OtlpImporter:
@@ -199,7 +183,7 @@ class OtlpImporter:
             yield from traces_in(shelf)
 
 
-def spool_spans(spans: Iterable[OtlpSpan | Skipped], shelf: SpanSpool) -> Iterator[Skipped]:
+def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], shelf: SpanSpool) -> Iterator[Skipped]:
     """Put spans on a shelf; what gives none, and why."""
     for span in spans:
         if isinstance(span, Skipped):
@@ -229,15 +213,15 @@ def traces_in(shelf: SpanSpool) -> Iterator[Trace | Skipped]:
         yield Skipped("other spans", said, is_irrelevant=True)
 
 
-def session_traces(id_: ExternalId, spans: Iterable[OtlpSpan]) -> Iterator[Trace]:
+def session_traces(id_: ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -> Iterator[Trace]:
     """The traces that the spans of one session tell of."""
-    messages, known = Messages(), KnownMessages()
+    messages, known = otlp_span.Messages(), KnownMessages()
     read = [read_span(span, messages, known) for span in merged_spans(spans)]
     found = RecognisedBy.FIELD if id_.name != "trace_id" else RecognisedBy.RECORD
     return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS,))
 
 
-def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
+def _of_rows(file: SourceFile) -> Iterator[otlp_span.OtlpSpan | Skipped]:
     for row in read_rows(file):
         if isinstance(row, Skipped):
             yield row
@@ -250,13 +234,19 @@ def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
                 yield Skipped(row.record, TOO_DEEP)
 
 
-def read_span(span: OtlpSpan, messages: Messages, known: KnownMessages | None = None) -> TracedSpan:
+def read_span(span: otlp_span.OtlpSpan, messages: otlp_span.Messages, known: KnownMessages | None = None) -> TracedSpan:
     """What a span tells; `messages` and `known` are those of its session. Never raises."""
-    return with_langfuse(_read(span, messages), span, KnownMessages() if known is None else known)
+    return otlp_conventions.with_langfuse(_read(span, messages), span, KnownMessages() if known is None else known)
 
 
-def _read(span: OtlpSpan, messages: Messages) -> TracedSpan:
-    told = merged_facts((read_openinference(span), read_genai(span), read_openllmetry(span)))
+def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
+    told = otlp_span.merged_facts(
+        (
+            otlp_conventions.read_openinference(span),
+            otlp_conventions.read_genai(span),
+            otlp_conventions.read_openllmetry(span),
+        )
+    )
     kind = told.kind or _guessed_kind(span)
     read = TracedSpan(
         span.id,
@@ -277,17 +267,17 @@ def _read(span: OtlpSpan, messages: Messages) -> TracedSpan:
     return read
 
 
-def _guessed_kind(span: OtlpSpan) -> OperationKind:
+def _guessed_kind(span: otlp_span.OtlpSpan) -> OperationKind:
     """What goes on during a span that names a model and no operation, as the first drafts of conventions had it."""
     names_model = span.text("gen_ai.request.model") and "embed" not in span.name.lower()
     return OperationKind.MODEL if names_model else OperationKind.OTHER
 
 
-def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
+def _call(span: otlp_span.OtlpSpan, told: otlp_span.SpanFacts, messages: otlp_span.Messages) -> ModelCall:
     request = _request(told, messages)
     answer = _answer(told.answers, messages)
     raw = _raw_answer(told, answer)
-    is_rewritten = raw is None and any(map(_has_values, objects(told.answers)))
+    is_rewritten = raw is None and any(map(_has_values, otlp_span.objects(told.answers)))
     known = Generation()
     if raw is not None:
         known = raw.turn.generation or known
@@ -299,7 +289,7 @@ def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
         started=span.started,
         first_token=None if told.first_token_s is None else Instant(told.first_token_s),
         ended=span.ended,
-        usage=filled_usage(told.usage, known.usage),
+        usage=otlp_span.filled_usage(told.usage, known.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
     )
@@ -308,7 +298,7 @@ def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
     return ModelCall(request, turn, response_id, is_rewritten)
 
 
-def _request(told: SpanFacts, messages: Messages) -> DecodedRequest:
+def _request(told: otlp_span.SpanFacts, messages: otlp_span.Messages) -> DecodedRequest:
     raw = read_request("", told.raw_request) if _is_request(told.raw_request) else None
     known = raw or DecodedRequest("", "", ())
     turns = messages.read(told.asked)
@@ -330,13 +320,13 @@ def _is_request(value: Json) -> bool:
     return isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
 
 
-def _answer(answers: list[Json], messages: Messages) -> Turn:
+def _answer(answers: list[Json], messages: otlp_span.Messages) -> Turn:
     """All output messages as one answer."""
-    said = messages.read(RequestMessages(answers))
+    said = messages.read(otlp_span.RequestMessages(answers))
     return one_answer(said) if said else Turn(Role.ASSISTANT, (Part("text", ""),))
 
 
-def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
+def _raw_answer(told: otlp_span.SpanFacts, answer: Turn) -> DecodedTurn | None:
     """The answer out of its body as the API sent it, if that is kept and says the same."""
     if not told.raw_answer.lstrip().startswith("{"):
         return None
@@ -355,11 +345,11 @@ def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
 
 def _has_values(message: dict[str, Json]) -> bool:
     """Whether arguments of a message's calls are values and not texts."""
-    functions = (call.get("function", call) for call in objects(message.get(CALLS)))
+    functions = (call.get("function", call) for call in otlp_span.objects(message.get(CALLS)))
     return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
 
 
-def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn) -> Generation:
+def _ended(generation: Generation, span: otlp_span.OtlpSpan, told: otlp_span.SpanFacts, answer: Turn) -> Generation:
     error = _error(span, has_words=not says_nothing(answer))
     if error is not None:
         is_abort = error.phase is ErrorPhase.CLIENT_ABORT
@@ -373,11 +363,11 @@ def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn
     return generation if has_words else structs.replace(generation, body=BodyState.NOT_STORED)
 
 
-def _error(span: OtlpSpan, *, has_words: bool) -> GenerationError | None:
+def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> GenerationError | None:
     """How a span failed, by its status, its `error.type` and its event `exception`; None where it did not."""
     raised = next((event.attributes for event in span.events if event.name == "exception"), {})
     code = span.text("error.type") or word_of(raised.get("exception.type"))
-    if span.status != ERROR and not span.text("error.type"):
+    if span.status != otlp_span.ERROR and not span.text("error.type"):
         return None
     message = (
         span.message or word_of(raised.get("exception.message")) or span.text("error.message", "exception.message")
@@ -400,7 +390,7 @@ def _phase(code: str, status: int | None, *, has_words: bool) -> ErrorPhase:
     return ErrorPhase.IN_STREAM if has_words else ErrorPhase.TRANSPORT
 
 
-def _warnings(span: OtlpSpan, told: SpanFacts, call: ModelCall) -> Iterator[str]:
+def _warnings(span: otlp_span.OtlpSpan, told: otlp_span.SpanFacts, call: ModelCall) -> Iterator[str]:
     if call.is_rewritten:
         yield _REWRITTEN
     generation = call.answer.generation

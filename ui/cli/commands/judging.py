@@ -2,20 +2,12 @@
 
 import click
 
-from ui.cli.commands.declaring import (
-    FEWEST_TRACES,
-    color_option,
-    database_option,
-    implemented_by,
-    jobs_options,
-    json_option,
-    judging_options,
-)
+from ui.cli.commands import declaring
 
 
 @click.command("check")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@judging_options
+@declaring.judging_options
 @click.option(
     "--allow-skipped",
     is_flag=True,
@@ -25,9 +17,9 @@ from ui.cli.commands.declaring import (
 @click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@jobs_options
-@color_option
-@implemented_by("ui.cli.check:check")
+@declaring.jobs_options
+@declaring.color_option
+@declaring.implemented_by("ui.cli.check:check")
 def check() -> None:
     """Inspect log files without a database, and fail if their tool calls are wrong.
 
@@ -72,10 +64,10 @@ def check() -> None:
 @click.option("--yes", is_flag=True, help="Do not ask before sending.")
 @click.option("--api", type=click.Choice(("openai", "anthropic")), help="Rebuild the request for this API.")
 @click.option("--key-env", metavar="NAME", help="The environment variable with the key, instead of the provider's.")
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.ask:ask")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.ask:ask")
 def ask() -> None:
     """Ask a turn's request again and count which rules the answers break.
 
@@ -97,10 +89,10 @@ def ask() -> None:
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
 @click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs part or a chain is broken.")
 @click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.doctor:doctor")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.doctor:doctor")
 def doctor() -> None:
     """Run COMMAND several times and show where its runs first part, and why.
 
@@ -129,7 +121,7 @@ def doctor() -> None:
 @click.option(
     "--min",
     "fewest",
-    default=FEWEST_TRACES,
+    default=declaring.FEWEST_TRACES,
     show_default=True,
     type=click.IntRange(min=2),
     metavar="N",
@@ -138,11 +130,11 @@ def doctor() -> None:
 @click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
 @click.option("--full", is_flag=True, help="Show every group with every measure.")
-@jobs_options
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.stats:stats")
+@declaring.jobs_options
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.stats:stats")
 def stats() -> None:
     """Measure traces in the database or in files: how often calls are valid, chains succeed and errors are recovered.
 
@@ -164,8 +156,8 @@ def stats() -> None:
 @click.option("--on", "where", required=True, metavar="DIR", help="The folder or URL that `import --to` wrote.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Maximum rows.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@json_option
-@implemented_by("ui.cli.sql:sql")
+@declaring.json_option
+@declaring.implemented_by("ui.cli.sql:sql")
 def sql() -> None:
     """Run one SELECT over results in Parquet, with DuckDB (the extra `duckdb`).
 
@@ -189,9 +181,9 @@ def sql() -> None:
 )
 @click.option("--force", is_flag=True, help="Write even into a folder that contains other files; they are kept.")
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
-@jobs_options
-@database_option
-@implemented_by("ui.cli.report:report")
+@declaring.jobs_options
+@declaring.database_option
+@declaring.implemented_by("ui.cli.report:report")
 def report() -> None:
     """Write a report: what breaks, how often and where, and a page for each of the worst chains.
 
@@ -205,17 +197,17 @@ def report() -> None:
 
 @click.command("rule")
 @click.argument("word", metavar="CODE_OR_NAME")
-@json_option
-@color_option
-@implemented_by("ui.cli.rules:rule")
+@declaring.json_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.rules:rule")
 def rule() -> None:
     """Explain one rule, by its code (J104) or its name (trailing-comma)."""
 
 
 @click.command("rules")
-@json_option
-@color_option
-@implemented_by("ui.cli.rules:rules")
+@declaring.json_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.rules:rules")
 def rules() -> None:
     """List every rule, by family."""
 
@@ -224,9 +216,9 @@ def rules() -> None:
 @click.argument("file", required=False)
 @click.option("--detect", is_flag=True, help="Detect the format of FILE.")
 @click.option("--model", default="", metavar="NAME", help="With --detect: the model's name, with or without a FILE.")
-@json_option
-@color_option
-@implemented_by("ui.cli.formats:formats")
+@declaring.json_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.formats:formats")
 def formats() -> None:
     """List the formats that weaklink reads, or detect the format of a text.
 

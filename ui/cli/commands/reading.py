@@ -2,25 +2,13 @@
 
 import click
 
-from ui.cli.commands.declaring import (
-    AUTO,
-    COLUMNS,
-    STDIN,
-    ColumnsType,
-    FilterType,
-    color_option,
-    database_option,
-    filter_option,
-    implemented_by,
-    json_option,
-    read_turns,
-)
+from ui.cli.commands import declaring
 
 
 @click.command("demo")
-@database_option
-@color_option
-@implemented_by("ui.cli.demo:demo")
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.demo:demo")
 def demo() -> None:
     """Import sample traces into a new database and show what broke, and where.
 
@@ -29,8 +17,8 @@ def demo() -> None:
 
 
 @click.command("segment")
-@click.argument("file", default=STDIN)
-@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@click.argument("file", default=declaring.STDIN)
+@click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
 @click.option(
@@ -40,8 +28,8 @@ def demo() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON even on a terminal.")
 @click.option("--text", "as_text", is_flag=True, help="Print readable text even without a terminal.")
 @click.option("--full", is_flag=True, help="Print long spans in full (readable text only).")
-@color_option
-@implemented_by("ui.cli.segment:segment_text")
+@declaring.color_option
+@declaring.implemented_by("ui.cli.segment:segment_text")
 def segment_text() -> None:
     """Split one raw model output into spans, calls and diagnostics.
 
@@ -54,8 +42,8 @@ def segment_text() -> None:
 
 
 @click.command("list")
-@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
-@filter_option
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=declaring.FilterType())
+@declaring.filter_option
 @click.option(
     "--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
 )
@@ -66,12 +54,12 @@ def segment_text() -> None:
     type=click.Choice(("newest", "broken", "longest", "errors", "tokens")),
     help="Order; `broken` puts broken traces first, the newest of them on top.",
 )
-@click.option("--columns", type=ColumnsType(), help=f"Columns between commas, of {COLUMNS}.")
+@click.option("--columns", type=declaring.ColumnsType(), help=f"Columns between commas, of {declaring.COLUMNS}.")
 @click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.list_traces:list_traces")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.list_traces:list_traces")
 def list_traces() -> None:
     """List the traces in the database, the newest first; with a FILTER, those that match.
 
@@ -98,15 +86,15 @@ def list_traces() -> None:
 
 
 @click.command("search")
-@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=FilterType())
-@filter_option
+@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=declaring.FilterType())
+@declaring.filter_option
 @click.option(
     "--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
 )
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.list_traces:search")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.list_traces:search")
 def search() -> None:
     """Find the traces that hold all of WORDS, the newest first, and show where the first of them is.
 
@@ -141,10 +129,10 @@ def search() -> None:
     metavar="[TURN]",
     help="Print what changed in that request since the one before.",
 )
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.show:show")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.show:show")
 def show() -> None:
     """Show one trace: its verdict, break and answer, then its chain, and its turns with faults marked in place.
 
@@ -157,13 +145,13 @@ def show() -> None:
 @click.command("diff")
 @click.argument("words", metavar="[RUN]...", nargs=-1)
 @click.option("--task", metavar="ID", help="Compare all runs of this task: the good with the bad ones.")
-@filter_option
+@declaring.filter_option
 @click.option("--full", is_flag=True, help="Print every step and every difference in full.")
 @click.option(
     "--requests",
     "turns",
     metavar="TURN[,TURN]",
-    callback=read_turns,
+    callback=declaring.read_turns,
     help="Print what the first two runs' models were sent for this turn, side by side.",
 )
 @click.option(
@@ -172,10 +160,10 @@ def show() -> None:
     help="Compare calls and results as this layer has them; steps without it are left out.",
 )
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.diff:diff")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.diff:diff")
 def diff() -> None:
     """Show where runs of one task first diverge, and what differs there.
 
@@ -206,8 +194,8 @@ def diff() -> None:
     show_default=True,
     help="Colours; `ansi` leaves them to the terminal. `auto` follows NO_COLOR and what the terminal reports.",
 )
-@database_option
-@implemented_by("ui.cli.tui:tui")
+@declaring.database_option
+@declaring.implemented_by("ui.cli.tui:tui")
 def tui() -> None:
     """Browse traces in the terminal; a trace opens at the step where it broke.
 
@@ -219,7 +207,7 @@ def tui() -> None:
 
 
 @click.command("web")
-@database_option
+@declaring.database_option
 @click.option("--port", default=8789, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
 @click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
@@ -227,7 +215,7 @@ def tui() -> None:
 @click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
 @click.option("--on", "results", metavar="DIR", help="Show the results that `import --to DIR` wrote; folder or URL.")
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open it.")
-@implemented_by("ui.cli.web:web")
+@declaring.implemented_by("ui.cli.web:web")
 def web() -> None:
     """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
 

@@ -2,23 +2,7 @@
 
 import click
 
-from ui.cli.commands.declaring import (
-    AUTO,
-    DEFAULT_PORT,
-    IDLE_AFTER_S,
-    STDIN,
-    FilterType,
-    Size,
-    block_size_option,
-    color_option,
-    database_option,
-    engine_option,
-    filter_option,
-    implemented_by,
-    json_option,
-    ray_address_option,
-    redaction_options,
-)
+from ui.cli.commands import declaring
 
 _pattern_option = click.option(
     "--redact", "patterns", multiple=True, metavar="PATTERN", help="A pattern that the recording was made with."
@@ -42,10 +26,10 @@ _report_option = click.option(
 @click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
-@redaction_options
-@database_option
-@color_option
-@implemented_by("ui.cli.run:run")
+@declaring.redaction_options
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.run:run")
 def run() -> None:
     """Run COMMAND and record its requests to models.
 
@@ -83,10 +67,10 @@ def run() -> None:
 @_pattern_option
 @_report_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
-@database_option
-@color_option
+@declaring.database_option
+@declaring.color_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-@implemented_by("ui.cli.replay:replay")
+@declaring.implemented_by("ui.cli.replay:replay")
 def replay() -> None:
     """Run COMMAND again, with the answers of a recording.
 
@@ -106,16 +90,20 @@ def replay() -> None:
 @click.command("serve")
 @click.argument("word", metavar="ID")
 @click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
+    "--port",
+    default=declaring.DEFAULT_PORT,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 for any free port.",
 )
 @_pace_option
 @_strict_option
 @_unused_option
 @_pattern_option
 @_report_option
-@database_option
-@color_option
-@implemented_by("ui.cli.replay:serve")
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.replay:serve")
 def serve() -> None:
     """Answer requests from a recording until Ctrl-C.
 
@@ -134,7 +122,11 @@ def serve() -> None:
     help="The server to forward to; `PREFIX=URL` for requests below a path. Can be repeated.",
 )
 @click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, metavar="N", help="The port to listen on; 0 for any free port."
+    "--port",
+    default=declaring.DEFAULT_PORT,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 for any free port.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -148,7 +140,7 @@ def serve() -> None:
 @click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
 @click.option(
     "--idle-after",
-    default=IDLE_AFTER_S,
+    default=declaring.IDLE_AFTER_S,
     show_default=True,
     type=click.FloatRange(min=0),
     metavar="S",
@@ -159,12 +151,12 @@ def serve() -> None:
     "--to-token", default="", envvar="WEAKLINK_COLLECTOR_TOKEN", metavar="TEXT", help="A token of the role `write`."
 )
 @click.option("--queue", metavar="DIR", help="Where the record waits while the collector is away.")
-@click.option("--queue-size", type=Size(), default="1GB", show_default=True, help="How much may wait there.")
+@click.option("--queue-size", type=declaring.Size(), default="1GB", show_default=True, help="How much may wait there.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
-@redaction_options
-@database_option
-@color_option
-@implemented_by("ui.cli.record:record")
+@declaring.redaction_options
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.record:record")
 def record() -> None:
     """Record every request to a model while it passes through.
 
@@ -176,11 +168,11 @@ def record() -> None:
 
 
 @click.command("log")
-@click.argument("file", default=STDIN)
+@click.argument("file", default=declaring.STDIN)
 @click.option(
     "--follow", "-F", is_flag=True, help="Keep reading while FILE grows, until Ctrl-C or until it is deleted."
 )
-@click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--name", default="", metavar="NAME", help="A name for the trace.  [default: that of FILE]")
 @click.option(
@@ -190,8 +182,8 @@ def record() -> None:
 @click.option(
     "--as",
     "form",
-    type=click.Choice((AUTO, "text", "sse", "ndjson")),
-    default=AUTO,
+    type=click.Choice((declaring.AUTO, "text", "sse", "ndjson")),
+    default=declaring.AUTO,
     show_default=True,
     help="What FILE holds.",
 )
@@ -199,10 +191,10 @@ def record() -> None:
     "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
 )
 @click.option("--quiet", "-q", is_flag=True, help="Do not pass standard input on to standard output.")
-@redaction_options
-@database_option
-@color_option
-@implemented_by("ui.cli.log:log")
+@declaring.redaction_options
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.log:log")
 def log() -> None:
     """Record a model's raw output as one assistant turn, live.
 
@@ -231,14 +223,14 @@ def log() -> None:
     help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; a run that ended goes on. "
     "See docs/scaling.md.",
 )
-@engine_option
-@block_size_option
-@ray_address_option
-@redaction_options
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.import_paths:import_paths")
+@declaring.engine_option
+@declaring.block_size_option
+@declaring.ray_address_option
+@declaring.redaction_options
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.import_paths:import_paths")
 def import_paths() -> None:
     """Import log files into the database.
 
@@ -250,13 +242,13 @@ def import_paths() -> None:
 
 
 @click.command("tail")
-@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
-@filter_option
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=declaring.FilterType())
+@declaring.filter_option
 @click.option("--all", "from_start", is_flag=True, help="Start with what running traces already contain.")
-@json_option
-@database_option
-@color_option
-@implemented_by("ui.cli.tail:tail")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.tail:tail")
 def tail() -> None:
     """Follow what any process records: spans as they close, faults as soon as they are found.
 

@@ -2,18 +2,7 @@
 
 import click
 
-from ui.cli.commands.declaring import (
-    AUTO,
-    CONTEXT_WINDOW,
-    STDIN,
-    all_of,
-    color_option,
-    database_option,
-    implemented_by,
-    jobs_options,
-    json_option,
-    judging_options,
-)
+from ui.cli.commands import declaring
 
 _paths_argument = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 
@@ -32,13 +21,13 @@ _output_option = click.option(
     "--output", metavar="FILE", help="Write rows to FILE, as Parquet if its name ends in .parquet.  [default: stdout]"
 )
 
-_making_options = all_of(_output_option, _rejected_option, jobs_options, _seed_option)
+_making_options = declaring.all_of(_output_option, _rejected_option, declaring.jobs_options, _seed_option)
 """Those of every command that makes new rows."""
 
 
 @click.command("lint")
 @_paths_argument
-@judging_options
+@declaring.judging_options
 @click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
 @click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
 @click.option(
@@ -46,12 +35,16 @@ _making_options = all_of(_output_option, _rejected_option, jobs_options, _seed_o
 )
 @click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; finds samples that are too long (D717).")
 @click.option(
-    "--context", type=click.IntRange(min=1), default=CONTEXT_WINDOW, show_default=True, help="The context in tokens."
+    "--context",
+    type=click.IntRange(min=1),
+    default=declaring.CONTEXT_WINDOW,
+    show_default=True,
+    help="The context in tokens.",
 )
-@jobs_options
+@declaring.jobs_options
 @_rejected_option
-@color_option
-@implemented_by("ui.cli.data.lint:lint")
+@declaring.color_option
+@declaring.implemented_by("ui.cli.data.lint:lint")
 def lint() -> None:
     """Find faults in training data, by the rules D7xx and by all rules for calls, results and reasoning.
 
@@ -77,12 +70,12 @@ def lint() -> None:
 @click.option(
     "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Rows of the table."
 )
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
+@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
 @_output_option
-@json_option
-@jobs_options
+@declaring.json_option
+@declaring.jobs_options
 @_rejected_option
-@implemented_by("ui.cli.data.score:score")
+@declaring.implemented_by("ui.cli.data.score:score")
 def score() -> None:
     """Score each call: completeness, accuracy, type precision, no hallucination, and overall.
 
@@ -104,12 +97,12 @@ def score() -> None:
 @click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
 @click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
 @click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
+@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
 @_output_option
-@json_option
-@jobs_options
+@declaring.json_option
+@declaring.jobs_options
 @_rejected_option
-@implemented_by("ui.cli.data.report:report")
+@declaring.implemented_by("ui.cli.data.report:report")
 def report() -> None:
     """Show how diverse a set is, and where it is off the recommended distribution.
 
@@ -126,11 +119,13 @@ def report() -> None:
 
 
 @click.command("convert")
-@click.argument("file", default=STDIN)
-@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
+@click.argument("file", default=declaring.STDIN)
+@click.option(
+    "--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The format of what comes in."
+)
 @click.option("--to", "target", required=True, metavar="NAME", help="The format of what goes out.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
-@implemented_by("ui.cli.data.convert:convert")
+@declaring.implemented_by("ui.cli.data.convert:convert")
 def convert() -> None:
     """Rewrite raw model outputs and conversations into another format.
 
@@ -173,11 +168,13 @@ def convert() -> None:
     "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
 )
 @click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never make a candidate fail.")
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@jobs_options
+@click.option(
+    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
+)
+@declaring.jobs_options
 @_seed_option
-@json_option
-@implemented_by("ui.cli.data.verify:verify")
+@declaring.json_option
+@declaring.implemented_by("ui.cli.data.verify:verify")
 def verify() -> None:
     """Judge candidate answers by binary verifiers, and keep those that pass.
 
@@ -214,7 +211,7 @@ def verify() -> None:
 )
 @click.option("--only-injected", is_flag=True, help="Leave the copies of the rows out: one injected row for each row.")
 @_making_options
-@implemented_by("ui.cli.data.inject:inject")
+@declaring.implemented_by("ui.cli.data.inject:inject")
 def inject() -> None:
     """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.
 
@@ -251,7 +248,7 @@ def inject() -> None:
     "--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all possible negatives."
 )
 @_making_options
-@implemented_by("ui.cli.data.negatives:negatives")
+@declaring.implemented_by("ui.cli.data.negatives:negatives")
 def negatives() -> None:
     """Make samples in which no tool should be called, to a share of the set, balanced over the tools.
 
@@ -276,7 +273,9 @@ def negatives() -> None:
     help="The formats to write.  [default: hermes, mistral, llama3, qwen, functionary, openai, claude, gemini, "
     "pythonic, react, json_schema]",
 )
-@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
+@click.option(
+    "--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The format of what comes in."
+)
 @click.option(
     "--as",
     "layout",
@@ -295,8 +294,8 @@ def negatives() -> None:
 @click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
 @_output_option
 @_rejected_option
-@jobs_options
-@implemented_by("ui.cli.data.render:render")
+@declaring.jobs_options
+@declaring.implemented_by("ui.cli.data.render:render")
 def render() -> None:
     """Write each conversation in all eleven formats, or in those chosen, one row each.
 
@@ -320,11 +319,13 @@ def render() -> None:
 @click.option("--unsafe", is_flag=True, help="Also apply unsafe repairs, which may not be what was meant.")
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@click.option(
+    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
+)
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@json_option
-@color_option
-@implemented_by("ui.cli.data.fix:fix")
+@declaring.json_option
+@declaring.color_option
+@declaring.implemented_by("ui.cli.data.fix:fix")
 def fix() -> None:
     """Repair training data: raw outputs, conversations and raw text, where a fault has a safe repair.
 
@@ -350,9 +351,9 @@ def fix() -> None:
 )
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
-@jobs_options
-@database_option
-@implemented_by("ui.cli.data.annotate:annotate")
+@declaring.jobs_options
+@declaring.database_option
+@declaring.implemented_by("ui.cli.data.annotate:annotate")
 def annotate() -> None:
     """Write the data flow and the decision points of traces, for training data and for verifiers.
 

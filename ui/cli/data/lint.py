@@ -25,14 +25,8 @@ from inspector.importers.source import Skipped
 from inspector.inspection import REASONING_BUDGET
 from inspector.model import Role
 from inspector.redaction.redactor import Redactor
+from inspector.rules import training
 from inspector.rules.rule import Rule, Severity
-from inspector.rules.training import (
-    CUT_BY_BUDGET,
-    DUPLICATE_SAMPLE,
-    LANGUAGE_MISMATCH,
-    LEAKED_SAMPLE,
-    NEAR_DUPLICATE_SAMPLE,
-)
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex, Range
 from ui.cli.check import check_report, exit_code
@@ -58,7 +52,7 @@ from ui.views.trace import title_of
 _COULD_NOT_RUN = 2
 _PEEKED = 200
 _SHOWN = 200
-_OF_SET = frozenset({DUPLICATE_SAMPLE, NEAR_DUPLICATE_SAMPLE, LEAKED_SAMPLE})
+_OF_SET = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPLE, training.LEAKED_SAMPLE})
 
 
 @takes_engine
@@ -97,7 +91,7 @@ def lint(
         context=context,
         select=tuple(settings.wanted.select),
         ignore=tuple(settings.wanted.ignore),
-        with_shingles=NEAR_DUPLICATE_SAMPLE in settings.rules - left_out,
+        with_shingles=training.NEAR_DUPLICATE_SAMPLE in settings.rules - left_out,
     )
     report = check_report(output, settings, color)
     with rejected_rows(rejected, paths) as unread:
@@ -118,7 +112,10 @@ def lint(
 
 
 def _not_looked_at(eval_paths: tuple[str, ...], tokenizer: str | None) -> frozenset[Rule]:
-    return frozenset(({LEAKED_SAMPLE} if not eval_paths else set()) | ({CUT_BY_BUDGET} if tokenizer is None else set()))
+    return frozenset(
+        ({training.LEAKED_SAMPLE} if not eval_paths else set())
+        | ({training.CUT_BY_BUDGET} if tokenizer is None else set())
+    )
 
 
 def _set_format(paths: Sequence[str], format: str) -> str | None:
@@ -132,7 +129,10 @@ def _set_format(paths: Sequence[str], format: str) -> str | None:
 def _without_library(settings: CheckSettings) -> frozenset[Rule]:
     """The rules that need a library which is not installed, with a notice; MissingLibraryError with --select."""
     left_out: set[Rule] = set()
-    for rule, require in ((NEAR_DUPLICATE_SAMPLE, require_comparison), (LANGUAGE_MISMATCH, require_detector)):
+    for rule, require in (
+        (training.NEAR_DUPLICATE_SAMPLE, require_comparison),
+        (training.LANGUAGE_MISMATCH, require_detector),
+    ):
         if rule in settings.rules:
             try:
                 require()
@@ -149,7 +149,7 @@ def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFin
         return None
     rows = (row for row in (read_data(eval_paths) if eval_paths else ()) if isinstance(row, DataRow))
     leaked = (sample_keys(read_sample(row), with_shingles=False).user for row in rows)
-    return DuplicateFinder(leaked, near=NEAR_DUPLICATE_SAMPLE in rules)
+    return DuplicateFinder(leaked, near=training.NEAR_DUPLICATE_SAMPLE in rules)
 
 
 class LintedRow(Struct, frozen=True):

@@ -7,17 +7,9 @@ from functools import partial
 from typing import TypeVar
 
 from inspector.atomic_write import whole_file
+from inspector.dataset import rows
 from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, RejectedRow
-from inspector.dataset.rows import (
-    JsonLinesWriter,
-    RowWriter,
-    open_row_file,
-    plan_rows,
-    read_block,
-    read_file,
-    refuse_inputs,
-)
 from inspector.importers.blocks import Block
 from ui.cli.console import print_notice, progress_bar
 from ui.importing.block_jobs import run_blocks
@@ -28,12 +20,12 @@ _REPORTED = 20
 
 
 @contextmanager
-def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[RowWriter]:
+def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[rows.RowWriter]:
     """Where rows go: the file at `path`, which takes its place when the block ends, else stdout as JSON lines."""
     if path is None or path == "-":
-        yield JsonLinesWriter(sys.stdout)
+        yield rows.JsonLinesWriter(sys.stdout)
         return
-    with open_row_file(path, find_data_files(inputs)) as writer:
+    with rows.open_row_file(path, find_data_files(inputs)) as writer:
         yield writer
 
 
@@ -43,7 +35,7 @@ class RejectedRows:
     What is no row of its own (a file that cannot be opened) counts too. `is_silent` leaves out what goes to stderr.
     """
 
-    def __init__(self, writer: RowWriter | None) -> None:
+    def __init__(self, writer: rows.RowWriter | None) -> None:
         self._writer = writer
         self.count = 0
         self.is_silent = False
@@ -62,9 +54,9 @@ class RejectedRows:
 def rejected_rows(path: str | None, inputs: Iterable[str] = ()) -> Iterator[RejectedRows]:
     """The rows that cannot be read, which go to the file at `path` where one is given."""
     if path is not None:
-        refuse_inputs(path, find_data_files(inputs))
+        rows.refuse_inputs(path, find_data_files(inputs))
     with whole_file(path) if path is not None else nullcontext() as stream:
-        rejected = RejectedRows(JsonLinesWriter(stream) if stream is not None else None)
+        rejected = RejectedRows(rows.JsonLinesWriter(stream) if stream is not None else None)
         yield rejected
     if rejected.count > _REPORTED and not rejected.is_silent:
         print_notice(f"{rejected.count} rows could not be read; the first {_REPORTED} are listed")
@@ -100,15 +92,15 @@ def _answers(
     paths: Sequence[str], work: Callable[[DataRow], _Answer], jobs: EngineOptions
 ) -> Iterator[_Answer | RejectedRow]:
     if jobs.is_plain:
-        for row in (row for path in find_data_files(paths) for row in read_file(path)):
+        for row in (row for path in find_data_files(paths) for row in rows.read_file(path)):
             yield row if isinstance(row, RejectedRow) else work(row)
         return
-    for piece in run_blocks(plan_rows(paths, jobs.block_bytes), partial(_worked, work), jobs):
+    for piece in run_blocks(rows.plan_rows(paths, jobs.block_bytes), partial(_worked, work), jobs):
         yield from piece.answers
         if piece.failed:
             yield RejectedRow(piece.block.path, "file", f"{piece.block.name} was set aside: {piece.failed}")
 
 
 def _worked(work: Callable[[DataRow], _Answer], block: Block) -> Iterator[_Answer | RejectedRow]:
-    for row in read_block(block):
+    for row in rows.read_block(block):
         yield row if isinstance(row, RejectedRow) else work(row)

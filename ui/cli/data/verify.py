@@ -12,20 +12,10 @@ from typing import TextIO
 import click
 from msgspec import Struct
 
+from inspector.dataset import verified_rows
 from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.rows import RowWriter, open_row_file
-from inspector.dataset.verified_rows import (
-    CandidateGroup,
-    PassRate,
-    ScoredCandidate,
-    VerifiedRow,
-    VerifyOptions,
-    pass_all,
-    pass_at,
-    scored_group,
-    verify_row,
-)
 from inspector.dataset.verifiers import find_verifier
 from inspector.formats.registry import find_format
 from inspector.importers.records import parse_json_bytes
@@ -84,7 +74,9 @@ def verify(
     as_json: bool,
 ) -> None:
     """`weaklink verify`; see its help."""
-    options = VerifyOptions(verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score)
+    options = verified_rows.VerifyOptions(
+        verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score
+    )
     for name in options.verifiers:
         find_verifier(name)
     select_rules((*options.select, *options.ignore))
@@ -134,11 +126,14 @@ def _take(
             output.write(one.value, one.verdict, kept=one.passed)
 
 
-def _verified(row: DataRow, *, options: VerifyOptions) -> list[VerifiedCandidate | RejectedRow]:
-    return [one if isinstance(one, RejectedRow) else _as_candidate(one, options) for one in verify_row(row, options)]
+def _verified(row: DataRow, *, options: verified_rows.VerifyOptions) -> list[VerifiedCandidate | RejectedRow]:
+    return [
+        one if isinstance(one, RejectedRow) else _as_candidate(one, options)
+        for one in verified_rows.verify_row(row, options)
+    ]
 
 
-def _as_candidate(one: VerifiedRow, options: VerifyOptions) -> VerifiedCandidate:
+def _as_candidate(one: verified_rows.VerifiedRow, options: verified_rows.VerifyOptions) -> VerifiedCandidate:
     verdict: JsonObject = {"verifiers": list(options.verifiers), "passed": one.passed, "codes": list(one.codes)}
     verdicts: list[JsonObject] = []
     lines: list[str] = []
@@ -213,7 +208,7 @@ class _Sampling:
 
     def __init__(self, spool: TextIO | None, best_of: int | None, seed: int) -> None:
         self._spool, self._best_of, self._seed = spool, best_of, seed
-        self._groups: dict[str, CandidateGroup] = {}
+        self._groups: dict[str, verified_rows.CandidateGroup] = {}
         self._codes: Counter[str] = Counter()
         self.count = self.passed = 0
 
@@ -228,8 +223,8 @@ class _Sampling:
         self.passed += one.passed
         self._codes.update(one.codes)
         place = self._spool.tell() if self._spool is not None else 0
-        group = self._groups.setdefault(one.group, CandidateGroup(one.group))
-        group.candidates.append(ScoredCandidate(place, one.passed, one.score))
+        group = self._groups.setdefault(one.group, verified_rows.CandidateGroup(one.group))
+        group.candidates.append(verified_rows.ScoredCandidate(place, one.passed, one.score))
         if self._spool is not None:
             self._spool.write(write_json([one.verdict, one.value]) + "\n")
 
@@ -246,7 +241,9 @@ class _Sampling:
         passed, failed = scores
         for group in self._groups.values():
             rows = [self._read(one.row)[1] for one in group.candidates]
-            writer.write(scored_group(rows, [passed if one.passed else failed for one in group.candidates]))
+            writer.write(
+                verified_rows.scored_group(rows, [passed if one.passed else failed for one in group.candidates])
+            )
 
     def _read(self, place: int) -> tuple[JsonObject, JsonObject]:
         assert self._spool is not None
@@ -254,7 +251,7 @@ class _Sampling:
         verdict, value = parse_json_bytes(self._spool.readline().encode("ascii"))  # type: ignore[misc,str-unpack]  # as it was written
         return verdict, value  # type: ignore[return-value]  # the same
 
-    def _several(self) -> list[CandidateGroup]:
+    def _several(self) -> list[verified_rows.CandidateGroup]:
         return [group for group in self._groups.values() if len(group.candidates) > 1]
 
     def report(self, ks: Sequence[int]) -> JsonObject:
@@ -266,8 +263,8 @@ class _Sampling:
             "passed": self.passed,
             "groups": len(groups),
             "codes": dict(sorted(self._codes.items())),
-            "pass_at_k": [_rate_object(rate) for k in ks if (rate := pass_at(groups, k)) is not None],
-            "pass_all_k": [_rate_object(rate) for k in ks if (rate := pass_all(groups, k)) is not None],
+            "pass_at_k": [_rate_object(rate) for k in ks if (rate := verified_rows.pass_at(groups, k)) is not None],
+            "pass_all_k": [_rate_object(rate) for k in ks if (rate := verified_rows.pass_all(groups, k)) is not None],
             "without_signal": [
                 {"group": group.key, "candidates": len(group.candidates), "passed": group.passed} for group in silent
             ],
@@ -279,7 +276,10 @@ class _Sampling:
         share = f" ({100 * self.passed / self.count:.1f} %)" if self.count else ""
         yield f"{self.passed} of {counted(self.count, 'candidate')} passed{share}, in {counted(len(groups), 'group')}"
         for k in ks:
-            for name, rate in ((f"pass@{k}", pass_at(groups, k)), (f"pass^{k}", pass_all(groups, k))):
+            for name, rate in (
+                (f"pass@{k}", verified_rows.pass_at(groups, k)),
+                (f"pass^{k}", verified_rows.pass_all(groups, k)),
+            ):
                 yield f"{name} {_rate_words(rate)}"
         silent = [group for group in self._several() if not group.has_signal]
         if silent:
@@ -290,13 +290,13 @@ class _Sampling:
             yield f"{counted(len(silent), 'group')} without signal: {named}{more}"
 
 
-def _rate_object(rate: PassRate) -> JsonObject:
+def _rate_object(rate: verified_rows.PassRate) -> JsonObject:
     bounds = rate.interval
     interval: Json = None if bounds is None else [bounds.low, bounds.high]
     return {"k": rate.k, "value": rate.value, "interval": interval, "groups": rate.groups}
 
 
-def _rate_words(rate: PassRate | None) -> str:
+def _rate_words(rate: verified_rows.PassRate | None) -> str:
     if rate is None:
         return "not known: no group has that many candidates"
     if rate.interval is None:

@@ -10,14 +10,7 @@ from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
 from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
-from ui.tui.chains.actions import (
-    ChainCallbacks,
-    FollowedChains,
-    TraceOpener,
-    nothing_lines,
-    shown_count,
-    status_cells,
-)
+from ui.tui.chains import actions
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
 from ui.tui.commands import Command, bindings
@@ -104,7 +97,7 @@ _KEPT = 64
 _GLANCE = 400
 
 
-class ChainsScreen(FollowedChains):
+class ChainsScreen(actions.FollowedChains):
     """Traces, the broken ones first. `open_trace` is called with what is to be opened."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
@@ -120,12 +113,12 @@ class ChainsScreen(FollowedChains):
     def __init__(
         self,
         access: StoreAccess,
-        open_trace: TraceOpener,
+        open_trace: actions.TraceOpener,
         *,
         filter_text: str = "",
-        callbacks: ChainCallbacks | None = None,
+        callbacks: actions.ChainCallbacks | None = None,
     ) -> None:
-        super().__init__(access, callbacks or ChainCallbacks())
+        super().__init__(access, callbacks or actions.ChainCallbacks())
         self._open_trace = open_trace
         self._first_wanted = filter_text
         self._landed: int | None = None
@@ -406,16 +399,16 @@ class ChainsScreen(FollowedChains):
         pages, filter_text = self.chains.pages, self.chains.filter_text
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
         problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
-        right = (*shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
+        right = (*actions.shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
         self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
-        spots = status_cells(self.counts, filter_text)
+        spots = actions.status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
         self.query_one("#head", LineBar).say([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
             self.query_one("#nothing", LineBar).say(
-                nothing_lines(self._access.name, filter_text, self.problem, self.size.width)
+                actions.nothing_lines(self._access.name, filter_text, self.problem, self.size.width)
             )
         elif self.focused is None:
             self.chains.focus()

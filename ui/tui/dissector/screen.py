@@ -24,16 +24,7 @@ from ui.tui.dissector.stream_view import StreamView
 from ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.dissect.navigation import (
-    call_place,
-    find,
-    layer_places,
-    next_fault,
-    next_step,
-    place_line,
-    step_at,
-    trace_line,
-)
+from ui.views.dissect import navigation
 from ui.views.dissect.side import origin_of, origin_words
 from ui.views.dissect.stream import VisibleFault
 from ui.views.dissect.timing import StreamOptions, missing_lanes
@@ -247,7 +238,11 @@ class DissectorScreen(TraceActions):
     def action_next_layer(self) -> None:
         """Go from one layer of what is selected to the next: as the model wrote it, as a later request has it."""
         here = self._place
-        places = layer_places(self._opened.dissection, here) if self._opened is not None and here is not None else []
+        places = (
+            navigation.layer_places(self._opened.dissection, here)
+            if self._opened is not None and here is not None
+            else []
+        )
         if here is None or not places:
             self.toast("Select a call or a result: its layers are the versions that others have of it.")
             return
@@ -418,12 +413,12 @@ class DissectorScreen(TraceActions):
 
     def _to_fault(self, *, back: bool) -> None:
         if self._opened is not None:
-            found = next_fault(self._opened.dissection, self._place or _BEGINNING, back=back)
+            found = navigation.next_fault(self._opened.dissection, self._place or _BEGINNING, back=back)
             self._to_found(found.location if found is not None else None, "fault", back=back)
 
     def _to_step(self, *, back: bool) -> None:
         if self._opened is not None:
-            found = next_step(self._opened.dissection, self._place or _BEGINNING, back=back)
+            found = navigation.next_step(self._opened.dissection, self._place or _BEGINNING, back=back)
             self._to_found(found.location if found is not None else None, "call", back=back)
 
     def _to_found(self, place: Location | None, what: str, *, back: bool) -> None:
@@ -448,7 +443,7 @@ class DissectorScreen(TraceActions):
         status = self.query_one(StatusLine)
         status.working = status.working or (_SEARCHING if opened.is_long else "")
         try:
-            found = await asyncio.to_thread(find, opened.dissection, self._words, here, back=back)
+            found = await asyncio.to_thread(navigation.find, opened.dissection, self._words, here, back=back)
         finally:
             status.working = "" if status.working == _SEARCHING else status.working
         if opened is not self._opened:
@@ -479,7 +474,7 @@ class DissectorScreen(TraceActions):
         row = self.panes.branches.row
         step = self.selected_step()
         if self._opened is not None and self._place is not None and step is not None:
-            call = call_place(self._opened.dissection, self._place)
+            call = navigation.call_place(self._opened.dissection, self._place)
             if call != self._place:
                 self._jump(call)
                 self.toast("This is the call that the result answers.")
@@ -503,14 +498,14 @@ class DissectorScreen(TraceActions):
             return
         place, dissection = self._place, found.dissection
         title = f"{found.id} {visible_line(trace_title(found.summary))}"
-        about = trace_line(dissection, place, found.summary.liveness)
+        about = navigation.trace_line(dissection, place, found.summary.liveness)
         turns, steps = len(dissection.trace.turns), len(dissection.inspection.chain.steps)
         right = [Run("F following  ", Style.INFO)] if self._follows else []
         if place is not None:
-            step = step_at(dissection, place)
+            step = navigation.step_at(dissection, place)
             right.append(Run(f"turn {place.turn}/{turns}"))
             right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
-            line = place_line(dissection, place, self.panes.branches.row, step)
+            line = navigation.place_line(dissection, place, self.panes.branches.row, step)
             self.query_one("#place", LineBar).say([(Run(" "), *line)])
         self.query_one(StatusLine).said = StatusText(("chains", title), about=about, right=tuple(right))
 

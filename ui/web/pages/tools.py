@@ -10,23 +10,12 @@ from inspector.checks.schema_complexity import SchemaComplexity
 from storage import TraceSummary, Violations
 from ui.views.styled_text import Line, Run, Style, visible_line
 from ui.views.triage import code_title, page_value_text
+from ui.web import queries
 from ui.web.charts import HIGH, LOW
 from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.queries import (
-    CountQuery,
-    PageResults,
-    grouped,
-    page_results,
-    put_placeholder,
-    put_progress,
-    schemas_of,
-    start_queries,
-    violated,
-    wait_for,
-)
 from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.stores import store
 from ui.web.trace_listing import trace_list, trace_rows
@@ -89,29 +78,31 @@ def show() -> None:
         return
     tool = parameter("tool")
     narrower = narrowed(wanted, field("tool", tool)) if tool else wanted
-    groups, violations = grouped(wanted, GroupKey.TOOL), violated(narrower)
-    start_queries(groups, violations)
+    groups, violations = queries.grouped(wanted, GroupKey.TOOL), queries.violated(narrower)
+    queries.start_queries(groups, violations)
     examples = _examples(narrower)
     if not examples and not tool:
         nothing_found(wanted)
         return
     above = st.container()
     _show_examples(examples)
-    sheet = page_results(groups, violations)
+    sheet = queries.page_results(groups, violations)
     with above:
-        put_progress(sheet)
+        queries.put_progress(sheet)
         _tools(sheet, groups, wanted, tool)
         _violations(sheet, violations, wanted, tool)
 
 
-def _tools(sheet: PageResults, question: CountQuery[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
+def _tools(
+    sheet: queries.PageResults, question: queries.CountQuery[tuple[GroupFigures, ...]], wanted: str, tool: str
+) -> None:
     """Every tool with what its calls come to."""
     if question not in sheet:
-        put_placeholder(HIGH)
+        queries.put_placeholder(HIGH)
         return
     groups = sheet[question]
     shown = groups[:_MOST]
-    schemas = wait_for(schemas_of([group.keys[0] for group in shown]))
+    schemas = queries.wait_for(queries.schemas_of([group.keys[0] for group in shown]))
     done = sorted_listing(
         _COLUMNS,
         [_ToolFigures(group, schemas.get(group.keys[0])) for group in shown],
@@ -167,10 +158,12 @@ def _schema_words(schema: SchemaComplexity | None) -> Line:
     return (Run(", ".join([f"depth {schema.depth}, {schema.properties} properties", *filter(None, further)])),)
 
 
-def _violations(sheet: PageResults, question: CountQuery[tuple[Violations, ...]], wanted: str, tool: str) -> None:
+def _violations(
+    sheet: queries.PageResults, question: queries.CountQuery[tuple[Violations, ...]], wanted: str, tool: str
+) -> None:
     st.subheader("Where schemas are broken", anchor=False)
     if question not in sheet:
-        put_placeholder(LOW)
+        queries.put_placeholder(LOW)
         return
     found = [one for one in sheet[question] if not tool or one.tool == tool]
     if not found:
