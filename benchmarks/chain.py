@@ -9,7 +9,7 @@ from functools import partial
 from benchmarks.corpus import prose
 from benchmarks.timing import best_of, goal, say
 from inspector.facade import make_call, write_calls
-from inspector.formats.structured import read_structured_part
+from inspector.formats.api.call_reading import read_structured_part
 from inspector.inspection import analyse_parts, inspect_trace
 from inspector.model import CallHeader, Part, ResultHeader, Role, Trace, Turn
 from inspector.segmentation import segment

@@ -89,7 +89,7 @@ def _ways(port: int, folder: Path) -> Iterator[dict[str, _Way]]:
     calls: dict[str, list[str]] = {"weaklink, forwarding": [*python, "benchmarks.forwarding_proxy", upstream]}
     if find_spec("ui.cli.record") is not None:
         recorded = ["record", "--db", str(folder / "weaklink.db"), "--upstream", upstream, "--port", "PORT", "--quiet"]
-        calls["weaklink record"] = [sys.executable, "-c", "from ui.cli.main import main; main()", *recorded]
+        calls["weaklink record"] = [sys.executable, "-c", "from weaklink.command import main; main()", *recorded]
     if _MITMDUMP.exists():
         mode = f"reverse:{upstream}@127.0.0.1:PORT"
         mitmdump = [str(_MITMDUMP), "-q", "--mode", mode]

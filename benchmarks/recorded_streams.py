@@ -38,7 +38,7 @@ def _record(name: str, place: str) -> None:
     with stream_server() as upstream:
         port = free_port()
         words = ["record", "--db", place, "--upstream", f"http://127.0.0.1:{upstream}", "--port", str(port), "--quiet"]
-        command = [sys.executable, "-c", "from ui.cli.main import main; main()", *words]
+        command = [sys.executable, "-c", "from weaklink.command import main; main()", *words]
         recorder = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=ROOT)
         try:
             wait_for(port)

@@ -141,7 +141,7 @@ def _long_trace(home: Path) -> Path:
 def _dashboard(database: Path) -> Iterator[str]:
     with create_server(("127.0.0.1", 0)) as found:
         port = found.getsockname()[1]
-    script = "from ui.cli.main import main; main()"
+    script = "from weaklink.command import main; main()"
     command = [sys.executable, "-c", script, "web", "--db", str(database), "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

@@ -19,10 +19,10 @@ from inspector.checks.reasoning import check_reasoning, reasoned_turns
 from inspector.checks.recording import check_arrivals, check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
+from inspector.formats.api.call_reading import read_structured_part
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
-from inspector.formats.structured import read_structured_part
 from inspector.inspected import Inspection, PartInspection
 from inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
 from inspector.rules.catalogue import select_rules

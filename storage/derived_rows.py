@@ -16,7 +16,7 @@ from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, SpanKind, Trace
 from inspector.rules.rule import Severity
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage.checksums import derived_checksum
 from storage.packing.blobs import escaped, key
 from storage.packing.derived_values import Texts, texts_of

@@ -24,7 +24,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.blocks import IdRange
 from storage.engine import Database, analyze, database_errors

@@ -11,7 +11,7 @@ from contextlib import suppress
 import sqlalchemy as sa
 from msgspec import Struct
 
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.engine import DAMAGE_ERRORS
 from storage.packing.blobs import from_blob, text_from_bytes

@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from msgspec import Struct, structs
 
 from inspector.diagnostics import Location
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 from storage import tables
 from storage.engine import DAMAGE_ERRORS, Database, damage_errors
 from storage.filter import Filter, PhraseTerm, parse_filter

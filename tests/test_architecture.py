@@ -18,7 +18,7 @@ ROOTS = ("weaklink", "ui", "storage", "inspector")
 EVERYWHERE = {
     f"inspector.{name}"
     for name in (
-        *("model", "diagnostics", "rules", "text", "errors", "version", "json_text", "memory"),
+        *("model", "diagnostics", "rules", "text", "errors", "version", "json_text", "memory", "scanning"),
         *("host_header", "sealed_spool"),
     )
 }

@@ -1,4 +1,4 @@
-"""No regular expression holds what some of the supported interpreters match wrongly (see inspector/text.py)."""
+"""No regular expression holds what some of the supported interpreters match wrongly (see inspector/scanning.py)."""
 
 import ast
 import gc
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from inspector.text import (
+from inspector.scanning import (
     MOST_ROUNDS,
     QuoteSearch,
     _LazyPattern,

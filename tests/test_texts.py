@@ -145,7 +145,7 @@ def test_docs_list_every_format(update_goldens: bool) -> None:
 def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bool, tmp_path: Path) -> None:
     path = tmp_path / "answer.txt"
     path.write_text(EXAMPLE, encoding="utf-8")
-    start = "from ui.cli.main import main; main()"
+    start = "from weaklink.command import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", start, "segment", "--text", "--color", "never", path.name],
         capture_output=True,

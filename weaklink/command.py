@@ -1,5 +1,6 @@
 """The entry point of the command `weaklink`, and of `python -m weaklink`."""
 
+import gc
 import sys
 
 from weaklink.own_packages import NameCollisionError, prefer_own_packages, require_own
@@ -17,6 +18,12 @@ def main() -> None:
     except NameCollisionError as error:
         sys.stderr.write(f"weaklink: {error}\n")
         sys.exit(2)
-    from ui.cli.main import main as run  # noqa: PLC0415  # the packages are checked before one is imported
+    from inspector.version import __version__  # noqa: PLC0415  # the packages are checked before one is imported
 
-    run()
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"weaklink {__version__}\n")
+        sys.exit(0)
+    gc.disable()  # a fifth of the start: it would go over all that is loaded, again and again, and free nothing
+    from ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
+
+    sys.exit(run())

@@ -6,8 +6,8 @@ require_own("inspector")
 
 from inspector.formats.dialect import Enclosed  # noqa: E402  # another package may have the name `inspector`
 from inspector.formats.format import DetectionPatterns, Format  # noqa: E402
+from inspector.formats.json.call_shape import call_object  # noqa: E402
 from inspector.formats.json.calls import JsonCallReader  # noqa: E402
 from inspector.formats.json.format import JsonMarkers, json_format  # noqa: E402
-from inspector.formats.json.writing import call_object  # noqa: E402
 
 __all__ = ["DetectionPatterns", "Enclosed", "Format", "JsonCallReader", "JsonMarkers", "call_object", "json_format"]

@@ -12,7 +12,8 @@ from inspector.apis.openai import chat, completions, responses
 from inspector.apis.openai.messages import read_chat_request
 from inspector.json_text import flag_of, objects_of, word_of
 from inspector.model import Json
-from inspector.text import decode, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import decode
 from inspector.wire.answer_reader import NewReader
 from inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
 from inspector.wire.events import DecodedRequest

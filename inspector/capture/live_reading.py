@@ -9,9 +9,9 @@ from inspector.checks.recording import check_recording
 from inspector.checks.repetition import ONCE_A_RUN, may_have_runs
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
+from inspector.formats.api.call_reading import read_structured_part
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
-from inspector.formats.structured import read_structured_part
 from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.segmentation import Segmenter, segment_whole

@@ -8,7 +8,7 @@ from inspector.capture.events import SINKS_ENTRY_POINT_GROUP, Sink
 from inspector.capture.remote_sink import RemoteSink
 from inspector.capture.trace_file_sink import TraceFileSink
 from inspector.errors import SinkError
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 STORE = "store"
 """The entry point of weaklink's own database."""

@@ -11,7 +11,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 FAILED_LINES = (
     r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",

@@ -18,12 +18,13 @@ from inspector.chain.steps import Certainty, Chain, Reaction, Step, StepOutcome,
 from inspector.chain.tool_kinds import bare_name, is_search, is_terminal, may_be_silent
 from inspector.checks.arguments import ArgumentPlaces
 from inspector.checks.repetition import repeated_message
-from inspector.checks.turn_places import at_end, at_start
+from inspector.checks.wording import at_end, at_start
 from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import BodyState, Role, ToolCall, ToolResult, Trace, Turn
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Go on with the result that is there already."

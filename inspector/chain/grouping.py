@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Diagnostic
 from inspector.rules import conversation
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 # Their messages name first the tool that they are about.
 _ABOUT_A_TOOL = frozenset(

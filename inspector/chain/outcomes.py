@@ -19,7 +19,7 @@ from inspector.chain.steps import Certainty, Step, StepOutcome
 from inspector.chain.tool_kinds import finds_nothing, is_terminal, is_text_read
 from inspector.errors import InvalidPatternError
 from inspector.model import Role, ToolCall, ToolResult, Trace
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 PATTERN_SEARCH_LIMIT = 65_536
 """How much of a result's beginning and of its end is searched, in code points."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from inspector.model import Json, ToolCall
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 # Looked for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
 _RUN = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|&=]+")

@@ -19,7 +19,8 @@ from inspector.chain.steps import Reaction, Recovery, Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
 from inspector.diagnostics import Location
 from inspector.model import Role, Trace
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _WORD_VALUES = lazy_pattern(r"\w+")
 _THOUSANDS = lazy_pattern(r",(?<=\d,)(?=\d{3})")

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 # From coarse to fine: lines, clauses, words. What differs at one grain is looked at with the next.
 _GRAINS = (

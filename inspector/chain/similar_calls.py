@@ -13,7 +13,7 @@ from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, is_shell, kind_of, read_command
 from inspector.checks.repetition import FEWEST_IN_TURN, call_key
 from inspector.model import Json, ToolCall
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 # Arguments that say how, not what: equal ones do not make two calls one intent.
 _KNOBS = lazy_pattern(

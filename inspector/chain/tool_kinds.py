@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from inspector.model import ToolCall, ToolResult
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _READS_TABLE = (
     "get list search find read fetch lookup look track check show open view query describe browse retrieve load "

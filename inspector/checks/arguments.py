@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from inspector.checks.json_schema import DEPTH_OF_VALUES, unsafe_part
+from inspector.checks.json_schema import DEPTH_OF_VALUES, Violation, unsafe_part
 from inspector.checks.prepared_schema import PreparedSchema, UncheckedValue
-from inspector.checks.schema_problems import Violation
 from inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool
 from inspector.checks.violations import violation_faults
 from inspector.checks.wording import pointer

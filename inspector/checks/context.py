@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from inspector.checks.reasoning import estimated_tokens
-from inspector.checks.turn_places import at_end
+from inspector.checks.wording import at_end
 from inspector.diagnostics import Diagnostic
 from inspector.json_text import window_of_tokens
 from inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn

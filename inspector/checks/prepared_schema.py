@@ -17,12 +17,12 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from inspector.checks import json_schema
+from inspector.checks.json_schema import Path, Problem, Violation, parent, places, short, violation_of
 from inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError
-from inspector.checks.schema_problems import Path, Problem, Violation, parent, places, short, violation_of
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules import schema as rules
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 MOST_VIOLATIONS = 50
 """How many violations of one call are told."""

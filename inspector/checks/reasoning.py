@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from inspector.checks.turn_places import at_end, at_start
+from inspector.checks.wording import at_end, at_start
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import BodyState, Json, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag
 from inspector.model.columns import Entries

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from inspector.checks.turn_places import at_end
+from inspector.checks.wording import at_end
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Part, Turn
 from inspector.rules import recording as rules

@@ -13,7 +13,8 @@ from inspector.rules.conversation import REPEATED_CALL
 from inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.rules.markers import EMPTY_CALL, NESTED_SPAN, SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
 from inspector.rules.rule import Rule
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 FEWEST_IN_TURN = 3
 """How many identical calls in one turn are a loop; two may well be meant."""

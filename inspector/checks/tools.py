@@ -3,8 +3,8 @@
 from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
+from inspector.checks.json_schema import Path, Problem
 from inspector.checks.prepared_schema import PreparedSchema, prepared_schema
-from inspector.checks.schema_problems import Path, Problem
 from inspector.checks.wording import pointer, quoted
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonNode, read_json

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from inspector.checks.schema_problems import Path, Violation
+from inspector.checks.json_schema import Path, Violation
 from inspector.checks.tools import nearest_word
 from inspector.checks.wording import listed, pointer, quoted, shown
 from inspector.diagnostics import Edit, Fault, Fix
@@ -14,7 +14,8 @@ from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.rules import schema as rules
 from inspector.rules.rule import Rule
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _MOST_EXTRAS = 20
 _SIZED = (str, list, dict)

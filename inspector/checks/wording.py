@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+from inspector.diagnostics import Diagnostic, Fault
 from inspector.json_text import write_json
-from inspector.model import Json
+from inspector.model import Json, Part, Turn
+from inspector.rules.rule import Rule
+from inspector.text import Range
 
 _MOST = 60
 
@@ -44,3 +47,28 @@ def _json(value: Json) -> str:
 def _visible(text: str) -> str:
     text = text if len(text) <= _MOST else text[: _MOST - 1] + "…"
     return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def at_start(turn: Turn, number: int, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
+    """The diagnostic at the first character of turn `number` (from 1); at an empty range where it has no text."""
+    part = next((part for part in turn.parts if _is_answer(part)), None)
+    name = part.name if part is not None else _first_name(turn)
+    return Fault(rule, Range(0, 1 if part is not None else 0), message, hint).at(number, name)
+
+
+def at_end(turn: Turn, number: int, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
+    """The diagnostic at the last character of turn `number` (from 1); at an empty range where it has no text."""
+    part = next((part for part in reversed(turn.parts) if _is_answer(part)), None)
+    if part is None:
+        return Fault(rule, Range(0, 0), message, hint).at(number, _first_name(turn))
+    end = len(part.text)
+    return Fault(rule, Range(end - 1, end), message, hint).at(number, part.name)
+
+
+def _is_answer(part: Part) -> bool:
+    """Whether a part holds words of the answer, and no record of the wire or of a further choice."""
+    return bool(part.text) and ":" not in part.name.removeprefix("call:")
+
+
+def _first_name(turn: Turn) -> str:
+    return turn.parts[0].name if turn.parts else "text"

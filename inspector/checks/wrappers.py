@@ -10,13 +10,13 @@ from inspector.formats.format import Format
 from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from inspector.formats.markers import markers_of
 from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.json_scanner.quoting import shown
 from inspector.model import SpanKind
 from inspector.rules.json_syntax import FENCED_PAYLOAD
 from inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_SPAN, UNTERMINATED_WRAPPER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.table import SECTION
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range, shown
 
 _FENCE = lazy_pattern(r"```\w*")
 _JSON_CALL = lazy_pattern(r"\s*(?:\[\s*)?\{\s*\"")

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import read_messages, read_tools
-from inspector.chain.metrics_expected import ExpectedCall, expected_of
+from inspector.chain.metrics_figures import ExpectedCall, expected_of
 from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
 from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
@@ -22,8 +22,9 @@ from inspector.importers.source import JsonObject
 from inspector.inspected import Inspection, PartInspection
 from inspector.inspection import format_of, inspect_trace, read_part
 from inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _SCHEMA_TAG = lazy_pattern(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")

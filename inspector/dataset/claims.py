@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from inspector.dataset.context_values import ContextValues, FoldedText, fold_text
 from inspector.model import Json
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _NUMBER = lazy_pattern(r"(?<![\w.#/-])[-−]?\d+(?:[,_\u202f']\d{3}(?!\d))*(?:\.\d+)?(?![\w/-])")
 _LIST_ITEM = lazy_pattern(r"^\s*(?:[-*+]\s*)?\d{1,3}[.)]\s", re.MULTILINE)

@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from inspector.chain.provenance_terms import spellings
 from inspector.model import Json
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _NUMBER = lazy_pattern(r"(?<![\w.])[-−]?\d+(?:[,_ \u202f']\d{3}(?!\d))*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")

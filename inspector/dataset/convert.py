@@ -30,7 +30,7 @@ from inspector.formats.completion import (
 )
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
-from inspector.formats.json.writing import json_of
+from inspector.formats.json.call_shape import json_of
 from inspector.formats.templates.registry import find_template
 from inspector.formats.templates.template import Template
 from inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult

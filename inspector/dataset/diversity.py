@@ -17,11 +17,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from inspector.chain.steps import Step, StepOutcome
-from inspector.dataset.lint.budget import TokenCounter, token_count
 from inspector.dataset.lint.duplicates import sample_keys
-from inspector.dataset.lint.languages import language_of
 from inspector.dataset.lint.linting import LintOptions, lint_sample
 from inspector.dataset.lint.templates import format_of
+from inspector.dataset.lint.texts import TokenCounter, language_of, token_count
 from inspector.dataset.samples import Sample
 from inspector.dataset.scoring import score_sample
 from inspector.importers.records import parse_json_bytes

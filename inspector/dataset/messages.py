@@ -7,9 +7,9 @@ from msgspec import Struct
 from inspector.apis.anthropic.messages import RESULT_ID
 from inspector.apis.openai.messages import CALLS, read_message
 from inspector.dataset.fitting import ParsedOutput, parse_output
+from inspector.formats.api.call_reading import read_structured_part
 from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
-from inspector.formats.structured import read_structured_part
 from inspector.importers.records import parse_json_bytes
 from inspector.json_text import write_json
 from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult

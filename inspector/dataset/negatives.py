@@ -35,7 +35,7 @@ from inspector.formats.templates.template import openai_tool
 from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role, ToolDefinition
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 KINDS = ("tool-removed", "irrelevant-tools", "already-given")
 _LISTS = ("messages", "conversations", "conversation", "items")

@@ -28,7 +28,7 @@ from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 FORMATS = tuple(TEMPLATES)
 """The formats with a chat template, which a scenario is rendered in unless others are named."""

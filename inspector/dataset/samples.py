@@ -25,8 +25,8 @@ from inspector.dataset.data_row import DataRow
 from inspector.formats.detection import detect_format
 from inspector.formats.registry import find_format, formats
 from inspector.importers.data.training_rows import Shape, decoded_list, read_training_row
-from inspector.importers.records import NotJsonError, Row, parse_json_bytes
-from inspector.importers.source import JsonObject
+from inspector.importers.records import NotJsonError, Row, parse_json_bytes, read_rows
+from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.json_scanner import JsonNode, read_json
@@ -34,8 +34,9 @@ from inspector.json_text import write_json
 from inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn
 from inspector.redaction.redactor import Redactor
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import Range, decode, lazy_pattern
+from inspector.text import Range, decode
 
 ROW_PART = "row"
 """The part of a reported trace's first turn that holds the row's own JSON text; see `Sample.reported_trace`."""
@@ -65,6 +66,9 @@ _ID_KEYS = ("id", "task_id", "sample_id", "uid", "prompt_id")
 _TRAINING_SOURCES = frozenset({"openai-messages", "sharegpt", "completions", SAMPLE_SOURCE})
 
 _DONE = (StepOutcome.OK, StepOutcome.PENDING)
+
+_TABLE_ROW = "row"
+_MESSAGE_KEYS = frozenset({"role", "from"})
 
 
 class OfferedList(Struct, frozen=True):
@@ -417,3 +421,33 @@ def _is_deliberate(step: Step, steps: tuple[Step, ...], *, is_marked: bool) -> b
     has_refusal = step.error is not None or step.outcome is StepOutcome.ERROR_RESULT
     same_tool = any(one.call.name == step.call.name for one in later)
     return has_refusal and (same_tool or (step.recovery is not None and step.recovery.is_sure))
+
+
+class SampleRows:
+    """Reads the rows of a file beside its traces, forwards and only as far as it must; nothing of other files."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
+        self._rows: Iterator[Row | Skipped] | None = None
+
+    def of(self, trace: Trace, source: str, format: str = AUTO) -> Sample | None:
+        """The row that a trace, which comes after the last one, was read from, its texts read in `format`.
+
+        None where the trace is no row of training data. `source` is what the file was read as. The sample has secrets
+        where the file has.
+        """
+        row = self._row(trace.provenance.record) if is_training_record(trace, source) else None
+        sample = read_sample(row, format=format) if row is not None else None
+        return sample if sample is not None and sample.shape is not None else None
+
+    def _row(self, record: str) -> DataRow | None:
+        """The row at this place; None where there is none, or it is a single message of a conversation."""
+        if self._rows is None:
+            self._rows = read_rows(self._file)
+        for row in self._rows:
+            if row.record == record:
+                if isinstance(row, Skipped) or row.value.keys() & _MESSAGE_KEYS:
+                    return None
+                raw = b"" if row.unit == _TABLE_ROW else row.raw  # a table was written as lines to be read
+                return DataRow(self._file.name, record, row.number, row.value, raw)
+        return None

@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from inspector.chain.metrics_expected import CALLS, ExpectedCall, expected_of
+from inspector.chain.metrics_figures import CALLS, ExpectedCall, expected_of
 from inspector.chain.steps import Step
 from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.model import Json, ToolDefinition

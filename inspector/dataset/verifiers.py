@@ -14,16 +14,15 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from inspector.chain.faults import is_placeholder
-from inspector.chain.metrics_expected import ExpectedCall, agreement
+from inspector.chain.metrics_figures import ExpectedCall, agreement
 from inspector.chain.provenance_terms import leaves
 from inspector.chain.steps import Step, StepOutcome, quoted, tool_named
 from inspector.chain.tool_kinds import bare_name, is_terminal
 from inspector.checks.arguments import ArgumentPlaces
 from inspector.checks.json_schema import unsafe_part
 from inspector.checks.prepared_schema import UncheckedValue, prepared_schema
-from inspector.checks.turn_places import at_end
 from inspector.checks.violations import listed_names, violation_faults
-from inspector.checks.wording import pointer, shown
+from inspector.checks.wording import at_end, pointer, shown
 from inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput
 from inspector.dataset.claims import invented_keys, unsupported_claim
 from inspector.dataset.samples import correction_of
@@ -35,8 +34,9 @@ from inspector.plugins import entry_points_of
 from inspector.rules import conversation, json_syntax, schema, verification
 from inspector.rules.catalogue import select_rules
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 ENTRY_POINTS = "weaklink.verifiers"
 """The group of entry points where packages register verifiers of their own: a Verifier, or a function of a reading."""

@@ -26,7 +26,7 @@ from inspector.exporters.annotation_decisions import Condition, FollowingAction,
 from inspector.inspected import Inspection
 from inspector.inspection import data_flow_of
 from inspector.model import Json, Trace
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import parse_json
 
 _MOST_PATHS = 40

@@ -22,7 +22,8 @@ from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Json, Role, Span, SpanKind, ToolCall, ToolResult, Trace
 from inspector.rules import conversation as rules
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 from inspector.wire.provider_json import parse_json
 
 _LONGEST_WORDS = 600

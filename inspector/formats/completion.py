@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from inspector.apis.openai.messages import call_object, message_object
 from inspector.formats.format import Format
-from inspector.formats.json.writing import json_of
+from inspector.formats.json.call_shape import json_of
 from inspector.model import Json, ToolCall
 
 _ARROWS = ">>>"

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.registry import fallback, formats, registered_formats
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _PLAIN = 0.8
 """From this confidence on the text shows calls of a format, not only resembles it."""

@@ -15,14 +15,14 @@ from inspector.formats.json.calls import strict_object
 from inspector.formats.python.calls import empty_call
 from inspector.formats.span_readers import BareCall, ReasoningReader
 from inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
-from inspector.json_scanner.quoting import shown
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range, shown
 
 _INPUT_REACT_HEADINGS = lazy_pattern(r"^[ \t]*(?:\*\*)?(Action Input(?: \d{1,3})?(?:\*\*)?:)", re.MULTILINE)
 _DRAFT = r"^[ \t]*(?P<heading>Action:)[ \t]*[^\n]{1,128}\n[ \t]*Action Input:[ \t]*"

@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.values import read_strict
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
 from inspector.rules.markers import CALL_INSIDE_REASONING
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import Payload
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range, shown
 
 _BRACKETS = "<>[](){}/`"
 _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)

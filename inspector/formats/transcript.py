@@ -11,10 +11,11 @@ from inspector.formats.dialects.functionary import FUNCTIONARY_TABLE
 from inspector.formats.dialects.harmony import HARMONY_TABLE
 from inspector.formats.dialects.hermes import HERMES_TABLE
 from inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import Table
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "tool": Role.TOOL, "text": Role.ASSISTANT}
 _WRITTEN_BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.TOOL_CALL)

@@ -21,7 +21,8 @@ from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numberi
 from inspector.memory import RECORD_MEMORY, too_long, too_much
 from inspector.model import Role, Trace, Turn
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
-from inspector.text import LineIndex, Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import LineIndex, Range
 
 MAX_FILE_BYTES = 8 << 20
 """A longer file is read by itself."""

@@ -19,7 +19,8 @@ from inspector.importers.compression import DamagedDataError
 from inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json, too_long
 from inspector.model import ExternalId, Json
-from inspector.text import closing_quote, decode
+from inspector.scanning import closing_quote
+from inspector.text import decode
 
 AFTER_THE_ARRAY = Skipped("end of file", "more text follows the array")
 """What comes last where a file does not end with its array, as it does not where the array is a member of something."""

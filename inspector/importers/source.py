@@ -14,7 +14,8 @@ from msgspec import Struct
 from inspector.importers.compression import open_unpacked, packing_of
 from inspector.importers.held_content import FileContent, HeldContent
 from inspector.model import Json, Trace
-from inspector.text import decode, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import decode
 
 JsonObject: TypeAlias = dict[str, Json]
 

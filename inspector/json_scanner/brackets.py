@@ -6,7 +6,8 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import messages as say
 from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor
 from inspector.json_scanner.values import JsonKind, JsonMember, JsonNode, read_container
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _NAME_LATER = lazy_pattern(r"""["']name["']\s*:""")
 

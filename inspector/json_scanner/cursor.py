@@ -8,10 +8,10 @@ from operator import attrgetter
 from msgspec import Struct, field, structs
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.json_scanner.quoting import counted, shown
 from inspector.json_scanner.values import JsonMember, JsonNode
 from inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, MISSING_VALUE, SINGLE_QUOTED_JSON
-from inspector.text import QuoteSearch, Range
+from inspector.scanning import QuoteSearch
+from inspector.text import Range, counted, shown
 
 MAX_FAULTS = 100
 """How many faults one payload may report before a last one says how many more there are."""

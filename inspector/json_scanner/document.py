@@ -7,11 +7,11 @@ from msgspec import Struct, field
 
 from inspector.diagnostics import Edit, Fault
 from inspector.json_scanner import messages as say
-from inspector.json_scanner.arithmetic import result_of
 from inspector.json_scanner.brackets import JsonMachine, balance, doubled_keys, open_missing_array
 from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor, PayloadFindings
 from inspector.json_scanner.reader import read_on, read_value, skip_trivia
 from inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonReading, read_strict
+from inspector.json_scanner.words import result_of
 from inspector.rules.rule import Severity
 from inspector.text import Range
 

@@ -6,11 +6,10 @@ Most are rows of a table; a function makes those whose words, place or repair de
 from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.json_scanner.quoting import counted, shown
 from inspector.json_scanner.string_ends import QuoteRepair, StringExtent
 from inspector.rules import json_syntax
 from inspector.rules.rule import Rule
-from inspector.text import Range
+from inspector.text import Range, counted, shown
 
 
 class FaultMessage(Struct, frozen=True):

@@ -18,7 +18,8 @@ from inspector.json_scanner.strings import read_bare_key
 from inspector.json_scanner.truncation import close_all, report_cut_scalar
 from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode
 from inspector.json_scanner.words import run_end
-from inspector.text import Range, end_of_repeats, repeated
+from inspector.scanning import end_of_repeats, repeated
+from inspector.text import Range
 
 _CLOSERS = ("}", "]", ")")
 _COLON = re.compile(r":=|=>|=")

@@ -9,7 +9,8 @@ from enum import Enum, auto
 from msgspec import Struct
 
 from inspector.json_scanner.cursor import JsonCursor, ValueContext
-from inspector.text import Range, closing_quote, lazy_pattern
+from inspector.scanning import closing_quote, lazy_pattern
+from inspector.text import Range
 
 _B = r"\s*+"
 _COMMENT = r"//|/\*|\#"

@@ -9,11 +9,11 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import messages as wording
 from inspector.json_scanner import string_ends as ends
 from inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
-from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.string_ends import QuoteRepair, StringExtent
 from inspector.json_scanner.values import decoded, is_strict_content
 from inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
-from inspector.text import Range, end_of_repeats, repeated
+from inspector.scanning import end_of_repeats, repeated
+from inspector.text import Range, shown
 
 SMART = "“”„‟″＂‘’‚‛′＇«»"
 _OPENING = re.compile(rf'["\'{SMART}]|\\"')

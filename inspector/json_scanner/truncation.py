@@ -9,9 +9,8 @@ from inspector.json_scanner import messages as say
 from inspector.json_scanner.brackets import JsonMachine
 from inspector.json_scanner.cursor import ExpectedToken, Frame, Truncation
 from inspector.json_scanner.messages import missing_before_name
-from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.values import JsonKind, JsonMember, JsonNode
-from inspector.text import Range
+from inspector.text import Range, shown
 
 _ARGUMENTS = ("arguments", "parameters")
 

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from inspector.diagnostics import Fault
 from inspector.json_text import Json
-from inspector.text import Range, end_of_repeats, repeated
+from inspector.scanning import end_of_repeats, repeated
+from inspector.text import Range
 
 MAX_DEPTH = 512
 """How many brackets may stand open at once; what lies deeper is kept as text (rule J117)."""

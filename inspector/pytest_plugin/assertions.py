@@ -22,8 +22,9 @@ from inspector.model import Generation, Json, Role, ToolsOrigin, Trace
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
 from inspector.rules.rule import Rule, Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import LineIndex, Range, lazy_pattern
+from inspector.text import LineIndex, Range
 
 _LIKE_A_PATH = lazy_pattern(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
 _LONGEST_PATH = 4_096

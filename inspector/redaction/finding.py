@@ -26,7 +26,7 @@ from msgspec import Struct
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
 from inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
 from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretVerdict, Undecided
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 FILLER = "*"
 """What stands for each character of a secret; no shape takes it for a part of one."""

@@ -32,7 +32,7 @@ from inspector.redaction.secret_values import (
     secret_confidence,
     until,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 LONGEST_INTRODUCTION = 512
 """Code points."""

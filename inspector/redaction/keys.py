@@ -18,7 +18,7 @@ from functools import cache
 from msgspec import Struct
 
 from inspector.redaction import secret_values
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 ALNUM = "A-Za-z0-9"
 WORD = "A-Za-z0-9_-"

@@ -18,7 +18,7 @@ from inspector.formats.markers import markers_of
 from inspector.formats.registry import formats
 from inspector.model import Json, ToolDefinition
 from inspector.redaction.finding import Finder, pattern_secrets, replaced
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|[^\W_]|\\)"
 _MEMBER = r"""(?P<member>(?<=["'])\w{1,64}(?=\\?["']\s{0,2}:))"""

@@ -32,7 +32,7 @@ from inspector.model.exchange import compacted, expanded, with_changed
 from inspector.redaction.finding import FILLER, all_secrets, replaced, suspect_texts
 from inspector.redaction.keys import SECRET_HEADERS
 from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 LOOKAHEAD = 64
 """Code points: what precedes the text's end by more is decided."""

@@ -43,7 +43,7 @@ from inspector.replay.canonical import (
     messages_of,
     without_times,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 CONVERSATION = "conversation"
 """The method of an exchange that was made from turns: its request is a conversation, see `conversation_of`."""

@@ -18,11 +18,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from inspector.model import Span, SpanKind, ToolCall
+from inspector.scanning import MOST_ROUNDS
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
-from inspector.text import MOST_ROUNDS, Range
+from inspector.text import Range
 
 _SAMPLE = 1_024
 _DENSE = 1_500

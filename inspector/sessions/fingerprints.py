@@ -17,7 +17,7 @@ from inspector.apis.openai import completions as openai_completions
 from inspector.formats.transcript import split_turns
 from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import Json, Part, Role, Turn
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from inspector.wire.provider_json import parse_json
 

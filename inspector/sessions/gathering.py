@@ -26,10 +26,10 @@ from inspector.model import (
     Turn,
     Usage,
 )
+from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.text import lazy_pattern
 from inspector.wire.content_encoding import ContentDecoder
 from inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
 from inspector.wire.provider_json import parse_json

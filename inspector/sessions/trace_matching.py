@@ -11,10 +11,10 @@ from enum import StrEnum
 from msgspec import Struct
 
 from inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, Role, Turn
+from inspector.scanning import lazy_pattern
 from inspector.sessions import fingerprints
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
-from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import parse_json
 

@@ -36,7 +36,7 @@ from inspector.model import (
     Usage,
 )
 from inspector.model.exchange import ExchangeEnd, RecordedExchange
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _LOST = "The request is not readable: the exchange that it builds on is missing."
 _SMALLEST_SHARE = 64  # bytes; below it a request is written whole

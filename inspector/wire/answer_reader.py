@@ -4,7 +4,7 @@ from typing import Protocol
 
 from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
 from inspector.rules import recording
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire import events
 from inspector.wire.provider_json import compact_json, parse_json
 

@@ -5,7 +5,8 @@ from typing import Protocol
 
 import msgspec
 
-from inspector.text import incremental_decoder, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import incremental_decoder
 from inspector.wire.answer_reader import AnswerReader
 from inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
 from inspector.wire.provider_json import parse_json

@@ -28,7 +28,7 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from inspector.errors import StoreError
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage.console import sqlite_reader
 from storage.console.sqlite_reader import MOST_COLUMNS, QueryReply, SqlRequest, collect
 from storage.console.views import VIEWS

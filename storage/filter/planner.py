@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from inspector.model import Liveness
 from inspector.rules.rule import Severity
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import tables
 from storage.derived_rows import LONGEST_VALUE, value_key
 from storage.filter.folding import after_prefix, folded_range

@@ -14,7 +14,7 @@ from inspector.rules import layers
 from inspector.rules.catalogue import RULES
 from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
 from inspector.rules.rule import Severity
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage.derived_rows import path_of
 from storage.filter.terms import (
     ALIASES,

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events import Sink
-from inspector.capture.events_route import Handler, events_route
+from inspector.capture.proxy.server import Handler, events_route
 
 
 class EventsServer:

@@ -13,8 +13,8 @@ from backports import zstd
 
 from inspector.capture.event_lines import BATCH, PACKED_TYPE, SENDER, pack_body, unpack_body
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.events_route import Handler, events_route
 from inspector.capture.outbox_sink import Outbox, OutboxSink
+from inspector.capture.proxy.server import Handler, events_route
 from inspector.errors import SinkError
 from inspector.model import Chunk, Part, Role, Trace, Turn
 from storage import StoreSink, open_store

@@ -9,10 +9,9 @@ from aiohttp import web
 
 from inspector.capture.event_lines import BATCH, EVENTS_PATH, INSTANCE, SENDER, event_line, header_line
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.events_route import events_route
 from inspector.capture.logger import TraceLogger
 from inspector.capture.proxy.config import ProxyConfig, Upstream
-from inspector.capture.proxy.server import running_proxy
+from inspector.capture.proxy.server import events_route, running_proxy
 from inspector.capture.recorder import Recorder
 from inspector.capture.remote_sink import RemoteSink
 from inspector.errors import SinkError

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from storage import FilterError
 from storage.filter import Filter, check_filter, parse_filter
-from storage.filter.parsing import DEEPEST, LONGEST, MOST_TERMS
+from storage.filter.grammar import DEEPEST, MOST_TERMS
+from storage.filter.parsing import LONGEST
 from storage.filter.terms import (
     KEYS,
     AllTerms,

@@ -24,7 +24,7 @@ from typing import NamedTuple, Self
 
 import msgspec
 
-LAST_LINE = "from ui.cli.main import main; main()"
+LAST_LINE = "from weaklink.command import main; main()"
 _LOADED = ("inspector", "storage", "ui.cli", "ui.views", "ui.importing")
 _LEFT_OUT = ("storage.migrations", "inspector.pytest_plugin")
 _MORE = ("alembic.command", "sqlalchemy.dialects.sqlite", "sqlite3")

@@ -1,28 +1,20 @@
-"""`weaklink check`: files inspected without a database, for people and for CI.
-
-In blocks, workers inspect, and this process compares with the baseline and reports in order.
-"""
+"""`weaklink check`: files inspected without a database, for people and for CI."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import click
-from msgspec import Struct
 
-from inspector.importers.blocks import Block
 from inspector.rules.rule import Severity
-from ui.cli.check_baseline import Baseline, write_baseline
-from ui.cli.check_files import CheckOptions, FileEvent, FileTally, RecordsEnd, check_file, inspected_records
+from ui.cli.check_baseline import write_baseline
+from ui.cli.check_files import check_file
 from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
 from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.engine_options import takes_engine
 from ui.cli.paths import separate_files
-from ui.importing.block_jobs import run_blocks
-from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions, needs_blocks
+from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from ui.reports.check_output import CheckJson, CheckLines
-from ui.reports.check_report import CheckedFile, CheckReporter, CheckTotals
+from ui.reports.check_report import CheckReporter, CheckTotals
 
 _FOUND, _COULD_NOT_RUN = 1, 2
 
@@ -96,6 +88,8 @@ def _checked(
     totals, is_whole = CheckTotals(), True
     looked_at: list[str] = []
     if needs_blocks(paths) or not jobs.is_plain:
+        from ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
+
         for file in check_blocks(paths, chosen.wanted, chosen.baseline, report, jobs):
             report.file(file)
             totals.add(file)
@@ -112,34 +106,3 @@ def _checked(
             is_whole = is_whole and not file.is_failure
     totals.gone = chosen.baseline.gone(looked_at, chosen.rules)
     return totals, is_whole and totals.traces > 0
-
-
-class BlockChecker(Struct, frozen=True):
-    """Inspects the records of a block; it can cross to another process."""
-
-    options: CheckOptions
-
-    def __call__(self, block: Block) -> Iterator[FileEvent]:
-        """What the block holds, record by record."""
-        with placed_block(block) as file:
-            yield from inspected_records(file, self.options)
-
-
-def check_blocks(
-    paths: Sequence[str], options: CheckOptions, baseline: Baseline, report: CheckReporter, jobs: EngineOptions
-) -> Iterator[CheckedFile]:
-    """What became of each file, in order; its traces are reported before. A block that was set aside fails its file."""
-    path, tally = "", FileTally("", baseline, report)
-    for piece in run_blocks(plan_traces(paths, options.source, jobs.block_bytes), BlockChecker(options), jobs):
-        if piece.block.path != path:
-            if path:
-                yield tally.checked()
-            path = piece.block.path
-            tally = FileTally(path, baseline, report)
-        for event in piece.answers:
-            tally.take(event)
-        if piece.failed:
-            refused = f"{path}: {piece.block.name} was set aside: {piece.failed}"
-            tally.take(RecordsEnd(None, refused, is_failure=True))
-    if path:
-        yield tally.checked()

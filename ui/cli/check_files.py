@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from inspector.chain.steps import Break, Chain
 from inspector.dataset.lint.linting import LintOptions, linted
-from inspector.dataset.samples import SAMPLE_SOURCE, Sample, inspected_sample, redacted
+from inspector.dataset.samples import SAMPLE_SOURCE, Sample, SampleRows, inspected_sample, redacted
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers import records
 from inspector.importers.compression import DamagedDataError
@@ -26,11 +26,11 @@ from inspector.redaction.redactor import Redactor
 from inspector.rules.catalogue import select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule, Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import LineIndex, Range, decode, lazy_pattern
+from inspector.text import LineIndex, Range, decode
 from ui.cli.check_baseline import Baseline
 from ui.importing.file_places import PlacedFile, read_placed
-from ui.importing.sample_rows import SampleRows
 from ui.reports import check_report
 from ui.reports.check_output import notes_of
 from ui.views.trace import title_of

@@ -12,7 +12,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from inspector.errors import WeaklinkError
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.version import __version__
 from ui.views.styled_text import visible_line
 

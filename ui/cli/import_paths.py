@@ -23,7 +23,6 @@ from inspector.json_text import write_json
 from inspector.model import Json
 from storage import Store, open_store
 from ui.cli.console import line_width, print_lines, print_notice, progress_bar
-from ui.cli.engine_options import engine_of
 from ui.cli.files import STDIN
 from ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
 from ui.cli.paths import placed_files
@@ -31,7 +30,7 @@ from ui.cli.redaction_options import redactor_of
 from ui.cli.store_options import LOCK_TIMEOUT_S
 from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import plan_traces
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, engine_of
 from ui.importing.file_places import PlacedFile, files_below
 from ui.importing.files import FileReports, FileSaver, report_only
 from ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder

@@ -12,15 +12,15 @@ import click
 from platformdirs import user_state_path
 
 from inspector.capture.event_lines import EVENTS_PATH
-from inspector.capture.events_route import events_route
 from inspector.capture.outbox_sink import Outbox, OutboxSink
 from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from inspector.capture.proxy.config import TOKEN_PREFIX
+from inspector.capture.proxy.server import events_route
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, WeaklinkError
 from inspector.host_header import is_loopback
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import StoreSink, open_store
 from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.redaction_options import redactor_of

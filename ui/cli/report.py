@@ -18,17 +18,16 @@ from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.rules.rule import Severity
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import Store, open_store
 from storage.derived_rows import figures_in
 from storage.statistics import keys_of
 from ui.cli.console import print_notice
-from ui.cli.engine_options import takes_engine
 from ui.cli.paths import records_of
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, takes_engine
 from ui.reports.html_page import html_page
 from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
 from ui.views.styled_text import counted, visible_line

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from inspector.capture.client_addresses import client_variables, routes
 from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events import ExchangeFacts, RecordEvent, TraceStarted
-from inspector.capture.events_route import events_route
 from inspector.capture.outbox_sink import OutboxSink
 from inspector.capture.proxy import ProxyConfig, running_proxy
+from inspector.capture.proxy.server import events_route
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.diagnostics import Diagnostic

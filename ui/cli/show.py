@@ -6,7 +6,7 @@ import sys
 import click
 
 from inspector.json_text import write_json
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import open_store
 from ui.cli.console import print_lines, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id

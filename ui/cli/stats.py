@@ -23,12 +23,11 @@ from storage.derived_rows import figures_in
 from storage.statistics import keys_of, prompt_of
 from ui.cli import stats_options
 from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.engine_options import takes_engine
 from ui.cli.paths import placed_files, records_of
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions, needs_blocks
+from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from ui.importing.file_places import PlacedFile
 from ui.views.segment_json import JsonObject
 from ui.views.stats import Statistics, statistics_lines

@@ -10,7 +10,8 @@ from inspector.importers.source import Skipped
 from inspector.json_text import write_json
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
-from inspector.text import LineIndex, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import LineIndex
 from ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
 from ui.views.diagnostic import Excerpt, diagnostic_lines
 from ui.views.segment_json import JsonObject, diagnostic_object

@@ -21,7 +21,8 @@ from inspector.inspected import Inspection
 from inspector.json_scanner import read_json
 from inspector.model import RecognisedBy, Role, Trace
 from inspector.rules.rule import Severity
-from inspector.text import LineIndex, Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import LineIndex, Range
 from ui.views.trace import title_of
 
 _LINE = lazy_pattern(r"line (\d+)")

@@ -15,7 +15,7 @@ from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
 from inspector.model import Trace
 from inspector.model.exchange import with_exchanges
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.trace_file import write_trace_file
 from storage import Store, TraceSummary
 from ui.reports.html_page import html_page

@@ -10,10 +10,12 @@ from datetime import datetime, tzinfo
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from inspector.diagnostics import Fault
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
+
+if TYPE_CHECKING:
+    from inspector.diagnostics import Fault  # the help shows styled text, and no fault
 
 GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
 """What is before a diagnostic of each severity."""
@@ -245,7 +247,7 @@ def table_lines(
             yield clipped((*(indent if number else lead), *line), width)
 
 
-def title(fault: Fault) -> Line:
+def title(fault: "Fault") -> Line:
     """A diagnostic's first line: severity, code, name and message, as compilers write it."""
     rule = fault.rule
     return (

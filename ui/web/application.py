@@ -12,8 +12,7 @@ from storage import NoDatabaseYetError
 from ui.web.components import palette
 from ui.web.markup import label, put_styles
 from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
-from ui.web.stores import ICON, current_options, database_name, put_page_name
-from ui.web.visitors import visitor
+from ui.web.stores import ICON, current_options, database_name, put_page_name, visitor
 
 _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"

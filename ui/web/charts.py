@@ -14,7 +14,7 @@ from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.status import status_run
 from ui.views.styled_text import Style, visible_line
 from ui.views.triage import STATUSES, percent
-from ui.web.theme import ink_on, mixed
+from ui.web.markup import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
 _Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart

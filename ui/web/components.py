@@ -14,9 +14,8 @@ from streamlit.components.v2 import component
 from inspector.model import Json
 from ui.views.dissect.side import SideLine
 from ui.views.styled_text import Line, visible_line
-from ui.web.markup import folds
+from ui.web.markup import colour_rules, folds
 from ui.web.pictures import location_object
-from ui.web.theme import colour_rules
 
 _FOLDER = Path(__file__).parent
 _DISSECTOR = (

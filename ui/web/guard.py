@@ -12,7 +12,7 @@ from msgspec import Struct
 from inspector.capture.event_lines import EVENTS_PATH
 from inspector.errors import WeaklinkError
 from inspector.host_header import address_of, host_name, is_loopback
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _TOKEN = lazy_pattern(r"[A-Za-z0-9._~-]+")
 _HEADER = lazy_pattern(r"[A-Za-z0-9-]{1,64}")

@@ -26,12 +26,12 @@ from streamlit.starlette import App
 
 from inspector.capture.event_lines import EVENTS_PATH, INSTANCE, EventIntake
 from inspector.errors import StoreError, WeaklinkError
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import StoreSink
 from ui.web.guard import Access, Guard
+from ui.web.markup import theme_options
 from ui.web.results.opening import opened_again
 from ui.web.stores import DashboardOptions, current_options, set_options, store
-from ui.web.theme import theme_options
 from ui.web.trace_api import trace_route
 
 _MOST_UPLOAD_MB = 500  # Streamlit says 512 as 1 GB

@@ -8,10 +8,12 @@ import streamlit as st
 from msgspec import Struct
 
 from inspector.chain.data_flow import DataFlow
+from inspector.errors import StoreError, WeaklinkError
 from inspector.inspected import Inspection
 from inspector.inspection import data_flow_of
 from inspector.model import Trace
 from storage import Store, TraceSummary, open_store, place_of
+from storage.access_tokens import TokenRole
 from ui.views.dissect.dissection import Dissection
 from ui.views.styled_text import visible_line
 from ui.views.turn import continued
@@ -22,6 +24,10 @@ _FRESH_S = 600
 _LONGEST_NAME = 80
 ICON = Path(__file__).parent / "icon.png"
 """The picture in the browser's tab."""
+
+_LONGEST_VISITOR = 80
+READS_ONLY = "Your token can only read."
+"""Why a control is disabled."""
 
 
 class ShownTrace(Struct, frozen=True):
@@ -133,3 +139,32 @@ def set_options(serving: DashboardOptions) -> None:
 def current_options() -> DashboardOptions:
     """What the pages of this process show."""
     return _OPTIONS[0]
+
+
+class Visitor(Struct, frozen=True):
+    """Who looks at a page: the name ("" where it is not known), and whether changes are allowed."""
+
+    name: str = ""
+    may_write: bool = True
+
+
+def visitor() -> Visitor:
+    """Who the page of this run is drawn for. WeaklinkError where the token was revoked since the page was opened."""
+    access = current_options().access
+    header = st.context.headers.get(access.user_header) if access.user_header else ""
+    named = visible_line((header or "")[:_LONGEST_VISITOR])
+    word = st.context.cookies.get(access.cookie, "")
+    if not access.stored_tokens or access.is_token(word):
+        return Visitor(named)
+    held = store().tokens.holder(word)
+    if held is None:
+        raise WeaklinkError("Your token was revoked or has ended. Ask for another one, and open its address.")
+    return Visitor(named or held.name, held.role is TokenRole.WRITE)
+
+
+def require_write() -> Visitor:
+    """Who is about to change something. StoreError where that is not allowed."""
+    known = visitor()
+    if not known.may_write:
+        raise StoreError(READS_ONLY)
+    return known

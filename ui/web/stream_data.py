@@ -13,7 +13,8 @@ from inspector.diagnostics import Diagnostic, Location
 from inspector.inspected import Inspection, PartInspection
 from inspector.model import Json, Part, Trace
 from inspector.rules.rule import Rule
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 from ui.views.diagnostic import part_words
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.timing import STALL_S

@@ -24,11 +24,10 @@ from ui.reports.html_page import html_page
 from ui.views.dissect.navigation import step_at
 from ui.views.links import Link
 from ui.views.styled_text import Line, Run, Style, visible_line
+from ui.web.filter_bar import filter_menu
 from ui.web.markup import label, put_lines
 from ui.web.navigation import go_to_page, parameter
-from ui.web.stores import ShownTrace, current_options, store, writable
-from ui.web.value_filters import filter_menu
-from ui.web.visitors import READS_ONLY, require_write, visitor
+from ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
 
 _NOTE = "weaklink_note"
 _MOST_IDS, _LONGEST = 4, 1_000

@@ -1,7 +1,8 @@
 """Traces as rows of a list with minimaps, and the preview of the selected one."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import streamlit as st
 
@@ -21,11 +22,11 @@ from ui.views.styled_text import (
 )
 from ui.views.trace_columns import TRACE_COLUMNS, ListedTrace, forks_grouped
 from ui.views.trace_summary import listed_status, listed_title
-from ui.web.components import FilterCell, ListingColumn, ListingRow, MinimumWidth, listing
+from ui.web.components import FilterCell, ListingColumn, ListingEvent, ListingRow, MinimumWidth, listing
+from ui.web.filter_bar import column_terms, filter_menu, narrowed
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.stores import ShownTrace, current_options, shown_trace, store
-from ui.web.value_filters import column_terms, filter_menu, narrowed
 
 _WIDTH = 37
 _RUNS = "runs"
@@ -70,6 +71,10 @@ _MAX_CHARACTERS = 50_000  # characters of one trace
 _ROOM = 1_000_000  # characters of all that are read for one page
 _KEPT = 4_000
 _FRESH_S = 3_600
+
+T = TypeVar("T")
+SortValue: TypeAlias = float | str | None
+_OTHER_WAY = "-"
 
 
 def trace_look(one: TraceSummary) -> None:
@@ -185,3 +190,70 @@ def minimaps(traces: Iterable[TraceSummary]) -> dict[int, Line]:
 @st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
 def _made(where: str | None, id_: int, version: str) -> Line:
     return minimap(*store().inspected(id_), CELLS)
+
+
+class SortedColumn(NamedTuple, Generic[T]):
+    """A column, and the value of a row that it sorts by; its `order` is how the address names it."""
+
+    column: ListingColumn
+    value: Callable[[T], SortValue]
+
+
+def sorted_items(items: Sequence[T], columns: Sequence[SortedColumn[T]], order: str) -> list[T]:
+    """The items by the column of this order (`-` before it: the other way round); as they are where there is none."""
+    by = next((one.value for one in columns if one.column.order == order.removeprefix(_OTHER_WAY)), None)
+    if by is None:
+        return list(items)
+    known = [(value, item) for item in items if (value := by(item)) is not None]
+    numbers = all(not isinstance(value, str) for value, _ in known)
+    is_descending = numbers is not order.startswith(_OTHER_WAY)
+    ordered = sorted(known, key=lambda one: _key(one[0]), reverse=is_descending)
+    return [*(item for _, item in ordered), *(item for item in items if by(item) is None)]
+
+
+def _key(value: SortValue) -> tuple[str, float]:
+    return (value.casefold(), 0.0) if isinstance(value, str) else ("", value or 0.0)
+
+
+def sorted_listing(
+    columns: Sequence[SortedColumn[T]],
+    items: Sequence[T],
+    row: Callable[[T], ListingRow],
+    *,
+    name: str,
+    default: str,
+    key: str,
+    label: str,
+    selected: str | None = None,
+    is_eager: bool = False,
+    most_rem: int = 40,
+) -> ListingEvent:
+    """Draw a row of each item; `name` is the address's parameter of the order, `default` that without one.
+
+    The default is a column's order; the other arguments are those of `listing`.
+    """
+    orders = {one.column.order for one in columns}
+    wanted = parameter(name)
+    order = wanted if wanted.removeprefix(_OTHER_WAY) in orders else default
+    shown = sorted_items(items, columns, order)
+    done = listing(
+        [one.column for one in columns],
+        [row(one) for one in shown],
+        key=key,
+        selected=selected,
+        label=label,
+        is_eager=is_eager,
+        most_rem=most_rem,
+        order=order.removeprefix(_OTHER_WAY),
+        is_ascending=bool(shown) and _is_ascending(shown[0], columns, order),
+    )
+    if done.order is not None:
+        chosen = f"{_OTHER_WAY}{done.order}" if done.order == order else done.order
+        set_parameters(**{name: None if chosen == default else chosen})
+        st.rerun()
+    return done
+
+
+def _is_ascending(item: T, columns: Sequence[SortedColumn[T]], order: str) -> bool:
+    by = next(one.value for one in columns if one.column.order == order.removeprefix(_OTHER_WAY))
+    return isinstance(by(item), str) is not order.startswith(_OTHER_WAY)

@@ -15,12 +15,11 @@ from ui.views.trace_summary import trace_title
 from ui.views.triage import code_title, percent
 from ui.web.charts import HIGH, LOW, TALL, Rows, columns, heat_map, statuses_over_time
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow
-from ui.web.filter_bar import STATUSES
+from ui.web.filter_bar import STATUSES, field, narrowed
 from ui.web.markup import label
 from ui.web.navigation import address_toggle, go_to_page, parameter
 from ui.web.queries import CountQuery, PageResults, grouped, hits, put_placeholder, sliced
-from ui.web.sorted_listing import SortedColumn, sorted_listing
-from ui.web.value_filters import field, narrowed
+from ui.web.trace_listing import SortedColumn, sorted_listing
 
 _MOST_BARS = 10
 _MOST_MODELS, _MOST_CODES = 10, 12

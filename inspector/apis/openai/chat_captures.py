@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from inspector.apis.openai.chat import API, ChatReader
 from inspector.memory import RECORD_BYTES
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.decoder import DONE, EventStreamDecoder, Framing, decode_answer, new_decoder
 from inspector.wire.events import DecodedTurn, TurnAssembly
 from inspector.wire.framing import ServerSentEvent, SseDecoder

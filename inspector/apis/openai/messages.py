@@ -14,7 +14,7 @@ import msgspec
 from inspector.apis.openai.chat import API
 from inspector.json_text import count_of, flag_of, list_of, object_of, objects_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
 from inspector.wire.provider_json import compact_json, parse_json
 

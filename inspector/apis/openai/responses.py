@@ -15,7 +15,7 @@ from inspector.apis.openai.chat import TokenDetails, TokenLogprob
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.json_text import flag_of, word_of
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire import events
 from inspector.wire.answer_reader import ObjectReader
 from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text

@@ -12,6 +12,8 @@ import aiohttp
 from aiohttp import web
 from msgspec import Struct
 
+from inspector.capture.event_lines import INSTANCE, MAX_BODY_BYTES, EventIntake
+from inspector.capture.events import Sink
 from inspector.capture.proxy import access as refusal
 from inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
 from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError
@@ -40,6 +42,8 @@ run on, closes it, so that hardly any request meets a connection that is just be
 _LOG = logging.getLogger(__name__)
 _SILENT = logging.getLogger(f"{__name__}.aiohttp")
 _SILENT.disabled = True  # aiohttp quotes what it cannot read, and that may be a token or a key
+
+Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class BoundAddress(Struct, frozen=True):
@@ -227,3 +231,16 @@ class _Proxy:
 async def _says_that_it_runs(request: web.BaseRequest) -> web.StreamResponse:
     body = json.dumps({"name": "weaklink", "version": __version__}).encode() + b"\n"
     return web.Response(body=body, content_type="application/json")
+
+
+def events_route(sink: Sink, *, most_bytes: int = MAX_BODY_BYTES) -> Handler:
+    """A handler for `POST /weaklink/events`, which answers as `EventIntake` says; 405 for any other method."""
+    intake = EventIntake(sink, most_bytes=most_bytes)
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        status, words = 405, "Record events are posted."
+        if request.method == "POST":
+            status, words = await intake.answer(request.headers, request.content.iter_any())
+        return web.Response(status=status, text=words or None, headers={INSTANCE: intake.instance})
+
+    return answer

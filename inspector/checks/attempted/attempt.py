@@ -10,7 +10,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from inspector.model import Json, ToolDefinition
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _WORDS = 8  # letters beside a call on its line from which on the line is a sentence about it
 _WINDOW = 240  # characters of a line that are read before and after a call

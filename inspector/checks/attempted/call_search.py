@@ -39,11 +39,11 @@ from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
 from inspector.formats.format import Format
 from inspector.formats.registry import registered_formats
-from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT, NEAR_MARKER
 from inspector.rules.rule import Rule
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range, shown
 
 _RESULT = lazy_pattern(
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?(?:[#*]{1,2} ?)?((?:Tool )?(?:Output|Result|Response|Observation)s?(?:\*\*)?:"

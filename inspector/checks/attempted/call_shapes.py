@@ -12,7 +12,8 @@ from inspector.checks.typed_arguments import typed
 from inspector.formats.python.calls import read_calls
 from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_strict_at, read_values
 from inspector.model import Json, Parameter, ToolCall
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _LONGEST_BRACKETS = 65_536
 _TOKEN = lazy_pattern(r"\\.|[\"'()\[\]{}]", re.DOTALL)

@@ -18,12 +18,12 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.format import DetectionPatterns, Format, literal_beginning, literals_of
 from inspector.formats.markers import lane_of, markers_of
 from inspector.formats.registry import formats
-from inspector.json_scanner.quoting import shown
 from inspector.model import Role, Span, SpanKind, ToolCall
 from inspector.rules.markers import NEAR_MARKER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range, shown
 
 _LONGEST_OPENER = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)

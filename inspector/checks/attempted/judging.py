@@ -11,7 +11,8 @@ from itertools import groupby
 
 from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, position_of
 from inspector.checks.attempted.labelled_calls import NEVER_INLINE, WITHOUT_TOKENS
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _LINE_SCANNER = 100  # characters before a call that are read
 _BETWEEN = lazy_pattern(r"[\s,;\]\[`\"'”“\\]{0,80}")

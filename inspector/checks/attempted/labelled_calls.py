@@ -22,7 +22,8 @@ from inspector.formats.format import Format
 from inspector.formats.registry import formats, registered_formats
 from inspector.json_scanner import read_values
 from inspector.model import Json, Parameter, ToolCall
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _UNDER_LABELS = "as a name and arguments with labels"
 _IN_ATTRIBUTES = "as a tag with attributes"

@@ -24,7 +24,8 @@ from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role
 from inspector.rules.rule import Rule
 from inspector.rules.training import DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _WORD = lazy_pattern(r"\w+")
 _PERMUTATIONS = 64

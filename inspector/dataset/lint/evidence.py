@@ -19,7 +19,8 @@ from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
 from inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _NUMBER = lazy_pattern(r"(?<![\w.,/#-])[-+−]?\d+(?:[.,  '’]\d{3})*(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)*")
 _DIGITS = lazy_pattern(r"\d+(?:[.,]\d+)*")

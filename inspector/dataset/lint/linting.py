@@ -9,10 +9,9 @@ from msgspec import Struct, structs
 from inspector.chain.steps import Chain, Status, Step, quoted
 from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.lint import structure, templates
-from inspector.dataset.lint.budget import TokenCounter, cut_by_budget
 from inspector.dataset.lint.engine_faults import engine_faults, undeclared_tools, unreadable_tools
 from inspector.dataset.lint.evidence import unsupported_answers
-from inspector.dataset.lint.languages import language_mismatch
+from inspector.dataset.lint.texts import TokenCounter, cut_by_budget, language_mismatch
 from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.diagnostics import Diagnostic
 from inspector.inspected import Inspection
@@ -20,7 +19,7 @@ from inspector.inspection import REASONING_BUDGET
 from inspector.model import Json
 from inspector.rules.catalogue import select_rules
 from inspector.rules.training import ANNOTATION_MISMATCH, TOOLS_NOT_DECLARED
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _KEYS = ("steps", "critical_path", "decision_points")
 _FLOW = lazy_pattern(r"step[ _]?(\d+)(?:_output)?\s*(?:->|→|to)\s*(\w+?)(?:_parameter|_param|_argument)?\b")

@@ -9,7 +9,8 @@ from inspector.importers.data.training_rows import Shape
 from inspector.model import Role, SpanKind
 from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 # The control tokens of the templates whose formats are read (each model's tokenizer_config.json).
 _CONTROL = lazy_pattern(

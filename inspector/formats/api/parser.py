@@ -42,8 +42,9 @@ from inspector.rules.json_syntax import MALFORMED_JSON, TRAILING_DATA
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import ABORTED_STREAM, UNKNOWN_WIRE_EVENT
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, ParseResult, SpanClosed, SpanOpened
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _STREAM_BEGINNINGS = ("data:", "event:", "id:", "retry:", ":")
 _LONGEST_BEGINNING = max(map(len, _STREAM_BEGINNINGS))

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import msgspec
 
-from inspector.text import Range, closing_quote, lazy_pattern, trailing_backslashes
+from inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
+from inspector.text import Range
 
 MAX_UNIT = 64 * 1024 * 1024
 """How many code points of a JSON value or line are waited for before they are given up as a value."""

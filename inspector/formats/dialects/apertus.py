@@ -15,10 +15,9 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens, turn_ends
 from inspector.formats.dialect import Enclosed
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments
+from inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments, json_of
 from inspector.formats.json.calls import bare_object, empty_payload, no_object, shifted_call, unreadable_payload
 from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.json.writing import json_of
 from inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape

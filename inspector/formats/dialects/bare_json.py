@@ -26,18 +26,25 @@ import msgspec
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.dialect import Enclosed
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys
+from inspector.formats.json.call_shape import (
+    CALLS_WITHOUT_NAME,
+    CallKeys,
+    call_array,
+    call_object,
+    is_json_call,
+    json_of,
+)
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import NAMED, NAMED_CALLS, BareJson, JsonMarkers, json_format
-from inspector.formats.json.writing import call_array, call_object, is_json_call, json_of
 from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import json_syntax as rules
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, OneOf, Repeat, State, Transition
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _BEFORE = r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?"
 _CALL = r'\{\s*"name"\s*:\s*"[^"\n]{1,128}"\s*,\s*"(?:parameters|arguments)"\s*:'

@@ -29,9 +29,10 @@ from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import ToolResult
 from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import Lookahead, Repeat
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _RESULT = lazy_pattern(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
 _NAMED = lazy_pattern(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")

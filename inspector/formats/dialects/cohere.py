@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CallKeys
+from inspector.formats.json.call_shape import CallKeys, json_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.json.writing import json_of
 from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.table import HOME, MarkerSplit, State, Transition
 

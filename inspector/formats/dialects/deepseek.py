@@ -33,15 +33,15 @@ from inspector.formats.dialect import (
 )
 from inspector.formats.dialects.claude import read_claude_results, read_claude_tools
 from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
-from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml.format import XmlCalls, xml_format
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
-from inspector.text import lazy_pattern
 
 SEPARATOR = "<｜tool▁sep｜>"
 

@@ -16,17 +16,18 @@ from inspector.diagnostics import Fault
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, table_parser, tool_turn
 from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.python.writing import is_python_code
 from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
 from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules import markers as rules
 from inspector.rules.json_syntax import NOT_A_CALL
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import ROLE, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<function=", "<|START_OF_FUNCTION_CALL|>"
 FUNCTION_END, V1_CALL_END, V1_RESULT_END = "</function>", "<|END_OF_FUNCTION_CALL|>", "<|END_OF_FUNCTION_RESULT|>"

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
 from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import call_object, is_json_call
 from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.writing import call_object, is_json_call
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
-from inspector.text import lazy_pattern
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
 from inspector.formats.dialects.hermes import HERMES, hermes_table
 from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.call_shape import call_array, call_object
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.json.writing import call_array, call_object
 from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.model import SpanKind
 from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition

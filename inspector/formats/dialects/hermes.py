@@ -27,8 +27,8 @@ from inspector.formats.dialect import (
     table_parser,
 )
 from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import call_object, is_json_call
 from inspector.formats.json.calls import JsonCallReader, read_whole_call
-from inspector.formats.json.writing import call_object, is_json_call
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.model import SpanKind, ToolCall

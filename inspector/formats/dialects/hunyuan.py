@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.call_shape import call_array
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.json.writing import call_array
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
 from inspector.formats.xml.tag_families import CLOSER, OPENER, arg_syntax

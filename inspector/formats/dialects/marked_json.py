@@ -28,12 +28,11 @@ from msgspec.structs import replace
 
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CallKeys
+from inspector.formats.json.call_shape import CallKeys, call_array, call_object
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.json.writing import call_array, call_object
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
-from inspector.text import lazy_pattern
 
 _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(

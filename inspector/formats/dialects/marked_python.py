@@ -19,7 +19,7 @@ from functools import partial
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.writing import json_of
+from inspector.formats.json.call_shape import json_of
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, json_in_dicts, write_call

@@ -20,17 +20,17 @@ from collections.abc import Sequence
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag, dialect_table, opening
 from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.call_shape import call_object, json_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.json.writing import call_object, json_of
 from inspector.formats.xml.calls import XmlCallReader
 from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, xml_format
 from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
-from inspector.text import lazy_pattern
 
 _WRAPPER_MINIMAX_M2 = Enclosed("<minimax:tool_call>", "</minimax:tool_call>")
 _TAGS = InvokeTags(_WRAPPER_MINIMAX_M2)

@@ -26,20 +26,20 @@ from inspector.formats.dialect import (
     table_parser,
 )
 from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from inspector.formats.json.writing import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
 from inspector.json_scanner import JsonKind, read_json
-from inspector.json_scanner.quoting import shown
 from inspector.model import SpanKind, ToolCall, ToolResult
 from inspector.rules.conversation import MALFORMED_CALL_ID
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.rules.markers import WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range, shown
 
 OPENER = "[TOOL_CALLS]"
 _RESULT = Enclosed("[TOOL_RESULTS]", "[/TOOL_RESULTS]")

@@ -11,7 +11,7 @@ from inspector.formats.api.parser import api_or_text
 from inspector.formats.completion import CompletionCalls, openai_message
 from inspector.formats.dialect import dialect_table
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import Role, ToolCall
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed

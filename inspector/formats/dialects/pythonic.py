@@ -21,6 +21,7 @@ from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import is_python_call, write_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import (
     HOME,
     ROLE,
@@ -33,7 +34,6 @@ from inspector.segmenter.table import (
     Transition,
     Unless,
 )
-from inspector.text import lazy_pattern
 
 _OPENER, _CLOSER = "<|python_start|>", "<|python_end|>"
 _TAG = "<|python_tag|>"

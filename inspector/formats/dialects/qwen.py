@@ -24,8 +24,8 @@ from inspector.diagnostics import Fault
 from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
 from inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
 from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import is_json_call
 from inspector.formats.json.calls import JsonCallReader, strict_object
-from inspector.formats.json.writing import is_json_call
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml import tag_families
 from inspector.formats.xml.format import xml_format
@@ -34,10 +34,11 @@ from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
 _NAME = lazy_pattern(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")

@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.gemma.dicts import GemmaDict, GemmaReader
-from inspector.formats.json.writing import is_finite
+from inspector.formats.json.call_shape import is_finite
 from inspector.formats.python.calls import empty_call
 from inspector.formats.python.writing import is_shallow
-from inspector.json_scanner.quoting import shown
 from inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range, shown
 
 _CALL = lazy_pattern(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")

@@ -1,15 +1,18 @@
 """Whether a JSON object is a call: its name, its arguments, and what is unusual about the rest."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, structs
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
-from inspector.model import Json
+from inspector.json_text import write_json
+from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 
@@ -263,3 +266,37 @@ def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]
 def _short(text: str) -> str:
     shown = text if len(text) <= 40 else text[:39] + "…"
     return shown.encode("unicode_escape", "backslashreplace").decode("ascii") if not shown.isprintable() else shown
+
+
+def call_object(call: ToolCall, *, key: str = "arguments") -> str:
+    """The call as a JSON object whose arguments stand under `key`."""
+    return f'{{"name": {json_of(call.name)}, "{key}": {json_of(call.arguments)}}}'
+
+
+def call_array(calls: Iterable[ToolCall], *, key: str = "arguments") -> str:
+    """The calls as a JSON array of such objects."""
+    return f"[{', '.join(call_object(call, key=key) for call in calls)}]"
+
+
+def json_of(value: Json) -> str:
+    """A value as models write it: JSON with `, ` and `: `, characters beyond ASCII as they are."""
+    return write_json(value, ascii_only=False)
+
+
+def is_json_call(call: ToolCall) -> bool:
+    """Whether JSON can hold the call: it has a name, and its arguments are an object of numbers that JSON knows."""
+    return bool(call.name) and isinstance(call.arguments, dict) and is_finite(call.arguments)
+
+
+def is_finite(value: Json) -> bool:
+    """Whether JSON can hold every number in a value."""
+    pending = [value]
+    while pending:
+        match pending.pop():
+            case float() as number if not math.isfinite(number):
+                return False
+            case dict() as members:
+                pending += members.values()
+            case list() as items:
+                pending += items
+    return True

@@ -31,8 +31,9 @@ from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _SPACE = " \t\n\r"
 _W = r"[ \t\n\r]*+"

@@ -14,13 +14,13 @@ from msgspec import Struct, field, structs
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.writing import is_json_call
+from inspector.formats.json.call_shape import is_json_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Table, Transition
-from inspector.text import lazy_pattern
 
 _SPACE = Repeat(r"\s", 0, 24)
 _QUOTE = Repeat(r"[\"']", 1, 1)

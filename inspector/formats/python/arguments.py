@@ -14,7 +14,8 @@ from inspector.formats.python import messages as say
 from inspector.formats.python.literals import CursorMark, PythonCursor, PythonValue, decoded, read_atom, read_expression
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json, Parameter
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 # An argument as most are: a whole string, an integer, a literal, and what follows it.
 _PLAIN = lazy_pattern(

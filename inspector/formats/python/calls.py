@@ -10,12 +10,12 @@ from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.python import messages as say
 from inspector.formats.python.arguments import read_arguments
 from inspector.formats.python.literals import PythonCursor, read_expression
-from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range, shown
 
 _JSON = lazy_pattern(r"\s*(?:\{|\[\s*\{)")
 _FENCE = lazy_pattern(r"\s*(```[\w-]*[ \t]*\n?)")

@@ -9,8 +9,8 @@ the
 last open bracket closes. Each character is read once, a piece may be cut anywhere.
 """
 
+from inspector.scanning import end_of_repeats, repeated
 from inspector.segmenter.payload import Payload, read_on
-from inspector.text import end_of_repeats, repeated
 
 # What lies between brackets, with every string that is plain and whole.
 _OUTSIDE = repeated(

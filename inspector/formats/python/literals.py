@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault
 from inspector.formats.python import messages as say
-from inspector.json_scanner.arithmetic import result_of
 from inspector.json_scanner.cursor import PayloadFindings
-from inspector.json_scanner.quoting import shown
+from inspector.json_scanner.words import result_of
 from inspector.model import Json
-from inspector.text import Range, closing_quote, end_of_repeats, lazy_pattern, repeated
+from inspector.scanning import closing_quote, end_of_repeats, lazy_pattern, repeated
+from inspector.text import Range, shown
 
 _SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
 _SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")

@@ -1,10 +1,9 @@
 """The messages, hints and repairs of faults in Python call syntax."""
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.json_scanner.quoting import counted, shown
 from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
-from inspector.text import Range
+from inspector.text import Range, counted, shown
 
 
 def unpacked(text: str, place: Range) -> Fault:

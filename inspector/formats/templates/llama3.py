@@ -18,10 +18,10 @@ ours; the system's own words stand behind it.
 import json
 from collections.abc import Iterator, Sequence
 
-from inspector.formats.json.writing import json_of
+from inspector.formats.json.call_shape import json_of
 from inspector.formats.templates import template
 from inspector.model import Json, ToolDefinition, ToolResult
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _DEPTH = 32
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}

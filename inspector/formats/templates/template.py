@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from inspector.apis.openai.messages import tool_object
 from inspector.formats.completion import CompletionPiece, write_completion
 from inspector.formats.format import Format
-from inspector.formats.json.writing import json_of
+from inspector.formats.json.call_shape import json_of
 from inspector.model import Json, Role, ToolDefinition, ToolResult
 
 Present: TypeAlias = Callable[[Sequence[ToolDefinition]], str]

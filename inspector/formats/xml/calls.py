@@ -25,8 +25,9 @@ from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _CUT_TAG = lazy_pattern(r"<[\w/]{0,32}\s*")
 _JSON_BODY = lazy_pattern(r"\s*(?:```\w*\s*)?[{\[]")

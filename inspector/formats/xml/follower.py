@@ -11,9 +11,9 @@ A tag that a piece cuts short is kept, at most the longest tag less one characte
 from enum import Enum, auto
 
 from inspector.formats.xml.syntax import XmlSyntax
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.payload import Payload, read_on
 from inspector.segmenter.table import Lookahead
-from inspector.text import lazy_pattern
 
 _SPACE = lazy_pattern(r"\s*")
 

@@ -11,17 +11,17 @@ from msgspec import Struct
 
 from inspector.formats.dialect import Enclosed, Transitions, table_parser
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.writing import is_json_call, json_of
+from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
 from inspector.formats.xml.follower import xml_payload
 from inspector.formats.xml.syntax import XmlSyntax
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
-from inspector.text import lazy_pattern
 
 _BEHIND = "call_end"
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")

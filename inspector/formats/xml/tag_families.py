@@ -26,9 +26,10 @@ from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, argu
 from inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.table import Lookahead, Repeat
-from inspector.text import Range, lazy_pattern
+from inspector.text import Range
 
 _BEGINS = "<function="
 OPENER, CLOSER = "<tool_call>", "</tool_call>"

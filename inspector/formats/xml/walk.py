@@ -11,7 +11,8 @@ from enum import Enum, auto
 from msgspec import Struct, field
 
 from inspector.formats.xml.syntax import XmlSyntax
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
 _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")

@@ -36,7 +36,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 

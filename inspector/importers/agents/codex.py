@@ -36,7 +36,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps neither the tools nor the chunks of an answer, nor an answer that did not end"

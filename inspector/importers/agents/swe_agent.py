@@ -39,7 +39,7 @@ from inspector.model import (
     Turn,
     TurnFlag,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 
 _NOT_STORED = "the source keeps no times, no tools, no usage of single answers and no chunks"

@@ -30,7 +30,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _QUERY = "begin_of_turn_query"
 _INPUT = "inference_input"

@@ -34,7 +34,7 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source keeps the arguments of calls parsed, whose text was rewritten, and no chunks"

@@ -30,7 +30,8 @@ from inspector.importers.records import parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Json, Trace
-from inspector.text import decode, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import decode
 
 if sys.version_info >= (3, 14):
     from compression import zstd

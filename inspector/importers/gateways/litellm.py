@@ -23,8 +23,8 @@ from inspector.importers.gateways.logged_requests import (
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject, Skipped
 from inspector.model import Json
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from inspector.text import lazy_pattern
 
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
 _SPEND = frozenset({"request_id", "call_type", "spend", "startTime"})

@@ -16,9 +16,10 @@ from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
 from inspector.model import BodyState, Json, Trace
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, Headers
 from inspector.sessions.gathering import SkippedExchange, traces_of
-from inspector.text import decode, lazy_pattern
+from inspector.text import decode
 from inspector.wire.provider_json import TOO_DEEP, parse_json
 
 LOST = "where a request failed or was stored without its answer, what the model had said is lost"

@@ -24,8 +24,8 @@ from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, 
 from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import object_of
 from inspector.model import Json, Trace
+from inspector.scanning import closing_quote, lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from inspector.text import closing_quote, lazy_pattern
 from inspector.wire.framing import SseDecoder
 
 _ZIP = b"PK\x03\x04"

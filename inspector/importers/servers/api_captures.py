@@ -28,7 +28,7 @@ from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFi
 from inspector.json_text import objects_of
 from inspector.memory import too_long
 from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
 from inspector.wire.events import TurnAssembly, WireEvent
 from inspector.wire.framing import ServerSentEvent, SseDecoder

@@ -48,9 +48,10 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
-from inspector.text import decode, lazy_pattern
+from inspector.text import decode
 
 _TARGET = "/v1/completions"
 _NO_PROMPT = "the log has no prompt of this answer: the request is unknown"

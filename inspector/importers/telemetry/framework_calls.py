@@ -30,7 +30,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
 from inspector.wire.events import DecodedRequest, parameters_of

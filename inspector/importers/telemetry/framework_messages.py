@@ -19,7 +19,7 @@ from inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_respo
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
 _LANGCHAIN = {

@@ -19,7 +19,7 @@ from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRu
 from inspector.json_text import Json
 from inspector.model.calls import ToolDefinition
 from inspector.model.trace import BodyState, ExternalId, FinishReason, Generation, GenerationError, Role, Trace, Usage
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json

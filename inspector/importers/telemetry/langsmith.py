@@ -33,7 +33,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
 

@@ -39,9 +39,9 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.fingerprints import message_digest, says_nothing
-from inspector.text import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
 from inspector.wire.events import DecodedRequest, DecodedTurn

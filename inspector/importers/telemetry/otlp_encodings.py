@@ -27,7 +27,8 @@ from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, 
 from inspector.json_text import word_of
 from inspector.memory import RECORD_BYTES, too_long
 from inspector.model import Json
-from inspector.text import decode, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import decode
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 """The members that an export request has."""

@@ -16,7 +16,7 @@ from inspector.importers.telemetry.otlp_encodings import span_of
 from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, lenient_json, objects
 from inspector.json_text import word_of
 from inspector.model import ExternalId, Json, Trace
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 
 _MAGIC = b"SQLite format 3\0"
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are

@@ -45,11 +45,11 @@ from inspector.model import (
     Turn,
 )
 from inspector.model.exchange import renumbered
+from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import SealedSpool, SpoolPlace
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import arguments_by_value, message_digest
 from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedTurn
 
 _SOURCE = "span"

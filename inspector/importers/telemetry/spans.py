@@ -12,8 +12,8 @@ from functools import reduce
 from msgspec import Struct, structs
 
 from inspector.model import Generation, Instant, Turn, Usage
+from inspector.scanning import lazy_pattern
 from inspector.sessions.fingerprints import message_digest, says_nothing
-from inspector.text import lazy_pattern
 from inspector.wire.events import DecodedRequest
 
 _BEGINS, _GOES_ON, _SUCCEEDS, _ENDS = range(4)

@@ -32,7 +32,8 @@ from tests.ui.experiments import asking
 from tests.ui.experiments.test_doctor import recorded
 from ui.cli.group import COMMANDS, LazyGroup, weaklink
 from ui.cli.reference import schema_names, schema_text
-from ui.cli.replay import InjectionResult, KeptDivergence, not_possible, report_json
+from ui.cli.replay_injection import InjectionResult, not_possible
+from ui.cli.replaying import KeptDivergence, report_json
 from ui.cli.tail import TailReader, _TailJson
 from ui.experiments.doctor import CommandRun, compare_runs, comparison_json
 

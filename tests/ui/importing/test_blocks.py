@@ -26,7 +26,7 @@ from inspector.importers.source import local_path
 from inspector.model import Trace
 from storage.console.duckdb_reader import query_tables
 from tests.ui.conftest import run_text
-from ui.cli.check import BlockChecker
+from ui.cli.check_blocks import BlockChecker
 from ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
 from ui.cli.data.annotate import BlockAnnotator
 from ui.cli.group import weaklink

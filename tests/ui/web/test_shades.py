@@ -4,7 +4,7 @@ import pytest
 
 from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.styled_text import Style
-from ui.web.theme import contrast, ink_on, mixed
+from ui.web.markup import contrast, ink_on, mixed
 
 
 @pytest.mark.parametrize("colours", [DARK, LIGHT], ids=["dark", "light"])

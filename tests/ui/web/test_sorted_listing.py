@@ -19,7 +19,7 @@ from ui.web.pages.rules import FoundRule, rule_row
 from ui.web.pages.tools import violation_row
 from ui.web.pages.triage import task_terms
 from ui.web.queries import hits
-from ui.web.sorted_listing import SortedColumn, sorted_items
+from ui.web.trace_listing import SortedColumn, sorted_items
 
 _Item = tuple[str, float | None]
 _COLUMNS: tuple[SortedColumn[_Item], ...] = (

@@ -15,7 +15,7 @@ from tests.storage.samples import BAD_CALL, trace
 from tests.ui.conftest import Run
 from tests.ui.web.dashboards import Dashboard, running
 from tests.ui.web.pages_walked import settled, watched
-from ui.web.visitors import READS_ONLY
+from ui.web.stores import READS_ONLY
 
 
 class _Team:

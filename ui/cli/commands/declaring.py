@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from ui.views.styled_text import visible_line
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -43,7 +43,7 @@ def implemented_by(place: str) -> Callable[[Callable[[], None]], Callable[..., A
         def run(**options: Any) -> Any:
             module, _, name = place.partition(":")
             implementation = getattr(import_module(module), name)
-            if not gc.isenabled():  # `ui.cli.main` turned it off for the imports
+            if not gc.isenabled():  # `weaklink.command` turned it off for the imports
                 gc.freeze()
                 gc.enable()
             return implementation(**options)
@@ -117,7 +117,7 @@ jobs_options = all_of(
     block_size_option,
     ray_address_option,
 )
-"""Those of a command that works through many files; `ui.cli.engine_options.takes_engine` makes one value of them."""
+"""Those of a command that works through many files; `ui.importing.engine.takes_engine` makes one value of them."""
 
 redaction_options = all_of(
     click.option(

@@ -9,6 +9,7 @@ import click
 from msgspec import Struct, structs
 
 from inspector.dataset.lint.linting import judged_chain
+from inspector.dataset.samples import SampleRows
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.exporters.annotation import annotation
 from inspector.importers.blocks import Block
@@ -19,15 +20,13 @@ from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import ListCursor, Store, open_store
 from ui.cli.console import print_notice
-from ui.cli.engine_options import takes_engine
 from ui.cli.files import open_output
 from ui.cli.paths import is_path, placed_files, records_of
 from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
 from ui.importing.block_jobs import run_blocks
 from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions, needs_blocks
+from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from ui.importing.file_places import PlacedFile
-from ui.importing.sample_rows import SampleRows
 from ui.views.styled_text import counted
 
 _SKIPPED = 1

@@ -25,8 +25,9 @@ from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.segmentation import AUTO
-from inspector.text import decode, lazy_pattern
+from inspector.text import decode
 from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.files import open_output
 from ui.importing.file_places import files_below

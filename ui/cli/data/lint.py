@@ -13,10 +13,9 @@ from inspector.chain.steps import Break
 from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.data_files import find_data_files
 from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
-from inspector.dataset.lint.budget import TokenizerFile
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
-from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from inspector.dataset.lint.texts import TokenizerFile, require_detector
 from inspector.dataset.rows import read_data
 from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
 from inspector.diagnostics import Diagnostic, Fault
@@ -34,8 +33,7 @@ from ui.cli.check_baseline import write_baseline
 from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
 from ui.cli.console import print_notice
 from ui.cli.data.options import map_rows, rejected_rows
-from ui.cli.engine_options import takes_engine
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, takes_engine
 from ui.reports.check_report import (
     CheckedFile,
     CheckedTrace,

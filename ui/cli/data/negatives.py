@@ -23,8 +23,7 @@ from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
 from ui.cli.data.options import map_rows, rejected_rows, row_output
-from ui.cli.engine_options import takes_engine
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.styled_text import counted
 
 _FAILED = 1

@@ -13,8 +13,7 @@ from inspector.formats.registry import find_format
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
 from ui.cli.data.options import map_rows, rejected_rows, row_output
-from ui.cli.engine_options import takes_engine
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.styled_text import counted
 
 _FAILED = 1

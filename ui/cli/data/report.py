@@ -10,17 +10,15 @@ from msgspec import Struct
 from inspector.atomic_write import whole_file
 from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
-from inspector.dataset.lint.budget import TokenizerFile
-from inspector.dataset.lint.languages import require_detector
 from inspector.dataset.lint.linting import LintOptions
+from inspector.dataset.lint.texts import TokenizerFile, require_detector
 from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
 from ui.cli.data.options import RejectedRows, map_rows, rejected_rows, row_output
-from ui.cli.engine_options import takes_engine
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, takes_engine
 from ui.reports.static_report import set_lines, set_page
 
 _FAILED = 1

@@ -8,7 +8,7 @@ from functools import cache
 import click
 from msgspec import Struct, field
 
-from inspector.chain.metrics_expected import ExpectedCall
+from inspector.chain.metrics_figures import ExpectedCall
 from inspector.dataset.data_row import DataRow, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
@@ -18,9 +18,8 @@ from inspector.model import Json
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
 from ui.cli.data.options import map_rows, rejected_rows, row_output
-from ui.cli.engine_options import takes_engine
 from ui.cli.stats_options import read_expected
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.styled_text import visible_line
 
 _FAILED = 1

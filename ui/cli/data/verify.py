@@ -28,8 +28,7 @@ from inspector.segmentation import AUTO
 from inspector.text import LineIndex
 from ui.cli.console import print_notice
 from ui.cli.data.options import RejectedRows, map_rows
-from ui.cli.engine_options import takes_engine
-from ui.importing.engine import EngineOptions
+from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.segment_json import diagnostic_object
 from ui.views.styled_text import counted, visible_line
 

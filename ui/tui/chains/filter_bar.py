@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from inspector.text import lazy_pattern
+from inspector.scanning import lazy_pattern
 from storage import FilterCompletion, FilterError
 from storage.filter import Filter, PhraseTerm, parse_filter
 from storage.filter.terms import AllTerms, AnyTerm, NotTerm

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
-from inspector.text import Range, lazy_pattern
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.dissect.dissection import DissectedPart, touching
 from ui.views.dissect.outline import TextBlock

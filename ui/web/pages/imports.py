@@ -15,8 +15,7 @@ from ui.views.styled_text import Run, Style, counted
 from ui.web.components import ListingColumn, ListingRow, listing
 from ui.web.markup import put_lines
 from ui.web.navigation import go_to_page
-from ui.web.stores import current_options, store
-from ui.web.visitors import READS_ONLY, require_write, visitor
+from ui.web.stores import READS_ONLY, current_options, require_write, store, visitor
 
 _REPORTS = "weaklink_import_reports"
 _ROUND = "weaklink_import_round"

@@ -11,11 +11,11 @@ from ui.views.rule import read_example, rule_lines
 from ui.views.styled_text import Run, Style, style_of
 from ui.views.trace_columns import NOTHING
 from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
+from ui.web.filter_bar import field
 from ui.web.markup import put_laid_out
 from ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
 from ui.web.queries import grouped, hits, wait_for
-from ui.web.sorted_listing import SortedColumn, sorted_listing
-from ui.web.value_filters import field
+from ui.web.trace_listing import SortedColumn, sorted_listing
 
 
 class FoundRule(NamedTuple):

@@ -13,13 +13,11 @@ from ui.views.triage import code_title, page_value_text
 from ui.web import queries
 from ui.web.charts import HIGH, LOW
 from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
-from ui.web.filter_bar import filter_bar, nothing_found
+from ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
 from ui.web.markup import label
 from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.sorted_listing import SortedColumn, sorted_listing
 from ui.web.stores import store
-from ui.web.trace_listing import trace_list, trace_rows
-from ui.web.value_filters import field, narrowed
+from ui.web.trace_listing import SortedColumn, sorted_listing, trace_list, trace_rows
 
 _MOST = 200
 _EXAMPLES = 5

@@ -13,13 +13,12 @@ from msgspec import Struct, field
 from storage import ListCursor, Listed, Order, ScanPlace, TraceSummary, scan_from
 from ui.views.styled_text import counted
 from ui.web.components import listing
-from ui.web.filter_bar import filter_bar, nothing_found
+from ui.web.filter_bar import filter_bar, narrowed, nothing_found
 from ui.web.markup import put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import counted_traces, page_results, put_progress
 from ui.web.stores import store
 from ui.web.trace_listing import SORTED_COLUMNS, trace_look, trace_rows
-from ui.web.value_filters import narrowed
 
 _PAGE = 100
 _LIVE_S = 2.0

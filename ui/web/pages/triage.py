@@ -13,14 +13,13 @@ from ui.views.styled_text import Run, Style, counted
 from ui.views.triage import HEADS, TaskCase, code_title, page_value_text, percent, task_cases
 from ui.web.charts import LOW
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import STATUSES, filter_bar, nothing_found
+from ui.web.filter_bar import STATUSES, field, filter_bar, nothing_found
+from ui.web.markup import COLOUR_NAMES
 from ui.web.navigation import go_to_page
 from ui.web.queries import hits, page_results, put_placeholder, put_progress, start_queries
 from ui.web.stores import store
-from ui.web.theme import COLOUR_NAMES
 from ui.web.trace_listing import trace_list, trace_rows
 from ui.web.triage_charts import TriageFigures, breaks, charts, open_list, triage_queries
-from ui.web.value_filters import field
 
 _NEWEST, _NEWEST_OF_A_RULE = 10, 100
 _CHAINS = {

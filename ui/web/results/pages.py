@@ -14,10 +14,9 @@ from ui.views.triage import code_title, percent
 from ui.web.charts import HIGH, statuses_over_time
 from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from ui.web.filter_bar import STATUSES
-from ui.web.markup import label, put_sentence
+from ui.web.markup import COLOUR_NAMES, label, put_sentence
 from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
 from ui.web.results.queries import Selection, ask, conditions, read_selection, run_statement, selection_text
-from ui.web.theme import COLOUR_NAMES
 
 _MOST = 100
 _ON_A_PAGE = 100

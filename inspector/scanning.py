@@ -1,0 +1,83 @@
+r"""Searches in linear time and constant memory: the closing quote of a string, the end of a repeated pattern.
+
+Why not one regular expression: `(?:[^"\\]++|\\.)*+"` reads a string, but before Python 3.11.5 a possessive repeat of
+more than one character matches wrongly (CPython issues 106052 and 100061), and one with groups within raises
+SystemError in later versions too (issue 101955; 3.13.0, for example). A greedy repeat is right everywhere but keeps
+some 60 bytes for each round while it matches. So a pattern repeats at most `MOST_ROUNDS` times what is longer than one
+character, and the functions here go on from there. A test forbids the constructs (tests/test_patterns.py).
+"""
+
+import re
+from typing import AnyStr, cast
+
+MOST_ROUNDS = 1000
+"""Bound on the greedy repeats of a fast path; a text beyond it is read the slow way."""
+_BACKSLASHES: frozenset[str | bytes] = frozenset(("\\", b"\\"))
+
+
+def closing_quote(text: AnyStr, quote: AnyStr, start: int, end: int) -> int:
+    """Where the first `quote` from `start` to `end` stands that no backslash from `start` on escapes; -1 if none."""
+    at = text.find(quote, start, end)
+    while at >= 0 and trailing_backslashes(text, start, at) & 1:
+        at = text.find(quote, at + 1, end)
+    return at
+
+
+def trailing_backslashes(text: AnyStr, start: int, end: int) -> int:
+    """How many backslashes stand together at the end of what lies from `start` to `end`."""
+    first = end
+    while first > start and text[first - 1 : first] in _BACKSLASHES:
+        first -= 1
+    return end - first
+
+
+class QuoteSearch:
+    """Finds closing quotes in one text, and does not search again where one was missed.
+
+    Each search must start right behind a quote: then it does not depend on the start whether a quote is escaped.
+    """
+
+    def __init__(self) -> None:
+        # For each quote the last stretch of the text that holds no unescaped one.
+        self._without: dict[str, tuple[int, int]] = {}
+
+    def find(self, text: str, quote: str, start: int, end: int) -> int:
+        """See `closing_quote`."""
+        first, last = self._without.get(quote, (end, end))
+        if first <= start and end <= last:
+            return -1
+        found = closing_quote(text, quote, start, end)
+        if found < 0:
+            self._without[quote] = start, end
+        return found
+
+
+def repeated(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """A pattern repeated, for `end_of_repeats`. What it matched first must be right: no round is taken back."""
+    return lazy_pattern(rf"(?:{pattern}){{1,{MOST_ROUNDS}}}", flags)
+
+
+class _LazyPattern:
+    """Stands for a compiled pattern: compiles it at the first use of a method, and keeps that one's methods."""
+
+    def __init__(self, pattern: str, flags: re.RegexFlag) -> None:
+        self._source = pattern, flags
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        compiled = re.compile(*self._source)
+        self.__dict__ |= {one: getattr(compiled, one) for one in dir(compiled) if not one.startswith("__")}
+        return getattr(compiled, name)
+
+
+def lazy_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """The pattern, compiled when it is first used: there are hundreds, and a command uses few. Raises re.error then."""
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
+
+
+def end_of_repeats(repeats: re.Pattern[str], text: str, start: int, end: int) -> int:
+    """Where the last round ends that matches from `start` on; `start` where there is none."""
+    while (match := repeats.match(text, start, end)) is not None and match.end() > start:
+        start = match.end()
+    return start

@@ -1,0 +1,151 @@
+"""The grammar of filters, read with Lark: terms put together with `and`, `or`, `not` and parentheses."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import lark
+
+from storage.filter.reading import read_field, read_phrase, read_word
+from storage.filter.terms import AllTerms, AnyTerm, Filter, FilterError, NotTerm, Term
+
+MOST_TERMS, DEEPEST = 200, 50
+"""Terms of a filter, and parentheses within parentheses."""
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_BARE = r'(?:[^\s"()]|\([^\s"()]*\))'
+_PIECE = rf"(?:{_QUOTED}(?=[\s(),\]=!~<>]|$)|{_BARE})"
+GRAMMAR = rf"""
+start: alternatives?
+?alternatives: together | alternatives _OR together -> any_of
+?together: single | together _AND? single -> all_of
+?single: (_NOT | _MINUS) single -> negated
+    | _OPEN alternatives _CLOSE
+    | FIELD -> field
+    | PHRASE -> phrase
+    | WORD -> word
+
+_AND.4: /and(?=[\s()]|$)/i
+_OR.4: /or(?=[\s()]|$)/i
+_NOT.4: /not(?=[\s()]|$)/i
+_MINUS.4: /-(?=[^\s)-])/
+_OPEN: "("
+_CLOSE: ")"
+FIELD.3: /[A-Za-z_][\w.]*:(?:{_PIECE})*/s
+PHRASE.2: /{_QUOTED}/s
+WORD.1: /[^\s"()]{_BARE}*/
+%ignore /\s+/
+"""
+_TERMS = ("FIELD", "PHRASE", "WORD")
+_SAID = {
+    **dict.fromkeys(_TERMS, 'a word, a "phrase" or `key:value`'),
+    "_OPEN": "`(`",
+    "_CLOSE": "`)`",
+    "_NOT": "`not`",
+    "_AND": "`and`",
+    "_OR": "`or`",
+}
+
+
+def read(text: str) -> Filter:
+    """What a filter says; FilterError where it cannot be read."""
+    try:
+        found = _parser().parse(text)
+    except lark.UnexpectedCharacters as error:
+        at: int = error.pos_in_stream  # type: ignore[assignment]  # lark declares it None
+        raise FilterError(_QUOTE if text[at] == '"' else _NOTHING, at) from None
+    except lark.UnexpectedToken as error:
+        at = len(text) if error.token.type == "$END" else error.token.start_pos or 0
+        raise FilterError(_unexpected(error, text), at) from None
+    assert isinstance(found, tuple)  # the transformer makes one of `start`
+    return found
+
+
+_QUOTE = 'a quote does not close, or is within a word; write `key:"two words"`'
+_NOTHING = "nothing can begin with this character"
+
+
+def _unexpected(error: lark.UnexpectedToken, text: str) -> str:
+    expected = list(dict.fromkeys(_SAID[name] for name in _SAID if name in error.accepts | error.expected))
+    could = f"expected {', '.join(expected)}" if expected else "expected the end of the filter"
+    if error.token.type == "$END":
+        return "a `(` is not closed; here `)` is missing" if "`)`" in expected else f"the filter ends too soon; {could}"
+    if (
+        error.token.type == "_CLOSE"
+        and "_CLOSE" not in error.accepts
+        and not _is_open(text, error.token.start_pos or 0)
+    ):
+        return "this `)` closes nothing; put text that contains one in quotes"
+    return f"`{error.token}` is not valid here; {could}. Put text to search for in quotes"
+
+
+def _is_open(text: str, at: int) -> bool:
+    return text.count("(", 0, at) > text.count(")", 0, at)
+
+
+class _TokenLimits:
+    """Looks at the tokens on their way from the lexer: their number, their depth, and that terms stand apart."""
+
+    always_accept = ()
+
+    def process(self, stream: Iterator[lark.Token]) -> Iterator[lark.Token]:
+        """The same tokens; FilterError at the first that goes too far."""
+        terms = depth = 0
+        ended: int | None = None
+        for token in stream:
+            at = token.start_pos or 0
+            if token.type in _TERMS:
+                terms += 1
+                if ended == at:
+                    raise FilterError(_QUOTE, at)
+                ended = token.end_pos
+            depth += (token.type == "_OPEN") - (token.type == "_CLOSE")
+            if terms > MOST_TERMS:
+                raise FilterError(f"a filter has at most {MOST_TERMS} terms", at)
+            if depth > DEEPEST:
+                raise FilterError(f"parentheses can be nested at most {DEEPEST} deep", at)
+            yield token
+
+
+class _TermBuilder(lark.Transformer[lark.Token, Filter]):
+    """Makes the terms, from the inside out, while the parser goes along."""
+
+    def start(self, children: list[Term]) -> Filter:
+        if not children:
+            return ()
+        (term,) = children
+        return term.terms if isinstance(term, AllTerms) else (term,)
+
+    def any_of(self, children: list[Term]) -> Term:
+        return AnyTerm(_flat(children, AnyTerm))
+
+    def all_of(self, children: list[Term]) -> Term:
+        return AllTerms(_flat(children, AllTerms))
+
+    def negated(self, children: list[Term]) -> Term:
+        (term,) = children
+        return term.term if isinstance(term, NotTerm) else NotTerm(term)
+
+    def field(self, children: list[lark.Token]) -> Term:
+        return read_field(str(children[0]), children[0].start_pos or 0)
+
+    def phrase(self, children: list[lark.Token]) -> Term:
+        return read_phrase(str(children[0]))
+
+    def word(self, children: list[lark.Token]) -> Term:
+        return read_word(str(children[0]))
+
+
+def _flat(terms: list[Term], kind: type[AllTerms] | type[AnyTerm]) -> tuple[Term, ...]:
+    return tuple(inner for term in terms for inner in (term.terms if isinstance(term, kind) else (term,)))
+
+
+@cache
+def _parser() -> lark.Lark:
+    return lark.Lark(
+        GRAMMAR,
+        parser="lalr",
+        lexer="basic",
+        postlex=_TokenLimits(),
+        transformer=_TermBuilder(),
+        propagate_positions=False,
+    )

@@ -1,0 +1,167 @@
+"""Faults on purpose: a replay whose recorded answer is altered, and whether the agent recovered."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from msgspec import Struct
+
+from inspector.capture.recorder import Recorder
+from inspector.capture.replay_server import OnDivergence
+from inspector.capture.trace_file_sink import TracesInMemory
+from inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFault, InjectionError, answer_fault
+from inspector.inspected import Inspection
+from inspector.inspection import inspect_trace
+from inspector.model import Json, Trace
+from inspector.model.exchange import RecordedExchange
+from inspector.replay.matching import Match
+from ui.cli.console import print_lines
+from ui.cli.replaying import Loaded, ReplayRun
+from ui.views.styled_text import Line, Run, Style, visible_line
+
+
+class InjectionResult(Struct, frozen=True):
+    """What became of an injected fault: the codes that were found in its turn, and the status of the agent's chain."""
+
+    kind: str
+    turn: int
+    rules: tuple[str, ...]
+    found: tuple[str, ...]
+    status: str
+    exit_code: int
+    was_sent: bool
+
+    @property
+    def as_json(self) -> dict[str, Json]:
+        """For programs."""
+        return {
+            "kind": self.kind,
+            "turn": self.turn,
+            "rules": list(self.rules),
+            "found": list(self.found),
+            "status": self.status,
+            "exit_code": self.exit_code,
+            "was_sent": self.was_sent,
+        }
+
+
+class _Injection:
+    """Gives the answer of one exchange its fault, the first time; the exchange then answers again as it was."""
+
+    def __init__(self, run: ReplayRun, fault: AnswerFault, target: RecordedExchange) -> None:
+        self._replayer, self._fault, self._target = run.server.replayer, fault, target
+        self.was_sent = False
+
+    def fault_of(self, match: Match) -> AnswerFault | None:
+        if self.was_sent or match.exchange is not self._target:
+            return None
+        self.was_sent = True
+        self._replayer.put_back(match)
+        return self._fault
+
+
+def inject_one(run: ReplayRun, loaded: Loaded, word: str, *, as_json: bool, color: str) -> NoReturn:
+    """Replay with one fault, report, and exit with the command's code. InjectionError where it has no place."""
+    fault, target = _placed(word, loaded)
+    injection, sink = _Injection(run, fault, target), TracesInMemory()
+    recorder = Recorder(sink)
+    run.server.fault_of, run.server.observes = injection.fault_of, recorder
+    run.server.on_divergence = OnDivergence.LIVE if run.upstream else OnDivergence.NEAREST
+    try:
+        ended = run.wait(recorder)
+    finally:
+        recorder.close()
+    inspections = [(trace, inspect_trace(trace)) for trace in sink.traces()]
+    found = {one.rule.code for _, each in inspections for one in each.diagnostics}
+    result = InjectionResult(
+        word,
+        fault.turn,
+        fault.rules,
+        tuple(sorted(found & set(fault.rules))),
+        _worst(inspections),
+        ended.code,
+        injection.was_sent,
+    )
+    if as_json:
+        sys.stderr.write(json.dumps(result.as_json) + "\n")
+    else:
+        print_lines([_line(result)], color=color, stream=sys.stderr)
+    raise SystemExit(ended.code)
+
+
+def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json: bool, color: str) -> NoReturn:
+    """Replay once with each kind of fault; a table on stdout says which the agent survives."""
+    results: list[dict[str, Json]] = []
+    for kind in (*DELIVERY, *CALLS):
+        place = ("--db", where) if where else ()
+        words = ("-m", "weaklink", "replay", word, "--json", "--inject", kind, *place, "--", *command)
+        done = subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        try:
+            results.append(json.loads(last))
+        except ValueError:
+            results.append(not_possible(kind, last.removeprefix("weaklink: ")))
+    if as_json:
+        sys.stdout.write(json.dumps(results) + "\n")
+    else:
+        print_lines(list(map(_row, results)), color=color)
+    raise SystemExit(0)
+
+
+def not_possible(kind: str, reason: str) -> dict[str, Json]:
+    """For programs: a fault that has no place in the recording."""
+    return {"kind": kind, "status": "not possible", "reason": reason}
+
+
+def _placed(word: str, loaded: Loaded) -> tuple[AnswerFault, RecordedExchange]:
+    """The fault, and the exchange whose answer gets it: of the first trace that offers a place."""
+    problem: InjectionError | None = None
+    for trace, own in loaded.traces:
+        try:
+            fault = answer_fault(word, trace, inspect_trace(trace), frozenset(one.turn for one in own if one.is_stream))
+        except InjectionError as error:
+            problem = problem or error
+            continue
+        for exchange, turn in zip(loaded.recording.exchanges, loaded.recording.turns, strict=True):
+            is_own = any(exchange is one for one in own) or (not own and turn == trace.turns[fault.turn - 1])
+            if exchange.turn == fault.turn and is_own:
+                return fault, exchange
+    raise problem or InjectionError(f"`{word}` has no place in this recording")
+
+
+def _worst(inspections: Sequence[tuple[Trace, Inspection]]) -> str:
+    """The status that says most of what went wrong, of all traces."""
+    order = ("broken", "aborted", "recovered", "ok")
+    statuses = {each.chain.status.value for _, each in inspections}
+    return next((status for status in order if status in statuses), next(iter(statuses), "none"))
+
+
+def _line(result: InjectionResult) -> Line:
+    if not result.was_sent:
+        return (
+            Run(f"weaklink: the request of turn {result.turn} was never made, so nothing was injected.", Style.ERROR),
+        )
+    rules = f" ({', '.join(result.found or result.rules)})" if result.rules else ""
+    found = "" if result.found or not result.rules else ", not found by the inspection"
+    return (
+        Run(f"weaklink: injected {visible_line(result.kind)} into turn {result.turn}{rules}{found}; the run is "),
+        Run(result.status, Style.OK if result.status in ("ok", "recovered") else Style.ERROR),
+        Run(f", exit code {result.exit_code}."),
+    )
+
+
+def _row(result: dict[str, Json]) -> Line:
+    kind, status = str(result["kind"]), str(result["status"])
+    if "reason" in result:
+        reason = visible_line(str(result["reason"]))
+        return (Run(f"{kind:<22}"), Run(f"{status:<14}", Style.DIM), Run(reason, Style.DIM))
+    survived = status in ("ok", "recovered") and result["exit_code"] == 0
+    codes = ", ".join(map(str, result["found"] or ())) if isinstance(result["found"], list) else ""
+    verdict = Run(f"{'survived' if survived else 'failed':<14}", Style.OK if survived else Style.ERROR)
+    return (
+        Run(f"{kind:<22}"),
+        verdict,
+        Run(f"{status:<11}exit {result['exit_code']:<5}turn {result['turn']}  {codes}".rstrip()),
+    )

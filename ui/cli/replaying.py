@@ -1,0 +1,175 @@
+"""A command that a recording answers: its run beside the server, and the report at the end."""
+
+import asyncio
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from inspector.capture.client_addresses import client_variables, routes
+from inspector.capture.exchange_record import NO_CONTENT
+from inspector.capture.proxy import ProxyConfig, running_proxy
+from inspector.capture.replay_server import ReplayServer, place, sentence
+from inspector.capture.sinks import is_trace_file
+from inspector.errors import StoreError
+from inspector.model import Json, Trace
+from inspector.model.exchange import RecordedExchange
+from inspector.replay.canonical import BodyDifference
+from inspector.replay.matching import Recording, ReplayDivergence, recording_of
+from inspector.sessions.exchange import Observes
+from inspector.text import Range
+from inspector.trace_file.reading import read_recordings
+from storage import open_store
+from ui.cli.supervisor import CommandEnd, Supervisor
+from ui.experiments.serving import ANY_PATH
+from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
+
+_MOST = 20
+
+
+class Loaded(Struct, frozen=True):
+    """A recording with its traces, the id of their run (`""` where there is none), and the traces' ids in the store."""
+
+    recording: Recording
+    traces: tuple[tuple[Trace, tuple[RecordedExchange, ...]], ...]
+    run: str = ""
+    ids: tuple[int, ...] = ()
+
+
+def load_recording(word: str, where: str | None) -> Loaded:
+    """What a word names: a run, a trace, `latest` or the path of a trace file.
+
+    StoreError, UnreadableFileError; StoreError too where nothing can be replayed.
+    """
+    run, ids = "", tuple[int, ...]()
+    if is_trace_file(word) and Path(word).exists():
+        found = tuple(read_recordings(word))
+    else:
+        with open_store(where, create=False) as store:
+            kept = store.exchanges.of(word)
+            run, ids = kept.run, tuple(kept.traces)
+            found = tuple((store.trace(id_), some) for id_, some in kept.traces.items())
+    if any(one.withheld == NO_CONTENT for _, some in found for one in some):
+        raise StoreError(f"`{word}` was recorded with `--no-content`, so that it cannot be replayed")
+    recording = recording_of(found)
+    if not recording.exchanges:
+        raise StoreError(f"`{word}` has no answers of a model that could be replayed")
+    return Loaded(recording, found, run, ids)
+
+
+class ReplayRun(Struct, frozen=True):
+    """One run of a command; requests that go on live go to `upstream`."""
+
+    server: ReplayServer
+    supervisor: Supervisor
+    command: Sequence[str]
+    upstream: str | None
+
+    def wait(self, observes: Observes) -> CommandEnd:
+        """Run the command to its end; `observes` is told of the requests that go on live."""
+        return asyncio.run(self._supervised(observes))
+
+    async def _supervised(self, observes: Observes) -> CommandEnd:
+        paths, upstreams = routes(os.environ if self.upstream else {}, self.upstream)
+        config = ProxyConfig(upstreams=upstreams if self.upstream else (*upstreams, ANY_PATH), port=0)
+        async with running_proxy(config, observes, intercept=self.server.intercept) as address:
+            self.supervisor.launch(self.command, client_variables(address, paths, os.environ))
+            return await asyncio.to_thread(self.supervisor.wait)
+
+
+class KeptDivergence(NamedTuple):
+    """Where both requests of a divergence are kept: trace and turn of the recorded one, and of the live one.
+
+    `place` names the database where a command has to.
+    """
+
+    trace: int
+    turn: int
+    live_trace: int
+    live_turn: int
+    place: str = ""
+
+    def commands(self) -> tuple[str, str]:
+        """What shows them side by side, on stdout and in the terminal's dissector."""
+        place = f" --db {shlex.quote(self.place)}" if self.place else ""
+        turns = f"--requests {self.turn},{self.live_turn}"
+        return (
+            f"weaklink diff {self.trace} {self.live_trace} {turns}{place}",
+            f"weaklink tui {self.trace} --against {self.live_trace}{place}",
+        )
+
+
+def report_lines(
+    server: ReplayServer, never_made: tuple[ReplayDivergence, ...], kept: KeptDivergence | None = None
+) -> Iterator[Line]:
+    """The report for a terminal; texts of requests are made visible."""
+    replayer = server.replayer
+    said = f"weaklink: replayed {replayer.used} of {counted(len(replayer.exchanges), 'recorded request')}"
+    said += f"; {counted(server.live_requests, 'request')} went upstream" if server.live_requests else ""
+    yield (Run(f"{said}."),)
+    ignored = replayer.ignored
+    if ignored:
+        yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
+        for number, one in ignored[:_MOST]:
+            yield (Run(f"  request {number}, {visible_line(place(one))}", Style.DIM),)
+        if len(ignored) > _MOST:
+            yield (Run(f"  and {len(ignored) - _MOST} more", Style.DIM),)
+    for divergence in (*server.divergences, *never_made)[:_MOST]:
+        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(divergence))}", Style.ERROR),)
+        for one in divergence.differences[1:_MOST]:
+            yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
+    if kept is not None:
+        yield (Run("weaklink: both requests side by side:"),)
+        for command in kept.commands():
+            yield (Run(f"  {visible_line(command)}", Style.DIM),)
+
+
+def report_json(
+    server: ReplayServer,
+    never_made: tuple[ReplayDivergence, ...],
+    exit_code: int,
+    kept: KeptDivergence | None = None,
+) -> Json:
+    """The same for programs; ranges are `[start, end]` in code points of the decoded text."""
+    replayer = server.replayer
+    return {
+        "recorded": len(replayer.exchanges),
+        "replayed": replayer.used,
+        "requests": replayer.requests + max(0, server.live_requests - len(server.divergences)),
+        "live": server.live_requests,
+        "ignored": [{"request": number, **_difference(one)} for number, one in replayer.ignored],
+        "divergences": [_divergence(one) for one in (*server.divergences, *never_made)],
+        "traces": None if kept is None else {"recorded": kept.trace, "live": kept.live_trace},
+        "exit_code": exit_code,
+    }
+
+
+def _divergence(one: ReplayDivergence) -> dict[str, Json]:
+    return {
+        "kind": one.kind.value,
+        "request": one.number,
+        "method": one.method,
+        "path": one.path,
+        "recorded_request": one.exchange or None,
+        "turn": one.turn or None,
+        "differences": [_difference(each) for each in one.differences],
+    }
+
+
+def _difference(one: BodyDifference) -> dict[str, Json]:
+    return {
+        "kind": one.kind.value,
+        "pointer": one.pointer,
+        "message": one.message,
+        "recorded": one.recorded,
+        "live": one.live,
+        "recorded_range": _range(one.recorded_range),
+        "live_range": _range(one.live_range),
+    }
+
+
+def _range(where: Range | None) -> Json:
+    return None if where is None else [where.start, where.end]
