@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from msgspec import Struct, structs
 from sqlalchemy import exc
 
-from inspector.chain.call_faults import OUTCOME_RULES
 from inspector.chain.endings import task_outcome
-from inspector.chain.steps import Break, Reaction, Status, StepOutcome
+from inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome
 from inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
 from inspector.rules import layers as layer_rules
 from inspector.rules.rule import Severity

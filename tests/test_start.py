@@ -92,8 +92,8 @@ def _answer(folder: Path) -> str:
     return str(file)
 
 
-# What each command loads of weaklink itself, its entry point included, besides the formats; a number goes up only with what that command truly
-# needs.
+# What each command loads of weaklink itself, its entry point included, besides the formats; a number goes up only with
+# what that command truly needs.
 @pytest.mark.parametrize(
     ("words", "most"),
     [

@@ -5,7 +5,6 @@ from functools import cache
 
 from msgspec import Struct
 
-from inspector.chain.call_faults import OUTCOME_RULES, CallFaults
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
 from inspector.chain.endings import abort_reason, keeps_last_answer, truncation_clause
 from inspector.chain.failure_words import Speech
@@ -13,7 +12,19 @@ from inspector.chain.outcomes import ErrorPatterns, last_turn_with_words, steps_
 from inspector.chain.pairing import Pairing
 from inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
 from inspector.chain.similar_calls import link_retries, run_lengths
-from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome, quoted, tool_named
+from inspector.chain.steps import (
+    OUTCOME_RULES,
+    Break,
+    CallFaults,
+    Certainty,
+    Chain,
+    Reaction,
+    Status,
+    Step,
+    StepOutcome,
+    quoted,
+    tool_named,
+)
 from inspector.diagnostics import Diagnostic, Location
 from inspector.model import Role, Trace
 from inspector.rules.conversation import UNKNOWN_TOOL

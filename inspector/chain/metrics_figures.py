@@ -6,9 +6,8 @@ from operator import add
 
 from msgspec import Struct, structs
 
-from inspector.chain.call_faults import CallFaults
 from inspector.chain.endings import source_says_success
-from inspector.chain.steps import Break, Chain, Status, Step, StepOutcome
+from inspector.chain.steps import Break, CallFaults, Chain, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
 from inspector.importers.records import parse_json_bytes
 from inspector.model import Instant, InstantSource, Json, Role, ToolCall, ToolDefinition, Trace

@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from inspector.chain.call_faults import CallFaults
 from inspector.chain.failure_words import error_line, exit_code
 from inspector.chain.pairing import Pairing, PlacedCall
-from inspector.chain.steps import Certainty, Step, StepOutcome
+from inspector.chain.steps import CallFaults, Certainty, Step, StepOutcome
 from inspector.chain.tool_kinds import finds_nothing, is_terminal, is_text_read
 from inspector.errors import InvalidPatternError
 from inspector.model import Role, ToolCall, ToolResult, Trace

@@ -11,7 +11,7 @@ from inspector.chain.metrics_figures import ExpectedCall, expected_of
 from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
 from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format

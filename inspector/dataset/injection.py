@@ -15,7 +15,7 @@ from random import Random
 from msgspec import Struct, structs
 
 from inspector.chain.steps import Status, Step, StepOutcome
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call
 from inspector.dataset.lint.engine_faults import TWINS
 from inspector.dataset.messages import shape_of

@@ -25,7 +25,7 @@ from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.chain.tool_kinds import is_interpreter, is_search
 from inspector.dataset.context_values import folded
 from inspector.dataset.convert import find_tools_block, with_tools_block
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.messages import role_of, shape_of, text_of, with_text
 from inspector.dataset.no_tool_answers import no_tool_answer
 from inspector.dataset.samples import Sample, read_sample

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from inspector.dataset.convert import convert_row, find_tools_block
-from inspector.dataset.data_row import DataRow, missing_library
+from inspector.dataset.data_files import DataRow, missing_library
 from inspector.dataset.fitting import CallFitter
 from inspector.dataset.messages import read_answer, read_results, role_of, text_of
 from inspector.dataset.samples import Sample, read_sample

@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TextIO
 
 from inspector.atomic_write import whole_file
-from inspector.dataset.data_files import find_data_files
-from inspector.dataset.data_row import DataRow, RejectedRow, missing_library
+from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files, missing_library
 from inspector.errors import WeaklinkError
 from inspector.importers import records
 from inspector.importers.blocks import Block, BlockLines, expand_urls, open_parquet, plan_blocks

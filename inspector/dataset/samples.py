@@ -21,7 +21,7 @@ from inspector.apis.openai.messages import read_tools
 from inspector.chain.steps import Recovery, Step, StepOutcome
 from inspector.chain.tool_kinds import bare_name
 from inspector.checks.tools import nearest_word
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.formats.detection import detect_format
 from inspector.formats.registry import find_format, formats
 from inspector.importers.data.training_rows import Shape, decoded_list, read_training_row

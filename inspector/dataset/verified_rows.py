@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from inspector.chain.intervals import Interval, Mean, Share, around, wilson
 from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic
 from inspector.errors import UnknownFormatError

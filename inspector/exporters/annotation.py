@@ -15,10 +15,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from inspector.chain.call_faults import CallFaults
 from inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
 from inspector.chain.outcomes import is_empty
-from inspector.chain.steps import Break, Step, StepOutcome
+from inspector.chain.steps import Break, CallFaults, Step, StepOutcome
 from inspector.chain.tool_kinds import bare_name
 from inspector.checks.arguments import ArgumentPlaces
 from inspector.diagnostics import Location

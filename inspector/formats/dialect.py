@@ -16,9 +16,8 @@ from inspector.formats import chat_turns
 from inspector.formats.format import NewParser
 from inspector.model import Role, SpanKind
 from inspector.rules import markers as rules
-from inspector.segmenter.events import FormatParser
+from inspector.segmenter.events import JSON, FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")

@@ -14,8 +14,7 @@ from inspector.json_scanner.values import read_strict
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
 from inspector.rules.markers import CALL_INSIDE_REASONING
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.payload import Payload
+from inspector.segmenter.events import ParseResult, Payload, SpanClosed, SpanReader
 from inspector.text import Range, shown
 
 _BRACKETS = "<>[](){}/`"

@@ -19,9 +19,8 @@ from typing import TypeAlias
 
 from inspector.model import Span, SpanKind, ToolCall
 from inspector.scanning import MOST_ROUNDS
-from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.events import Payload, SpanClosed
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from inspector.text import Range
 

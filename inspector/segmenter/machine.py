@@ -26,9 +26,8 @@ from collections.abc import Callable
 
 from inspector.model import Span, SpanKind
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK, WRONG_OPENER
-from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, SpanExtended
+from inspector.segmenter.events import Ambiguity, Flagged, Follower, FormatParser, ParseEvent, SpanExtended, read_on
 from inspector.segmenter.messages import marker_fault, opened_by_prompt, token_outside
-from inspector.segmenter.payload import Ambiguity, Follower, read_on
 from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
 from inspector.segmenter.window import OpenSpan, SearchWindow
 from inspector.text import Range

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from inspector.model import SpanKind
 from inspector.rules.rule import Rule
-from inspector.segmenter.payload import Payload
+from inspector.segmenter.events import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
 _FEW = 3

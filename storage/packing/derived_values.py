@@ -8,8 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from inspector.chain.call_faults import OUTCOME_RULES
-from inspector.chain.steps import Break, Certainty, Reaction, Recovery, Step, StepOutcome
+from inspector.chain.steps import OUTCOME_RULES, Break, Certainty, Reaction, Recovery, Step, StepOutcome
 from inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
 from inspector.errors import UnknownRuleError
 from inspector.inspected import PartInspection

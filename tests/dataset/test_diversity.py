@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.diversity import SetReport, deviations, facts_of, schema_depth, type_name
 from inspector.dataset.samples import read_sample
 from inspector.model import ToolDefinition

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inspector.chain.steps import Status
 from inspector.dataset import json_faults
 from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.faults_to_inject import KINDS
 from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
 from inspector.dataset.json_faults import JSON_KINDS

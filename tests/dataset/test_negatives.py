@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.lint.texts import language_of
 from inspector.dataset.negatives import (

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from inspector.atomic_write import UnwritableFileError
-from inspector.dataset.data_files import find_data_files
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from inspector.dataset.rows import OutputIsInputError, open_row_file, read_data, read_file
 from inspector.errors import UnreadableFileError
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.lint.linting import lint_sample
 from inspector.dataset.samples import ROW_PART, Sample, read_sample
 from inspector.importers.data.training_rows import Shape

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.scoring import CallScore, is_equal, score_arguments, score_sample
 

@@ -2,7 +2,7 @@
 
 from benchmarks.training_rows import training_rows
 from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.lint.linting import LintOptions, lint_sample
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier

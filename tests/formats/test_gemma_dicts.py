@@ -8,7 +8,7 @@ from inspector.diagnostics import apply_fixes
 from inspector.formats.gemma.calls import gemma_text, is_gemma_value
 from inspector.formats.gemma.dicts import GemmaReader, gemma_payload
 from inspector.model import Json
-from inspector.segmenter.payload import read_on
+from inspector.segmenter.events import read_on
 
 DELIMITER = '<|"|>'
 PIECES = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.rendering import render_sample
 from inspector.dataset.samples import read_sample
 from inspector.formats.registry import find_format

@@ -14,7 +14,7 @@ from inspector.formats.python.follower import PYTHON
 from inspector.formats.python.writing import write_call
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json
-from inspector.segmenter.payload import read_on
+from inspector.segmenter.events import read_on
 from tests.case_files import cases_of
 
 CASES = Path(__file__).parents[1] / "cases" / "formats" / "pythonic" / "malformed.yaml"

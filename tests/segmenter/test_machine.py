@@ -8,7 +8,7 @@ import pytest
 from inspector.formats.dialects.hermes import HERMES_TABLE
 from inspector.model import SpanKind
 from inspector.segmentation import Segmenter
-from inspector.segmenter import payload as doubt
+from inspector.segmenter import events as doubt
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition

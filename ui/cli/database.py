@@ -23,7 +23,7 @@ from storage.copying import CopyReport, copy_traces
 from storage.maintenance import Retention
 from ui.cli.console import print_lines, progress_bar
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
-from ui.views.store_stats import size_text, stats_lines, stats_object
+from ui.views.stats import size_text, stats_lines, stats_object
 from ui.views.styled_text import counted, visible_line
 
 

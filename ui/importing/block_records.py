@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.rows import read_block
 from inspector.errors import UnreadableFileError
 from inspector.importers.blocks import Block, BlockLines, PlannedFile, expand_urls, path_of, plan_blocks

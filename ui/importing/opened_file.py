@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.rows import read_data
 from inspector.dataset.samples import ROW_PART, Sample, read_sample, redacted

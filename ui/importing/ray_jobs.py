@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from inspector.dataset.data_row import MissingLibraryError
+from inspector.dataset.data_files import MissingLibraryError
 from inspector.importers.blocks import Block
 from ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_row import DataRow, MissingLibraryError
+from inspector.dataset.data_files import DataRow, MissingLibraryError
 from inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
 from inspector.dataset.lint.linting import LintOptions, lint_sample
 from inspector.dataset.record_rewrite import RecordPart, find_slots

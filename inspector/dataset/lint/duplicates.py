@@ -18,7 +18,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from inspector.dataset.data_row import missing_library
+from inspector.dataset.data_files import missing_library
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role

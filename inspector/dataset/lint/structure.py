@@ -7,7 +7,7 @@ import math
 from collections.abc import Container, Iterator
 from difflib import get_close_matches
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.repair import AppliedRepair
 from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, read_sample
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Protocol
 
 from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset.data_row import missing_library
+from inspector.dataset.data_files import missing_library
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.errors import UnreadableFileError

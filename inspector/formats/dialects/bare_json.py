@@ -41,8 +41,7 @@ from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
 

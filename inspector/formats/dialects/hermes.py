@@ -33,7 +33,7 @@ from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml.tag_families import SharedOpenerReader
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import markers as rules
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON
 from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)

@@ -32,8 +32,7 @@ from inspector.formats.span_readers import BareCall, ReasoningReader, reader_tab
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range
 

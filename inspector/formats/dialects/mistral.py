@@ -36,8 +36,7 @@ from inspector.rules.conversation import MALFORMED_CALL_ID
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.rules.markers import WRONG_OPENER
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
 from inspector.text import Range, shown
 

@@ -35,8 +35,7 @@ from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
 from inspector.text import Range
 

@@ -23,7 +23,7 @@ from inspector.formats.span_readers import reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
 THOUGHT = "Thought:"

@@ -28,7 +28,7 @@ from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from inspector.rules.rule import Rule
 from inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
-from inspector.segmenter.payload import Payload, read_on
+from inspector.segmenter.events import Payload, read_on
 from inspector.text import Range, shown
 
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")

@@ -18,8 +18,7 @@ from inspector.formats.json.call_shape import is_json_call
 from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import SpanReader
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON, SpanReader
 from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Table, Transition
 
 _SPACE = Repeat(r"\s", 0, 24)

@@ -17,8 +17,7 @@ from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
 from inspector.rules.rule import Severity
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from inspector.segmenter.table import MarkerSplit, State, Transition
 from inspector.text import Range
 

@@ -10,7 +10,7 @@ last open bracket closes. Each character is read once, a piece may be cut anywhe
 """
 
 from inspector.scanning import end_of_repeats, repeated
-from inspector.segmenter.payload import Payload, read_on
+from inspector.segmenter.events import Payload, read_on
 
 # What lies between brackets, with every string that is plain and whole.
 _OUTSIDE = repeated(

@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 from inspector.formats.xml.syntax import XmlSyntax
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.payload import Payload, read_on
+from inspector.segmenter.events import Payload, read_on
 from inspector.segmenter.table import Lookahead
 
 _SPACE = lazy_pattern(r"\s*")

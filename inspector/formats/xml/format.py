@@ -19,8 +19,7 @@ from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.payload import JSON
+from inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
 
 _BEHIND = "call_end"

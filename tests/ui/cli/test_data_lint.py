@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
-from inspector.dataset.data_row import MissingLibraryError
+from inspector.dataset.data_files import MissingLibraryError
 from inspector.dataset.rows import open_row_file
 from ui.cli.group import weaklink
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from pyarrow import parquet
 
 from inspector.chain.metrics_groups import GroupKey
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.rows import plan_rows, read_block, read_data
 from inspector.errors import StoreError
 from inspector.importers.blocks import Block

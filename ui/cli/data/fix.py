@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol
 import click
 from msgspec import Struct, structs
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.lint.structure import repair_row
 from inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace

@@ -11,8 +11,7 @@ from msgspec import Struct, field
 
 from inspector.chain.steps import Break
 from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset.data_files import find_data_files
-from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
+from inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow, find_data_files
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.lint.texts import TokenizerFile, require_detector

@@ -8,7 +8,7 @@ from math import ceil
 import click
 from msgspec import Struct, field
 
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.negatives import (
     KINDS,
     NegativeOptions,

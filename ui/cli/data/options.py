@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from inspector.atomic_write import whole_file
 from inspector.dataset import rows
-from inspector.dataset.data_files import find_data_files
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from inspector.importers.blocks import Block
 from ui.cli.console import print_notice, progress_bar
 from ui.importing.block_jobs import run_blocks

@@ -5,7 +5,7 @@ from functools import partial
 
 import click
 
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.rendering import FORMATS, STRUCTURED, RenderedRow, RowLayout, count_tokens, render_sample
 from inspector.dataset.samples import read_sample
 from inspector.errors import UnknownFormatError

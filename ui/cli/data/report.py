@@ -8,7 +8,7 @@ import click
 from msgspec import Struct
 
 from inspector.atomic_write import whole_file
-from inspector.dataset.data_row import DataRow, MissingLibraryError, RejectedRow
+from inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow
 from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from inspector.dataset.lint.linting import LintOptions
 from inspector.dataset.lint.texts import TokenizerFile, require_detector

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct, field
 
 from inspector.chain.metrics_figures import ExpectedCall
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
 from inspector.importers.source import JsonObject

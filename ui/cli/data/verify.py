@@ -13,8 +13,7 @@ import click
 from msgspec import Struct
 
 from inspector.dataset import verified_rows
-from inspector.dataset.data_files import find_data_files
-from inspector.dataset.data_row import DataRow, RejectedRow
+from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from inspector.dataset.rows import RowWriter, open_row_file
 from inspector.dataset.verifiers import find_verifier
 from inspector.formats.registry import find_format

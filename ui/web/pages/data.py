@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 from msgspec import Struct
 
-from inspector.dataset.data_row import DataRow
+from inspector.dataset.data_files import DataRow
 from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from inspector.dataset.injection import InjectedRow, inject_faults
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted

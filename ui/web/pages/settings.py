@@ -8,7 +8,7 @@ from inspector.redaction.redactor import Redactor
 from inspector.version import __version__
 from storage import StoreStats
 from ui.views.links import views_file
-from ui.views.store_stats import stats_lines
+from ui.views.stats import stats_lines
 from ui.views.styled_text import Line, Run, Style, counted, visible
 from ui.web.markup import label, put_lines, put_sentence
 from ui.web.navigation import address_choice, address_toggle, go_to_page

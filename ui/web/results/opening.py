@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from threading import Lock
+from typing import TypeAlias
 
 import streamlit as st
 from msgspec import DecodeError
@@ -19,9 +20,12 @@ from inspector.redaction.redactor import Redactor
 from inspector.rules.rule import Severity
 from inspector.text import Range
 from storage import TraceSummary
+from storage.console import QueryResult
+from storage.console.duckdb_reader import query_tables
+from storage.console.sql_executor import Value
 from storage.summaries import ListCursor
 from ui.importing.block_records import placed_block
-from ui.importing.result_tables import place_of_block, records_of_block
+from ui.importing.result_tables import TABLES, ResultsFolder, place_of_block, records_of_block
 from ui.views.dissect.dissection import Dissection
 from ui.views.styled_text import visible_line
 from ui.web.components import dissector, lines, picture
@@ -29,8 +33,7 @@ from ui.web.markup import put_sentence, put_title
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.pages.trace import TABS, place_of
 from ui.web.pictures import location_object
-from ui.web.results.queries import ask
-from ui.web.stores import ShownTrace, put_page_name
+from ui.web.stores import ShownTrace, current_options, put_page_name
 from ui.web.stream_data import window_notes, window_of
 from ui.web.trace_api import browser_data, default_position, view_data
 from ui.web.trace_listing import title_of
@@ -43,6 +46,19 @@ _ID_BITS = 52  # a browser's numbers hold 53
 _LONGEST = 80
 _PICTURES = frozenset({"rail", "flow", "timing"})
 _OF_THE_STORE = frozenset({"notes"})
+
+Selection: TypeAlias = Mapping[str, Value]
+_PAGE_SECONDS = 60.0
+_FRESH_S = 3600
+_COUNTS_KEPT = 256
+_LONGEST_SELECTION = 4_000
+_IN_TRACES = ("status", "break_code", "break_tool", "break_step", "model", "day", "source", "success")
+# The tables whose rows a trace must have one of, and the columns that this row is selected by.
+_IN_ROWS = {
+    "calls": {"tool": "tool", "valid": "valid"},
+    "steps": {"step_tool": "tool", "outcome": "outcome"},
+    "diagnostics": {"rule": "code"},
+}
 
 
 def opened_trace(file: str, record: str) -> ShownTrace:
@@ -185,3 +201,78 @@ def _tabs(shown: ShownTrace, at: Location | None) -> None:
 
 def _view(name: str, shown: ShownTrace, at: Location | None) -> None:
     (picture if name in _PICTURES else lines)(view_data(name, shown, at), key=f"weaklink_{name}")
+
+
+def results_folder() -> ResultsFolder:
+    """The folder that the pages show."""
+    return ResultsFolder(current_options().results)
+
+
+def ask(statement: str, *parameters: Value, limit: int = 1_000) -> QueryResult:
+    """The rows of one of our own statements, kept while no further block is finished."""
+    folder = results_folder()
+    return _asked(folder.where, _version(folder), statement, json.dumps(parameters), limit)
+
+
+@st.cache_resource(show_spinner="Reading the results …", max_entries=_COUNTS_KEPT, ttl=_FRESH_S)
+def _asked(where: str, version: str, statement: str, parameters: str, limit: int) -> QueryResult:
+    return run_statement(statement, json.loads(parameters), limit=limit, seconds=_PAGE_SECONDS)
+
+
+def run_statement(
+    statement: str, parameters: list[Value] | None = None, *, limit: int = 1_000, seconds: float = 10.0
+) -> QueryResult:
+    """The rows of a statement over the tables. StoreError in a sentence, also where DuckDB is not installed."""
+    folder = results_folder()
+    try:
+        tables = {name: folder.dataset(name) for name in TABLES}
+        return query_tables(tables, statement, parameters=parameters or (), limit=limit, seconds=seconds)
+    except ImportError as error:
+        raise StoreError("`weaklink web --on` needs `duckdb` and `pyarrow`: pip install 'weaklink[duckdb]'") from error
+
+
+def _version(folder: ResultsFolder) -> str:
+    return str(len(folder.entries()))
+
+
+# ---------------------------------------------------------------- selections
+
+
+def read_selection(text: str) -> dict[str, Value]:
+    """The selection of an address; StoreError where it is none."""
+    try:
+        found = json.loads(text[:_LONGEST_SELECTION]) if text else {}
+    except ValueError as error:
+        raise StoreError("the address selects traces by something that is not JSON") from error
+    known = {*_IN_TRACES, *(key for columns in _IN_ROWS.values() for key in columns)}
+    plain = isinstance(found, dict) and all(value is None or isinstance(value, str | int) for value in found.values())
+    if not plain or not found.keys() <= known:
+        raise StoreError("the address selects traces by something that results do not have")
+    return dict(found)
+
+
+def selection_text(selection: Selection) -> str:
+    """The selection as an address has it."""
+    return json.dumps(dict(selection), ensure_ascii=False) if selection else ""
+
+
+def conditions(selection: Selection) -> tuple[str, list[Value]]:
+    """What a row of `traces` must fulfil, as SQL behind WHERE, and its parameters."""
+    said: list[str] = []
+    parameters: list[Value] = []
+    for condition, value in _column_conditions(selection, {name: name for name in _IN_TRACES}):
+        said.append(condition)
+        parameters.append(value)
+    for table, columns in _IN_ROWS.items():
+        inner = list(_column_conditions(selection, columns))
+        if inner:
+            where = " AND ".join(condition for condition, _ in inner)
+            said.append(f"(file, record) IN (SELECT (file, record) FROM {table} WHERE {where})")
+            parameters += (value for _, value in inner)
+    return " AND ".join(said) or "true", parameters
+
+
+def _column_conditions(selection: Selection, columns: Mapping[str, str]) -> Iterator[tuple[str, Value]]:
+    for key, column in columns.items():
+        if key in selection:
+            yield f"{column} IS NOT DISTINCT FROM ?", selection[key]

@@ -16,7 +16,7 @@ from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, Lis
 from ui.web.filter_bar import STATUSES
 from ui.web.markup import COLOUR_NAMES, label, put_sentence
 from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
-from ui.web.results.queries import Selection, ask, conditions, read_selection, run_statement, selection_text
+from ui.web.results.opening import Selection, ask, conditions, read_selection, run_statement, selection_text
 
 _MOST = 100
 _ON_A_PAGE = 100
