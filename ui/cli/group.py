@@ -97,7 +97,7 @@ COMMANDS = MappingProxyType(
         "formats": CommandEntry(
             "ui.cli.commands.judging:formats", "List the formats, or detect the format of a text.", _JUDGE
         ),
-        "data": CommandEntry("ui.cli.group:data", "Lint, score, verify and make training data.", _DATA),
+        "data": CommandEntry("ui.cli.commands.training:data", "Lint, score, verify and make training data.", _DATA),
         "export": CommandEntry("ui.cli.commands.keeping:export", "Write traces as files for other tools.", _KEEP),
         "join": CommandEntry("ui.cli.commands.keeping:join", "Join two traces of one session.", _KEEP),
         "reinspect": CommandEntry(
@@ -221,42 +221,3 @@ def _unknown_command(name: str, table: Iterable[str], group: str) -> str:
     nearest = get_close_matches(name.lower(), table, n=1)
     hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; `{group} --help` lists them all."
     return f"there is no command `{visible_line(name)}`{hint}"
-
-
-DATA_COMMANDS = MappingProxyType(
-    {
-        "lint": CommandEntry("ui.cli.commands.training:lint", "Find faults in training data; for CI."),
-        "score": CommandEntry("ui.cli.commands.training:score", "Score each call of a set in four dimensions."),
-        "report": CommandEntry("ui.cli.commands.training:report", "Show how diverse a set is, and what it lacks."),
-        "convert": CommandEntry(
-            "ui.cli.commands.training:convert", "Rewrite raw outputs and conversations into another format."
-        ),
-        "verify": CommandEntry(
-            "ui.cli.commands.training:verify", "Judge candidates by binary verifiers, and keep those that pass."
-        ),
-        "inject": CommandEntry(
-            "ui.cli.commands.training:inject",
-            "Make error-recovery samples: a fault, its refusal, and the corrected call.",
-        ),
-        "negatives": CommandEntry(
-            "ui.cli.commands.training:negatives", "Add samples without a call, up to a share of the set."
-        ),
-        "render": CommandEntry(
-            "ui.cli.commands.training:render", "Write each scenario in all formats, or in the shape of a trainer."
-        ),
-        "fix": CommandEntry("ui.cli.commands.training:fix", "Write a copy with safe repairs, and a diff."),
-        "annotate": CommandEntry(
-            "ui.cli.commands.training:annotate", "Write data flow and decision points, one JSON object per trace."
-        ),
-    }
-)
-
-
-@click.group(
-    cls=LazyGroup, table=DATA_COMMANDS, epilog="`weaklink data COMMAND --help` has details. See docs/training-data.md."
-)
-def data() -> None:
-    """Work on training data: JSON lines, Parquet, and folders of Hugging Face `datasets`.
-
-    No command changes the files that it reads.
-    """

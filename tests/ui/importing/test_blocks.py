@@ -466,6 +466,7 @@ def test_sql_is_bounded_in_time_memory_and_rows(imported: ResultsFolder) -> None
 # ---------------------------------------------------------------- Ray
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray warns of its own settings, and leaves sockets to the collector
 def test_ray_gives_the_answers_of_one_process_though_workers_die(
     log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
