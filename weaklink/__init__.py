@@ -1,7 +1,7 @@
-"""weaklink in Python: `import weaklink` is the one door, and what `weaklink.__all__` names is public.
+"""The Python API of weaklink: import everything from `weaklink`; the names in `weaklink.__all__` are public.
 
-Names load when they are first used (PEP 562): `import weaklink` alone loads nothing else of the project. Where another
-package named `inspector` comes first on the import path, the first use raises NameCollisionError.
+Names load on first use (PEP 562): `import weaklink` alone loads nothing else of the project. If another package named
+`inspector` comes first on the import path, the first use raises NameCollisionError.
 """
 
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ def _public() -> list[str]:
 
 
 def _attribute(name: str) -> object:
-    """The value of a public name, kept for the next use. Raises AttributeError, and NameCollisionError."""
+    """The value of a public name, cached for the next use. Raises AttributeError and NameCollisionError."""
     if name == "__all__":
         return _public()
     is_private = name.startswith("_") and name != "__version__"
@@ -30,5 +30,5 @@ def _attribute(name: str) -> object:
     return value
 
 
-if not TYPE_CHECKING:  # a type checker would take every name for a public one
+if not TYPE_CHECKING:  # with a `__getattr__`, a type checker would accept every name as public
     __getattr__, __dir__ = _attribute, _public

@@ -1,4 +1,4 @@
-"""`python -m weaklink` is the command `weaklink`."""
+"""Runs the command `weaklink` for `python -m weaklink`."""
 
 from weaklink.command import main
 

@@ -9,7 +9,7 @@ from weaklink.own_packages import NameCollisionError, prefer_own_packages, requi
 def main() -> None:
     """Run the command with the arguments of this process, and exit with its code.
 
-    A folder of the user that has an `inspector`, `storage` or `ui` of its own does not get in the way.
+    An `inspector`, `storage` or `ui` in a folder of the user does not hide weaklink's package of that name.
     """
     prefer_own_packages()
     try:
@@ -23,7 +23,7 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"weaklink {__version__}\n")
         sys.exit(0)
-    gc.disable()  # a fifth of the start: it would go over all that is loaded, again and again, and free nothing
+    gc.disable()  # saves a fifth of the start: it would scan all loaded objects repeatedly and free nothing
     from ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
 
     sys.exit(run())

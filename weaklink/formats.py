@@ -1,4 +1,4 @@
-"""What describes a format of one's own: see `weaklink.register_format`."""
+"""The building blocks of a custom format: see `weaklink.register_format`."""
 
 from weaklink.own_packages import require_own
 

@@ -1,9 +1,9 @@
-"""Imports weaklink's packages `inspector`, `storage` and `ui`, and no others of those names.
+"""Imports weaklink's packages `inspector`, `storage` and `ui`, and never other packages with those names.
 
 The names are common words: a user's project may have its own `inspector/` or `storage.py`, and Python imports whichever
-comes first on the import path. Two packages of one name cannot be loaded in one process, so a program of the user keeps
-its own, and weaklink refuses with the path of the other one. The command `weaklink` has a process to itself: it moves
-the other folders to the end of the import path.
+comes first on the import path. One process cannot load two packages with the same name, so a program of the user keeps
+its own package, and weaklink raises NameCollisionError with that package's path. The command `weaklink` has its own
+process: it moves the other folders to the end of the import path.
 """
 
 import os
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120  # pathlib would triple the cost of `import weaklink`
-"""The folder that all of weaklink's packages are in."""
+"""The folder that contains all of weaklink's packages."""
 
 PACKAGES = ("inspector", "storage", "ui", "sample_traces")
 
@@ -21,21 +21,21 @@ PACKAGES = ("inspector", "storage", "ui", "sample_traces")
 class NameCollisionError(ImportError):
     """Another module has the name of one of weaklink's packages and comes first on the import path.
 
-    `name` is the name, `path` the file or folder of the other module; None where weaklink's own package is missing.
+    `name` is the name, `path` the file or folder of the other module; None if weaklink's own package is missing.
     """
 
 
 def import_own(name: str) -> ModuleType:
-    """Weaklink's package `name`, imported.
+    """Import weaklink's package `name` and return it.
 
-    Raises NameCollisionError where another module has that name, or no module has; nothing is imported then.
+    Raises NameCollisionError if another module has that name, or if no module has it; nothing is imported then.
     """
     require_own(name)
     return import_module(name)
 
 
 def require_own(name: str) -> None:
-    """Raise NameCollisionError where `import name` would give another module than weaklink's package, or none."""
+    """Raise NameCollisionError if `import name` would find another module than weaklink's package, or none."""
     found = _location(name)
     if found is None:
         raise NameCollisionError(f"weaklink's package `{name}` is missing from {HOME}: reinstall weaklink.", name=name)
@@ -61,7 +61,7 @@ def prefer_own_packages() -> None:
 
 
 def _location(name: str) -> str | None:
-    """The file that `import name` loads or has loaded, the folder of a namespace package; None where there is none."""
+    """The file (of a namespace package, the folder) that `import name` loads or has loaded; None if there is none."""
     loaded = sys.modules.get(name)
     spec = loaded.__spec__ if loaded is not None else find_spec(name)
     if spec is None:
@@ -74,7 +74,7 @@ def _is_own(found: str, name: str) -> bool:
 
 
 def _module_path(found: str) -> str:
-    """The path of a module's file without the ending, of a package its folder."""
+    """The path of a module's file without its suffix; of a package, its folder."""
     path = os.path.realpath(found)
     folder, file = os.path.split(path)
     return folder if file.startswith("__init__.") else os.path.splitext(path)[0]  # noqa: PTH122  # as above

@@ -1,7 +1,7 @@
 """The pytest plug-in: the fixtures `weaklink` and `weaklink_replay` for tests of agents.
 
-It loads in every pytest run of its users, whether they use it or not, so nothing of weaklink is imported before a test
-asks for the fixture.
+pytest loads this plug-in in every run of every project that has weaklink installed, so it imports `inspector` only when
+a test requests a fixture.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note whether a test passed, for the fixture that is torn down after it."""
+    """Record whether a test passed, for the teardown of `weaklink_replay`."""
     report = yield
     if report.when == "call":
         item.stash[_HAS_PASSED] = report.passed
@@ -46,8 +46,8 @@ def pytest_runtest_makereport(
 @pytest.fixture(scope="session")
 def weaklink() -> Weaklink:
     """Checks a trace, a log, a raw text or a list of messages for faults and broken chains of tool calls."""
-    if in_the_way := _in_the_way():
-        pytest.fail(in_the_way, pytrace=False)
+    if collision := _collision_message():
+        pytest.fail(collision, pytrace=False)
     from inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # only now is `inspector` known to be weaklink's
 
     return Weaklink()
@@ -59,19 +59,19 @@ def weaklink_replay(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
     The test fails where a request differs from the recording, or is never made. `--weaklink-record` records anew.
     """
-    if in_the_way := _in_the_way():
-        pytest.fail(in_the_way, pytrace=False)
+    if collision := _collision_message():
+        pytest.fail(collision, pytrace=False)
     from inspector.pytest_plugin.replaying import WeaklinkReplay  # noqa: PLC0415  # the server loads when it is needed
 
     is_recording = bool(request.config.getoption("--weaklink-record"))
     replays = WeaklinkReplay(request.path.parent, monkeypatch.setenv, is_recording=is_recording)
     yield replays
-    if said := replays.close(has_passed=request.node.stash.get(_HAS_PASSED, False)):
-        pytest.fail(said, pytrace=False)
+    if failure := replays.close(has_passed=request.node.stash.get(_HAS_PASSED, False)):
+        pytest.fail(failure, pytrace=False)
 
 
-def _in_the_way() -> str:
-    """Why weaklink's packages cannot be imported in this process; empty where they can."""
+def _collision_message() -> str:
+    """Why weaklink's packages cannot be imported in this process; empty if they can."""
     try:
         import_own("inspector")
     except NameCollisionError as error:

@@ -1,4 +1,4 @@
-"""The sink that keeps recorded sessions in weaklink's database; the entry point `store` of `weaklink.sinks`."""
+"""The sink that stores recorded sessions in weaklink's database; the entry point `store` of `weaklink.sinks`."""
 
 from weaklink.own_packages import require_own
 

@@ -1,4 +1,4 @@
-"""Log files of other tools, one source to a file, recognised by their content.
+"""Log files of other tools: one source per file, recognised by its content.
 
 Names load when they are first used (PEP 562): a command that reads no file does not load every importer.
 """
@@ -38,5 +38,5 @@ def _attribute(name: str) -> object:
     return value
 
 
-if not TYPE_CHECKING:  # a type checker would take every name for a public one
+if not TYPE_CHECKING:  # a type checker would accept any name as public
     __getattr__ = _attribute

@@ -1,9 +1,9 @@
-"""The plan of work over many files: each block is a piece that one worker reads by itself.
+"""Plans work over many files: each block is a piece that one worker reads by itself.
 
-A Parquet file is cut at its row groups, an uncompressed file of JSON lines at byte ranges that end with a line, and
-anything else (a compressed file, a JSON array, a log whose sessions span lines) is one block. The same paths give the
-same blocks on every machine, so that results can be kept block by block. Where a file of lines is cut, its lines are
-counted once while planning: every block knows the number of its first line.
+A Parquet file is split at its row groups, an uncompressed file of JSON lines at byte ranges that end with a line.
+Anything else (a compressed file, a JSON array, a log whose sessions span lines) is one block. The same paths give the
+same blocks on every machine, so that results can be kept block by block. The lines of a file that is split are counted
+once while planning: every block knows the number of its first line.
 """
 
 import io
@@ -33,7 +33,7 @@ class Block(Struct, frozen=True):
 
     `kind` is `file` (all of it), `lines` (bytes `start` to `end` of JSON lines) or `rows` (row groups `start` to `end`
     of a Parquet file). `first` is the number of the first line or row, from 1. `size_bytes` and `version` are what the
-    store said of the file when the plan was made.
+    store reported when the plan was made.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Block(Struct, frozen=True):
 
     @property
     def content(self) -> FileContent | None:
-        """The bytes of the whole file where it is no plain file."""
+        """The bytes of the whole file if it is remote; None for a regular file."""
         return RemoteFile(self.path, self.size_bytes, self.version) if is_url(self.path) else None
 
     def source_file(self) -> SourceFile:
@@ -64,7 +64,7 @@ class Block(Struct, frozen=True):
 
 
 class PlannedFile(Struct, frozen=True):
-    """A file to plan: `is_walked` where only its folder was named, `with_it` are read with it as one log."""
+    """A file to plan. `is_walked`: the user named only its folder; `with_it`: files read with it as one log."""
 
     path: str
     is_walked: bool = False
@@ -73,7 +73,7 @@ class PlannedFile(Struct, frozen=True):
 
 
 def expand_urls(paths: Iterable[str]) -> Iterator[PlannedFile]:
-    """Each path as it is, a `file://` URL as its path, and any other URL as the files it stands for."""
+    """Each path unchanged, a `file://` URL as its path, and any other URL as the files that it matches."""
     for path in paths:
         plain = local_path(path)
         if is_url(plain):
@@ -85,9 +85,9 @@ def expand_urls(paths: Iterable[str]) -> Iterator[PlannedFile]:
 
 
 def plan_blocks(files: Iterable[PlannedFile], is_cut: Callable[[SourceFile], bool], block_bytes: int) -> list[Block]:
-    """The blocks of files, in order. `is_cut` says whether the lines of a file are records of their own.
+    """The blocks of files, in order. `is_cut` returns whether each line of a file is an independent record.
 
-    A file that cannot be read is a block too: whoever reads it reports why.
+    A file that cannot be read is a block too: the reader of the block reports the reason.
     """
     found = [block for file in files for block in _blocks_of(file, is_cut, block_bytes)]
     return [structs.replace(block, number=number) for number, block in enumerate(found)]
@@ -106,39 +106,39 @@ def _blocks_of(file: PlannedFile, is_cut: Callable[[SourceFile], bool], block_by
         is_lines = size > block_bytes and not source.packing and layout_of(source.head) == "line"
         if is_lines and _first_line(source).endswith(b"\n") and is_cut(source):
             return list(_line_blocks(whole, source, block_bytes))
-    except (OSError, UnreadableFileError, ValueError):  # reported by whoever reads the block
+    except (OSError, UnreadableFileError, ValueError):  # the reader of the block reports it
         pass
     return [whole]
 
 
 def _first_line(source: SourceFile) -> bytes:
-    """The first line with its line feed; cut short where it is longer than a record may be."""
+    """The first line with its line feed; truncated if it is longer than a record may be."""
     with source.open() as stream:
         return stream.readline(RECORD_BYTES)
 
 
 def _state_of(path: str) -> tuple[int, str]:
-    state = os.stat(path)  # noqa: PTH116  # a path may be one that pathlib changes
+    state = os.stat(path)  # noqa: PTH116  # pathlib would change some paths
     return state.st_size, str(state.st_mtime_ns)
 
 
 def _row_blocks(whole: Block, block_bytes: int) -> Iterator[Block]:
-    """Blocks of consecutive row groups, as many as `block_bytes` hold."""
+    """Blocks of consecutive row groups, as many as fit in `block_bytes`."""
     with open_parquet(whole) as file:
-        first, start, held, rows = 1, 0, 0, 0
+        first, start, group_bytes, rows = 1, 0, 0, 0
         groups = file.metadata.num_row_groups
         for number in range(groups):
             group = file.metadata.row_group(number)
-            if held and held + group.total_byte_size > block_bytes:
+            if group_bytes and group_bytes + group.total_byte_size > block_bytes:
                 yield structs.replace(whole, kind="rows", start=start, end=number, first=first)
-                first, start, held, rows = first + rows, number, 0, 0
-            held += group.total_byte_size
+                first, start, group_bytes, rows = first + rows, number, 0, 0
+            group_bytes += group.total_byte_size
             rows += group.num_rows
         yield structs.replace(whole, kind="rows", start=start, end=groups, first=first)
 
 
 def open_parquet(block: Block) -> Any:
-    """The Parquet file of a block, of pyarrow; a context. OSError and ValueError where it cannot be read."""
+    """The Parquet file of a block, as pyarrow's object, a context manager. OSError and ValueError if unreadable."""
     from pyarrow import parquet  # noqa: PLC0415  # 60 ms, and optional
 
     content = block.content
@@ -160,7 +160,7 @@ def _line_blocks(whole: Block, source: SourceFile, block_bytes: int) -> Iterator
 
 
 def _cuts(stream: io.BufferedReader, size: int, block_bytes: int) -> Iterator[int]:
-    """The places behind a line feed that are next to multiples of `block_bytes`."""
+    """The positions after a line feed that are next to multiples of `block_bytes`."""
     at = 0
     while (at := at + block_bytes) < size:
         stream.seek(at - 1)
@@ -182,9 +182,9 @@ def _line_feeds(source: SourceFile, start: int, end: int) -> int:
 
 
 class BlockLines:
-    """The bytes of a block of lines as `FileContent`, behind the file's first line where the block begins later.
+    """The bytes of a block of lines as `FileContent`, after the file's first line if the block begins later.
 
-    What a file is, and how its rows are read, is decided by its beginning; so every block has it. The reader leaves out
+    The beginning of a file decides its source and how its rows are read; so every block has it. The reader leaves out
     the first record of such a block.
     """
 
@@ -211,7 +211,7 @@ class BlockLines:
 
 
 class _Slice(io.RawIOBase):
-    """A prefix and a range of a stream, one behind the other."""
+    """A prefix, followed by a range of a stream."""
 
     def __init__(self, head: bytes, stream: io.BufferedReader, start: int, end: int) -> None:
         self._head, self._stream, self._start = head, stream, start
@@ -248,5 +248,5 @@ class _Slice(io.RawIOBase):
 
 
 def path_of(path: str) -> Path:
-    """The path that sessions are known by: of a URL the part behind its scheme."""
+    """The path that identifies sessions: for a URL the part after its scheme."""
     return Path(path.partition("://")[2]) if is_url(path) else Path(path)

@@ -1,4 +1,4 @@
-"""Compressed files: recognised by their first bytes and decompressed while they are read, within bounds."""
+"""Compressed files: recognised by their first bytes and decompressed, within bounds, while they are read."""
 
 import gzip
 import io
@@ -24,18 +24,18 @@ _DAMAGE = (EOFError, zlib.error, zstd.ZstdError, gzip.BadGzipFile)
 
 
 class _ByteStream(Protocol):
-    """A stream of bytes that gives what it has at hand."""
+    """A stream of bytes whose `read1` returns the bytes that are available."""
 
     def read1(self, size: int = -1, /) -> bytes: ...
     def close(self) -> None: ...
 
 
 class DamagedDataError(OSError):
-    """Compressed data ends early, is broken, or unpacks to more than a log would."""
+    """Compressed data ends early, is broken, or unpacks to more than the bound."""
 
 
 def packing_of(open_stored: Callable[[], io.BufferedReader], stored_bytes: int) -> tuple[str, ...]:
-    """The compressions around a file's content, outermost first; at most three are taken off."""
+    """The compressions around a file's content, outermost first; at most three are removed."""
     packing: tuple[str, ...] = ()
     while len(packing) < _LAYERS and (kind := _outermost(open_stored, stored_bytes, packing)):
         packing += (kind,)
@@ -48,10 +48,10 @@ def open_unpacked(
     stored_bytes: int,
     size_bytes: int | None = None,
 ) -> io.BufferedReader:
-    """The bytes within `packing`, read as they are asked for; of a file without packing the first `size_bytes`.
+    """The bytes inside `packing`, unpacked as they are read; without packing, the first `size_bytes` of the file.
 
-    They may be 200 times as many as the `stored_bytes`, or one GiB if that is more; DamagedDataError beyond, and where
-    the compressed data is broken.
+    They may be 200 times as many as the `stored_bytes`, or one GiB if that is more. DamagedDataError beyond this bound,
+    and if the compressed data is broken.
     """
     stream = open_stored()
     if not packing:
@@ -64,7 +64,7 @@ def open_unpacked(
 
 
 def _outermost(open_stored: Callable[[], io.BufferedReader], stored_bytes: int, packing: tuple[str, ...]) -> str:
-    """The compression that lies under those already known, `""` for none."""
+    """The next compression inside those already known, `""` for none."""
     try:
         with open_unpacked(open_stored, packing, stored_bytes) as stream:
             head = stream.read(4)
@@ -80,8 +80,6 @@ def _opened(kind: str, inner: _ByteStream) -> _ByteStream:
 
 
 class _FirstBytes(io.RawIOBase):
-    """The first bytes of a stream."""
-
     def __init__(self, stream: BinaryIO, size_bytes: int) -> None:
         self._stream = stream
         self._left = size_bytes
@@ -101,7 +99,7 @@ class _FirstBytes(io.RawIOBase):
 
 
 class _Salvaging(io.BufferedReader):
-    """Gives what was unpacked before a damage; the damage itself is told by the next read."""
+    """Returns the bytes that were unpacked before the damage; the next read raises the error."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         left = sys.maxsize if size is None or size < 0 else size
@@ -117,7 +115,7 @@ class _Salvaging(io.BufferedReader):
 
 
 class _Unpacked(io.RawIOBase):
-    """The innermost of several streams, its errors told in words and its length bounded."""
+    """The innermost of several streams; it converts errors to DamagedDataError and limits the length."""
 
     def __init__(self, layers: list[_ByteStream], bound: int) -> None:
         self._layers = layers
@@ -128,7 +126,7 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
         try:
-            # One block at a time: what came before a damage must not be lost with it.
+            # One block at a time: an error must not lose the bytes before it.
             block = self._layers[-1].read1(min(len(buffer), _BLOCK))
         except _DAMAGE as error:
             raise DamagedDataError(f"the compressed data is damaged: {error}") from error

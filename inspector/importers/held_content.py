@@ -1,4 +1,4 @@
-"""The bytes of a stream, kept so that they can be read several times, without a readable copy on the disk."""
+"""The bytes of a stream, kept so that they can be read several times, without a readable copy on disk."""
 
 import io
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import BinaryIO, Protocol, Self
 from inspector.sealed_spool import SealedSpool
 
 MEMORY_BYTES = 32 << 20
-"""How much of a content is kept in memory; the rest waits encrypted in a temporary file without a name."""
+"""How much of a content is kept in memory; the rest is encrypted in a temporary file without a name."""
 
 _BLOCK = 1 << 16
 
@@ -23,30 +23,30 @@ class FileContent(Protocol):
         ...
 
     def open(self) -> io.BufferedReader:
-        """The bytes from the beginning, with a position of its own; it can seek."""
+        """The bytes from the beginning, as a separate stream that can seek."""
         ...
 
 
 class HeldContent:
-    """What a stream gave until its end: standard input, an upload, an unpacked archive.
+    """All bytes of a stream: standard input, an upload, an unpacked archive.
 
-    Nothing is redacted before it is read as a whole, so the bytes never reach the disk as they are: see `SealedSpool`.
-    `size_bytes` is their number. A context; nothing is left at its end. Not for several threads at once.
+    Nothing is redacted before it is read as a whole, so the bytes are never written to disk in the clear: see
+    `SealedSpool`. `size_bytes` is their number. A context manager that discards the bytes at its end. Not thread-safe.
     """
 
     def __init__(self, stream: BinaryIO, *, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._spool = SealedSpool(memory_bytes // _BLOCK * _BLOCK)  # whole blocks: places are multiples of them
+        self._spool = SealedSpool(memory_bytes // _BLOCK * _BLOCK)  # whole blocks: positions are multiples of `_BLOCK`
         self.size_bytes = 0
         for block in _full_blocks(stream):
             self._spool.put(block)
             self.size_bytes += len(block)
 
     def open(self) -> io.BufferedReader:
-        """The bytes from the beginning, with a position of its own; it can seek."""
+        """The bytes from the beginning, as a separate stream that can seek."""
         return io.BufferedReader(_HeldReader(self._spool, self.size_bytes), _BLOCK)
 
     def close(self) -> None:
-        """Forget the bytes; nothing can be read any more."""
+        """Discard the bytes; nothing can be read afterwards."""
         self._spool.close()
 
     def __enter__(self) -> Self:
@@ -62,7 +62,7 @@ def _full_blocks(stream: BinaryIO) -> Iterable[bytes]:
     """The stream in blocks of `_BLOCK` bytes, only the last of which may be shorter."""
     block = b""
     for piece in iter(partial(stream.read, _BLOCK), b""):
-        block += piece  # a pipe gives less than it is asked for
+        block += piece  # a read from a pipe may return less than requested
         if len(block) >= _BLOCK:
             yield block[:_BLOCK]
             block = block[_BLOCK:]

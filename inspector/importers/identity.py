@@ -1,4 +1,4 @@
-"""What every importer of rows says of a trace beside its turns: its ids, its times, its place."""
+"""What every importer of rows sets in a trace beside its turns: ids, times, how it was recognised."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -10,18 +10,18 @@ from inspector.importers.source import JsonObject
 from inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
-"""Members that name a session wherever it is written down, under the names they are known by."""
+"""Members that name a session, under every name that logs use."""
 
 _ROW_KEYS = ("id", "task_id", "prompt_index", "sample_id", "uid")
 
 
 def row_ids(row: Row, extra: Iterable[ExternalId] = ()) -> tuple[ExternalId, ...]:
-    """The ids of a row, which together tell its trace from every other of the same source.
+    """The ids of a row; together they distinguish its trace from every other of the same source.
 
-    An id that names a session stands alone: the same session may come again, grown, from any file. Every other id
-    (`id`, `task_id`, ...) holds only within its file, where it may be a mere number. The row's number (`line`,
-    `entry`, `document`) and the digest of its bytes (`sha256`) go with it then: a file that was moved or has grown
-    gives the same traces again, and no row of another file is taken for one of this.
+    An id that names a session is enough by itself: a later file may contain the same session with more turns. Every
+    other id (`id`, `task_id`, ...) is valid only within its file, where it may be a mere number. The row's number
+    (`line`, `entry`, `document`) and the digest of its bytes (`sha256`) are added in that case: a file that was moved
+    or has grown gives the same traces again, and a row of another file never has the same ids.
     """
     sessions = tuple(_ids(row.value, SESSION_KEYS))
     if sessions:
@@ -36,25 +36,25 @@ def row_ids(row: Row, extra: Iterable[ExternalId] = ()) -> tuple[ExternalId, ...
 
 
 def place_of(path: Path) -> ExternalId:
-    """The file's name and its folder's: for a session that is a file by itself, and may come again, grown.
+    """The file's name and its folder's name: for a session that is a file by itself and may come again, grown.
 
-    The whole path would make another session of every moved file, the name alone one session of two runs.
+    With the whole path, a moved file would be a new session; with the name alone, two runs would be one session.
     """
-    place = path.absolute()
-    return ExternalId("file", f"{place.parent.name}/{place.name}")
+    absolute = path.absolute()
+    return ExternalId("file", f"{absolute.parent.name}/{absolute.name}")
 
 
 def recognised_by(row: Row) -> RecognisedBy:
-    """Whether a row says which session it is, is one by itself, or was made of all that a file holds."""
+    """Whether a row names its session, is a session by itself, or was made from all records of a file."""
     if any(True for _ in _ids(row.value, SESSION_KEYS)):
         return RecognisedBy.FIELD
     return RecognisedBy.FILE if row.ids else RecognisedBy.RECORD
 
 
 def instant(value: Json) -> Instant | None:
-    """A time as logs write it: ISO 8601, or seconds or milliseconds since 1970; None for what is none.
+    """A time as logs write it: ISO 8601, or seconds or milliseconds since 1970; None for anything else.
 
-    A time without a zone is taken for UTC, and is derived then, not recorded.
+    A time without a zone is taken as UTC, and is then marked as derived, not recorded.
     """
     if isinstance(value, str):
         return _from_iso(value)
@@ -64,9 +64,10 @@ def instant(value: Json) -> Instant | None:
 
 
 def answer_ids(answer: CapturedAnswer, path: Path) -> Iterable[ExternalId]:
-    """The ids of a captured answer: the server's, its place, and its digest where the server gives no id or no time.
+    """The ids of a captured answer: the server's id, its position, and its digest if the server gives no id or no time.
 
-    Some servers count their ids from 1 each time they start. A capture that has grown since is known again by both.
+    Some servers count their ids from 1 each time they start. With id and time, or the digest, a capture that has grown
+    is recognised again.
     """
     response_id = answer.decoded.response_id if answer.decoded is not None else ""
     if response_id:
@@ -80,7 +81,7 @@ def answer_ids(answer: CapturedAnswer, path: Path) -> Iterable[ExternalId]:
 
 
 def text_of(value: JsonObject, *keys: str) -> str:
-    """The first of the members that is a text and not empty, else `""`."""
+    """The first of the members that is a non-empty text, else `""`."""
     for key in keys:
         found = value.get(key)
         if isinstance(found, str) and found:

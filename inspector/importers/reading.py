@@ -25,13 +25,13 @@ from inspector.scanning import lazy_pattern
 from inspector.text import LineIndex, Range
 
 MAX_FILE_BYTES = 8 << 20
-"""A longer file is read by itself."""
+"""A longer file is read separately."""
 
 MAX_TOGETHER_BYTES = 64 << 20
-"""How much is read as one log, as it lies on the disk: memory grows with it."""
+"""The most stored bytes that are read as one log; memory grows with them."""
 
 UNREAD_RULES = frozenset({UNREADABLE_RECORD, UNREADABLE_FILE})
-"""The rules on what could not be read. They count whichever other rules a user selects."""
+"""The rules on records and files that could not be read. They count whichever other rules a user selects."""
 
 _CLOSE = 0.25
 
@@ -48,12 +48,12 @@ _KNOWN_BINARIES = (
 
 _EVENT = lazy_pattern(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c[\w.]+\n\w+\n|[\])}]q\x00")
-"""How pickles of every protocol begin: 2 to 5 with their number, 0 and 1 with a container or a class."""
+"""How pickles of each protocol begin: 2 to 5 with the protocol number, 0 and 1 with a container or a class."""
 
-_SMALL = 64 * 1024  # characters of text that cannot reach the bound whatever they are
+_SMALL = 64 * 1024  # characters; less text cannot reach the bound, whatever it contains
 _TURN, _PART, _CALL, _MARK = 2_000, 1_000, 2_000, 3_600
 _ASCII, _WIDE = 4, 9
-"""Bytes a character. These are measured over inspecting and packing; a `<` may open a call, or break a rule."""
+"""Bytes per character, measured over inspecting and packing. A `<` may open a call, or violate a rule."""
 
 _CALLS = lazy_pattern(r"""["']name["']|[\[,]\s*[\w.]+\(""")
 
@@ -62,35 +62,35 @@ class ReadsSeveralFiles(Importer, Protocol):
     """An importer that finds sessions across files."""
 
     def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
-        """The traces of all files, each saying where it comes from, and the records that gave none."""
+        """The traces of all files, each with its provenance, and the records that contain no trace."""
         ...
 
 
 def group_files(paths: Sequence[str], source: str | None = None) -> list[tuple[str, ...]]:
-    """The files in groups, each to be read as one; most are alone in theirs. The order of first files stays.
+    """The files in groups; each group is read as one log. Most groups have one file. The order of first files is kept.
 
-    Files of one source follow each other in a group until it has `MAX_TOGETHER_BYTES`. `source` is what the user said
-    that every file is. A file that cannot be read is alone.
+    Files of one source are added to a group until it has `MAX_TOGETHER_BYTES`. `source` is the source that the user
+    named for every file. A file that cannot be read has its own group.
     """
     groups: list[list[str]] = []
     growing: dict[str, tuple[list[str], int]] = {}
     for path in paths:
         size = _size(path)
         name = _source_of(path, source) if len(paths) > 1 and 0 < size <= MAX_FILE_BYTES else ""
-        group, held = growing.get(name, ([], 0))
-        if not name or not group or held + size > MAX_TOGETHER_BYTES:
-            group, held = [], 0
+        group, size_so_far = growing.get(name, ([], 0))
+        if not name or not group or size_so_far + size > MAX_TOGETHER_BYTES:
+            group, size_so_far = [], 0
             groups.append(group)
         group.append(path)
         if name:
-            growing[name] = (group, held + size)
+            growing[name] = (group, size_so_far + size)
     return [tuple(group) for group in groups]
 
 
 def read_group(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped]:
-    """The traces of a group, and the records that gave none; `source` is what its first file is.
+    """The traces of a group, and the records that contain no trace; `source` is the source of its first file.
 
-    UnreadableFileError where a file fails on the way.
+    UnreadableFileError if reading a file fails.
     """
     try:
         for found in _by_name(source).read_together([SourceFile(path) for path in paths]):
@@ -108,12 +108,12 @@ def _importers() -> tuple[Importer, ...]:
 def _size(path: str) -> int:
     try:
         return Path(path).stat().st_size
-    except (OSError, ValueError):  # ValueError: a path that no file can have
+    except (OSError, ValueError):  # ValueError: an impossible path
         return 0
 
 
 def _source_of(path: str, source: str | None) -> str:
-    """The source of a file that is read together with others; `""` for any other."""
+    """The source of a file that is read together with others; `""` for any other file."""
     try:
         name = read_source(path, source).source
     except UnreadableFileError:
@@ -134,13 +134,13 @@ def unread_record(skipped: Skipped, text: str) -> Fault:
 
 
 def unread_file(name: str, reason: str) -> Fault:
-    """A file that was refused, or broke off, as a fault at its beginning; `reason` may begin with its name."""
-    said = reason.removeprefix(f"{name}: ").removesuffix(".")
-    return Fault(UNREADABLE_FILE, Range(0, 0), f"This file could not be read: {said}.")
+    """A file that was refused or ended early, as a fault at its beginning; `reason` may begin with the file's name."""
+    detail = reason.removeprefix(f"{name}: ").removesuffix(".")
+    return Fault(UNREADABLE_FILE, Range(0, 0), f"This file could not be read: {detail}.")
 
 
 def unread_in(text: str) -> Iterator[Fault]:
-    """What of a file with this text could not be read, each place within the text; its records are lines."""
+    """The faults for the records of a text that could not be read, at their positions in it; records are lines."""
     with HeldContent(io.BytesIO(text.encode("utf-8", "surrogateescape"))) as content:
         try:
             for record in read_source("file", content=content).records:
@@ -156,23 +156,23 @@ def _line_fault(skipped: Skipped, lines: LineIndex) -> Fault:
 
 
 class RecognisedSource(Struct, frozen=True):
-    """The importer that reads a file, and one sentence on why it is that one."""
+    """The importer that reads a file, and one sentence with the reason."""
 
     importer: Importer
     why: str
 
 
 def most_confident(scores: Sequence[tuple[float, Importer]]) -> RecognisedSource | None:
-    """The importer that is surest of a file, the first of several that are equally sure; None where none knows it.
+    """The importer with the highest confidence, the first one of equals; None if no importer recognises the file.
 
-    The sentence tells the signs and the sureness; the runner-up too, where it was less than a quarter behind.
+    The sentence gives the signs and the confidence, and the runner-up if its confidence is less than 0.25 lower.
     """
     ranked = sorted(scores, key=lambda scored: -scored[0])
     if not ranked or ranked[0][0] <= 0:
         return None
-    sureness, importer = ranked[0]
-    why = f"It has what `{importer.name}` files have: {signs_of(importer)} (confidence {sureness:.2g})"
-    return RecognisedSource(importer, f"{why}{_runner_up(sureness, ranked[1:])}.")
+    confidence, importer = ranked[0]
+    why = f"It has what `{importer.name}` files have: {signs_of(importer)} (confidence {confidence:.2g})"
+    return RecognisedSource(importer, f"{why}{_runner_up(confidence, ranked[1:])}.")
 
 
 def named_by_user(importer: Importer) -> RecognisedSource:
@@ -181,22 +181,22 @@ def named_by_user(importer: Importer) -> RecognisedSource:
 
 
 def signs_of(importer: Importer) -> str:
-    """What the importer knows its files by, in its own words where it has some."""
+    """How the importer recognises its files, as its `signs` describe it if it has them."""
     return str(getattr(importer, "signs", "")) or "its importer finds in the first rows what it looks for"
 
 
-def _runner_up(sureness: float, others: Sequence[tuple[float, Importer]]) -> str:
-    if not others or others[0][0] <= 0 or sureness - others[0][0] > _CLOSE:
+def _runner_up(confidence: float, others: Sequence[tuple[float, Importer]]) -> str:
+    if not others or others[0][0] <= 0 or confidence - others[0][0] > _CLOSE:
         return ""
     second, importer = others[0]
     return f"; `{importer.name}` came close with {second:.2g}, for {signs_of(importer)}"
 
 
 class SourceReading(Struct, frozen=True):
-    """A file that is being read: the name of its source, and its traces and skipped records, each as it is read.
+    """A file that is being read: the name of its source, and an iterator over its traces and skipped records.
 
-    `why` is a sentence on what the source was recognised by. The records can be gone through once. UnreadableFileError
-    comes out of them where the file fails on the way.
+    `why` is a sentence on how the source was recognised. The records can be iterated over once; the iterator raises
+    UnreadableFileError if reading the file fails.
     """
 
     source: str
@@ -215,18 +215,18 @@ def read_source(
 ) -> SourceReading:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
-    gzip and zstd are unpacked first. Every trace says in its provenance where it comes from; a trace that already does
-    (one of a trace file) keeps what it says. Only what the records need is in memory. `name` is what the file is called
-    where that is not its path; `size_bytes` is how much of it counts where it is still written; `content` are its bytes
-    where it is no file, `numbering` which of a file they are (see `SourceFile`). UnreadableFileError, one sentence with
-    the name, where there is no such file, it is a folder, empty or no plain file, no importer recognises it, or no
-    source has that name.
+    gzip and zstd are unpacked first. Every trace has its origin in its provenance; a trace that already has one (from a
+    trace file) keeps it. Only what the records need is in memory. `name` is what the file is called, if that is not its
+    path. `size_bytes` is how many bytes to read of a file that is still being written. `content` are the bytes if there
+    is no file on disk, `numbering` their position in a larger file (see `SourceFile`). UnreadableFileError, one
+    sentence with the name, if the file does not exist, is a folder, is empty or is not a regular file, if no importer
+    recognises it, or if no source has that name.
     """
     file = SourceFile(path, name, size_bytes, content, numbering)
     try:
         _check(file)
         found = named_by_user(_importer_named(file, source)) if source else _recognised(file)
-    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+    except (OSError, ValueError) as error:  # ValueError: an impossible path
         raise _unreadable(file, getattr(error, "strerror", None) or str(error)) from error
     return SourceReading(found.importer.name, found.why, _records(found.importer, file))
 
@@ -261,7 +261,7 @@ def _without_blanks(raw: bytes) -> bytes:
 
 
 def _no_plain_file(path: Path) -> str:
-    """Why a pipe, socket or device is not opened: it may have no end, and a source is read more than once."""
+    """Why a pipe, socket or device is not opened: it may never end, and a source is read more than once."""
     if path.is_fifo():
         return (
             "this is a named pipe (FIFO): it is read only where it is named itself while something writes to it, by "
@@ -320,7 +320,7 @@ def _why_unknown(sample: FileSample) -> str:
 
 
 def _is_json_value(text: str) -> bool:
-    """Whether the first line is JSON, if only a number or a string."""
+    """Whether the first line is JSON, even if only a number or a string."""
     line = text.lstrip("\ufeff \t\r\n").partition("\n")[0]
     try:
         parse_json_bytes(line.encode("utf-8", "surrogateescape"))
@@ -339,11 +339,11 @@ def _first_reason(file: SourceFile) -> str:
 
 def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
-        is_nothing = True
+        is_empty = True
         for record in importer.read(file):
-            is_nothing = False
+            is_empty = False
             yield record if isinstance(record, Skipped) else bounded_trace(_placed(record, importer, file))
-        if is_nothing:
+        if is_empty:
             yield Skipped("file", "it holds no conversation: there is nothing to inspect in it", is_irrelevant=True)
     except UnreadableFileError:
         raise
@@ -356,11 +356,11 @@ def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
 
 
 def _placed(trace: Trace, importer: Importer, file: SourceFile) -> Trace:
-    known = trace.provenance
-    if known.source:
+    provenance = trace.provenance
+    if provenance.source:
         return trace
     return structs.replace(
-        trace, provenance=structs.replace(known, source=importer.name, file=file.name, file_sha256=file.sha256)
+        trace, provenance=structs.replace(provenance, source=importer.name, file=file.name, file_sha256=file.sha256)
     )
 
 
@@ -369,13 +369,13 @@ def _unreadable(file: SourceFile, why: str) -> UnreadableFileError:
 
 
 def bounded_trace(trace: Trace) -> Trace | Skipped:
-    """The trace, or where inspecting it would take more than `RECORD_MEMORY`, why it is left out."""
+    """The trace, or a Skipped with the reason if inspecting it would take more than `RECORD_MEMORY`."""
     needed = trace_memory(trace)
     return trace if needed <= RECORD_MEMORY else Skipped(trace.provenance.record, too_much(needed))
 
 
 def trace_memory(trace: Trace) -> int:
-    """At most so many bytes does inspecting and packing a trace take."""
+    """The most bytes that inspecting and packing a trace takes."""
     is_small = sum(len(part.text) for turn in trace.turns for part in turn.parts) < _SMALL
     return sum(
         _TURN + len(turn.calls) * _CALL + len(turn.parts) * _PART + _texts(turn, is_small=is_small)

@@ -1,6 +1,6 @@
-"""The records of a file: its lines, the elements of a JSON array, or JSON documents one after another.
+"""Reads the records of a file: lines, elements of a JSON array, or JSON documents one after another.
 
-Each is read within a bound of memory, however large the file; one that is broken affects no other.
+Memory use is bounded, however large the file. A broken record does not affect the others.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from inspector.scanning import closing_quote
 from inspector.text import decode
 
 AFTER_THE_ARRAY = Skipped("end of file", "more text follows the array")
-"""What comes last where a file does not end with its array, as it does not where the array is a member of something."""
+"""The last record of a file in which text follows the array, for example because the array is a member of an object."""
 
 _BLOCK = 1 << 16
 _NOT_BLANK = re.compile(rb"[^ \t\r\n\xef\xbb\xbf]")  # a byte order mark counts as blank
@@ -34,7 +34,7 @@ _ENTRY_ENDS = {b",": b",", b"]": b"]", b"}": b"]"}
 _READ_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 SAMPLE_RECORD_BYTES = 32 << 20
-"""The longest record that a sample shows: whoever reads files of longer ones knows them by their first bytes."""
+"""The longest record in a sample. Importers of files with longer records recognise them by their first bytes."""
 
 _SAMPLE_ROWS = 32
 _SAMPLE_RECORDS = 256
@@ -45,7 +45,7 @@ _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"
 
 
 class Element(Struct, frozen=True):
-    """The exact bytes of one element; `number` counts from 1, `offset` is its first byte's place in the stream."""
+    """The exact bytes of one element; `number` counts from 1, `offset` is the stream position of the first byte."""
 
     number: int
     raw: bytes
@@ -53,15 +53,15 @@ class Element(Struct, frozen=True):
 
 
 def read_elements(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Element | Skipped]:
-    """The elements of a file that is one JSON array (`entry N`), or its documents where it is none (`document N`).
+    """The elements of a file that is one JSON array (`entry N`), or else its JSON documents (`document N`).
 
-    Little more than twice the longest element is in memory. One of more than `limit` bytes ends the reading with a
-    Skipped that says so.
+    Memory use is little more than twice the longest element. An element of more than `limit` bytes ends the iteration
+    with a Skipped that gives this reason.
     """
-    cutter = _ElementSplitter(stream, limit)
-    if cutter.skip_blank() == b"[":
-        return cutter.entries()
-    return cutter.documents()
+    splitter = _ElementSplitter(stream, limit)
+    if splitter.skip_blank() == b"[":
+        return splitter.entries()
+    return splitter.documents()
 
 
 class _TooLongError(Exception):
@@ -69,28 +69,28 @@ class _TooLongError(Exception):
 
 
 class _ElementSplitter:
-    """Holds bytes of the stream: the current element begins at `_start`, and `_at` is how far it was looked at.
+    """Buffers bytes of the stream. The current element begins at `_start` and has been scanned up to `_at`.
 
-    `_base` is the place in the stream of the first byte that is held.
+    `_base` is the stream position of the first buffered byte.
     """
 
     def __init__(self, stream: BinaryIO, limit: int) -> None:
         self._stream = stream
         self._limit = limit
-        self._held = b""
+        self._buffer = b""
         self._start = self._at = self._base = 0
         self._ended = False
 
     def skip_blank(self) -> bytes:
-        """Go to the next byte that is not blank, and give it; `b""` at the end of the stream."""
+        """Advance to the next byte that is not blank, and return it; `b""` at the end of the stream."""
         while True:
-            found = _NOT_BLANK.search(self._held, self._at)
-            self._start = self._at = found.start() if found else len(self._held)
+            found = _NOT_BLANK.search(self._buffer, self._at)
+            self._start = self._at = found.start() if found else len(self._buffer)
             if found or not self._read_more():
                 return found[0] if found else b""
 
     def entries(self) -> Iterator[Element | Skipped]:
-        """The entries of the array whose bracket comes next."""
+        """The entries of the array whose opening bracket is the next byte."""
         self._at += 1
         number, end = 0, b","
         while end == b",":
@@ -102,7 +102,7 @@ class _ElementSplitter:
                 yield self._too_long(f"entry {number}")
                 return
             if raw:
-                yield Element(number, raw, self._base + self._held.index(raw[:1], self._start))
+                yield Element(number, raw, self._base + self._buffer.index(raw[:1], self._start))
             elif end == b",":
                 yield Skipped(f"entry {number}", "nothing is here")
         if not end:
@@ -111,7 +111,7 @@ class _ElementSplitter:
             yield AFTER_THE_ARRAY
 
     def documents(self) -> Iterator[Element | Skipped]:
-        """Everything, cut where brackets balance."""
+        """Every document of the stream; a document ends where its brackets balance."""
         number = 0
         while self.skip_blank():
             number += 1
@@ -127,44 +127,44 @@ class _ElementSplitter:
         depth = 0
         while (token := self._next(_BRACKETS if depth else _BRACKETS_AND_COMMAS)) is not None:
             if depth == 0 and token in _ENTRY_ENDS:
-                return self._held[self._start : self._at - 1].strip(), _ENTRY_ENDS[token]
+                return self._buffer[self._start : self._at - 1].strip(), _ENTRY_ENDS[token]
             depth += _DEPTH[token]
-        return self._held[self._start :].strip(), b""
+        return self._buffer[self._start :].strip(), b""
 
     def _to_the_balance(self) -> bytes:
         depth = 0
         while (token := self._next(_BRACKETS)) is not None:
             depth += _DEPTH[token]
             if depth <= 0:
-                return self._held[self._start : self._at]
-        return self._held[self._start :].strip()
+                return self._buffer[self._start : self._at]
+        return self._buffer[self._start :].strip()
 
     def _next(self, pattern: re.Pattern[bytes]) -> bytes | None:
-        """The next bracket or comma outside of strings, with `_at` behind it; None at the end of the stream."""
+        """The next bracket or comma outside of strings, with `_at` after it; None at the end of the stream."""
         while True:
-            found = pattern.search(self._held, self._at)
+            found = pattern.search(self._buffer, self._at)
             if found is None:
-                self._at = len(self._held)
+                self._at = len(self._buffer)
             elif found[0] != b'"':
                 self._at = found.end()
                 return found[0]
-            elif (last := closing_quote(self._held, b'"', found.end(), len(self._held))) >= 0:
+            elif (last := closing_quote(self._buffer, b'"', found.end(), len(self._buffer))) >= 0:
                 self._at = last + 1
                 continue
-            else:  # a string that goes on beyond what is held
+            else:  # the string continues after the buffered bytes
                 self._at = found.start()
             if not self._read_more():
-                self._at = len(self._held)
+                self._at = len(self._buffer)
                 return None
 
     def _read_more(self) -> bool:
-        """Read at least as much as is held of this element: looking again at a long string costs no more than twice."""
-        length = len(self._held) - self._start
+        """Read at least as many bytes as the current element has, so that a long string is rescanned at most twice."""
+        length = len(self._buffer) - self._start
         if length > self._limit:
             raise _TooLongError
         block = b"" if self._ended else self._stream.read(max(_BLOCK, length))
         self._ended = not block
-        self._held = self._held[self._start :] + block
+        self._buffer = self._buffer[self._start :] + block
         self._base += self._start
         self._at -= self._start
         self._start = 0
@@ -182,9 +182,9 @@ class Line(Struct, frozen=True):
 
 
 def read_lines(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Line | Skipped]:
-    """The lines of a stream that are not blank; only a line feed ends a line. A byte order mark is taken off.
+    """The lines of a stream that are not blank; only a line feed ends a line. A byte order mark is removed.
 
-    A line of more than `limit` bytes is a Skipped; no more than `limit` bytes of it, and a block, are in memory.
+    A line of more than `limit` bytes is a Skipped. At most `limit` bytes of a line, plus one block, are in memory.
     """
     number = 0
     block = min(_READ_BYTES, limit + 1)
@@ -202,7 +202,7 @@ def read_lines(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Line 
 
 
 def _long_line(first: bytes, stream: BinaryIO, limit: int) -> bytes | None:
-    """All of a line that goes on behind its first block; None, having read past it, where it is too long."""
+    """All of a line that is longer than its first block. None if it is too long; the stream is then after the line."""
     blocks, left = [first], limit - len(first)
     while not blocks[-1].endswith(b"\n") and (block := stream.readline(_READ_BYTES)):
         blocks.append(block)
@@ -213,9 +213,10 @@ def _long_line(first: bytes, stream: BinaryIO, limit: int) -> bytes | None:
 
 
 class Row(Struct, frozen=True, dict=True):
-    """One record that is an object: its place, `line`, `entry` or `document` and a number, its value and its bytes.
+    """One record that is an object: its position, its value and its bytes.
 
-    A record that is a list of objects is one too: `{"messages": [...]}`. `ids` are known beside those in the value.
+    The position is a `unit` (`line`, `entry` or `document`) and a number. A record that is a list of objects becomes
+    the object `{"messages": [...]}`. `ids` are known in addition to those in the value.
     """
 
     unit: str
@@ -226,7 +227,7 @@ class Row(Struct, frozen=True, dict=True):
 
     @property
     def record(self) -> str:
-        """The place in words: `line 12`."""
+        """The position in words: `line 12`."""
         return f"{self.unit} {self.number}"
 
     @cached_property
@@ -236,10 +237,11 @@ class Row(Struct, frozen=True, dict=True):
 
 
 def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | Skipped]:
-    """The objects of a JSON file in order, and what is none, with the reason; one record at a time is in memory.
+    """The objects of a JSON file in order; any other record is a Skipped with the reason.
 
-    A file that begins with `[` is one array, if not every line is; one whose first value spans several lines is
-    documents; any other is lines. A record may have `limit` bytes. Damaged compression ends the rows with a Skipped.
+    A file that begins with `[` is one array, unless every line is one. A file whose first value spans several lines is
+    a sequence of documents; any other file is lines. One record at a time is in memory, of at most `limit` bytes.
+    Damaged compression ends the rows with a Skipped.
     """
     unit = layout_of(file.head)
     records: Iterable[Line | Element | Skipped]
@@ -258,7 +260,7 @@ def _unit(unit: str, numbering: Numbering | None) -> str:
 
 
 def renumbered(record: Line | Element | Skipped, numbering: Numbering) -> Line | Element | Skipped:
-    """A record of a block with its number in the whole file."""
+    """A record of a block, with its number in the whole file."""
     if not isinstance(record, Skipped):
         return structs.replace(record, number=numbering.number(record.number))
     word, _, number = record.record.rpartition(" ")
@@ -270,25 +272,26 @@ def renumbered(record: Line | Element | Skipped, numbering: Numbering) -> Line |
 def first_rows(file: SourceFile) -> Iterator[JsonObject]:
     """The first objects of a file, as many as a sample needs: at least one if there is any near the beginning.
 
-    An object of more than `SAMPLE_RECORD_BYTES` is none of them.
+    Objects of more than `SAMPLE_RECORD_BYTES` are left out.
     """
     if not file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) and b"\0" in file.head:
         return
-    size = given = 0
+    size = count = 0
     for row in itertools.islice(read_rows(file, limit=SAMPLE_RECORD_BYTES), _SAMPLE_RECORDS):
         if isinstance(row, Skipped):
             continue
         yield row.value
-        size, given = size + len(row.raw), given + 1
-        if given == _SAMPLE_ROWS or size > _SAMPLE_BYTES:
+        size, count = size + len(row.raw), count + 1
+        if count == _SAMPLE_ROWS or size > _SAMPLE_BYTES:
             return
 
 
 def layout_of(head: bytes) -> str:
-    """Whether a JSON file is one array (`entry`), documents over several lines (`document`), or a value to the `line`.
+    """Whether a JSON file is one array (`entry`), documents over several lines (`document`), or lines (`line`).
 
-    `{` alone on the first line, or a first line that a writer of indented JSON would break there, begins a document; a
-    first line that is merely broken is a broken line. Several documents on the only line are what appending gives.
+    A document begins with `{` alone on the first line, or with a first line that breaks where a writer of indented JSON
+    breaks lines. Any other invalid first line is a broken line. A file of one line with several documents is a sequence
+    of documents: programs that append to a file write that.
     """
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, rest = text.partition(b"\n")
@@ -303,7 +306,7 @@ def layout_of(head: bytes) -> str:
 
 
 class NotJsonError(ValueError):
-    """A text is not JSON; `offset` is the place of the fault in code points."""
+    """A text is not JSON; `offset` is the position of the error in code points."""
 
     def __init__(self, reason: str, offset: int = 0) -> None:
         super().__init__(reason)
@@ -311,10 +314,10 @@ class NotJsonError(ValueError):
 
 
 def parse_json_bytes(raw: bytes) -> Json:
-    """The value of a JSON text in bytes, which need not be UTF-8; NotJsonError, in words, for what is none.
+    """The value of a JSON text in bytes, which may be invalid UTF-8. NotJsonError, with the reason, if it is not JSON.
 
-    Integers keep all their digits (beyond 4,300 as Decimal), and lone surrogates stay. A text whose value would take
-    more memory than `RECORD_MEMORY` is not read.
+    Integers keep all their digits (as Decimal if they have more than 4,300), and lone surrogates are kept. A text whose
+    value would take more memory than `RECORD_MEMORY` is not parsed.
     """
     try:
         check_json(raw)
@@ -340,8 +343,8 @@ def _parse_slowly(text: str) -> Json:
 
 def _worded(error: json.JSONDecodeError) -> str:
     where = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
-    said = error.msg.removesuffix(" at")
-    return f"{said[:1].lower()}{said[1:]} at {where}"
+    reason = error.msg.removesuffix(" at")
+    return f"{reason[:1].lower()}{reason[1:]} at {where}"
 
 
 def _integer(digits: str) -> int | Decimal:
@@ -378,7 +381,7 @@ def _holds_several(line: bytes) -> bool:
 
 
 class PositionCounter:
-    """Counts lines and columns while it reads a stream up to some byte."""
+    """Reads a stream up to a byte and counts lines and columns."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -386,16 +389,16 @@ class PositionCounter:
         self.line, self.column = 1, 1
 
     def at(self, offset: int) -> tuple[int, int]:
-        """The line and column of a byte, which lies not before the last one."""
+        """The line and column of a byte, which must not be before the previous one."""
         while self._offset < offset and (block := self._stream.read(min(_BLOCK, offset - self._offset))):
             self.take(block)
         return self.line, self.column
 
     def take(self, block: bytes) -> None:
-        """Go on behind these bytes."""
+        """Count the lines and columns of these bytes."""
         self._offset += len(block)
         _, feed, tail = block.rpartition(b"\n")
         if feed:
             self.line += block.count(b"\n")
             self.column = 1
-        self.column += sum(byte & 0xC0 != 0x80 for byte in tail)  # bytes that begin a character of UTF-8
+        self.column += sum(byte & 0xC0 != 0x80 for byte in tail)  # first bytes of UTF-8 characters

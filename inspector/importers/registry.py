@@ -1,4 +1,4 @@
-"""The importers there are: written out as a tuple, and those that plug-ins bring through an entry point."""
+"""The list of importers: the built-in ones as a tuple, and those of plug-ins from an entry point."""
 
 from functools import cache
 
@@ -36,7 +36,7 @@ from inspector.importers.telemetry.phoenix import PhoenixImporter
 from inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.importers"
-"""Entry points of this group name an Importer each."""
+"""The group of entry points; each names an Importer."""
 
 _BUILT_IN: tuple[Importer, ...] = (
     TraceFileImporter(),
@@ -78,7 +78,7 @@ _BUILT_IN: tuple[Importer, ...] = (
 
 
 def importers() -> tuple[Importer, ...]:
-    """Every importer: the built-in ones, then plug-ins. Of two that are equally sure the first reads the file."""
+    """Every importer: the built-in ones, then plug-ins. Of two with equal confidence the first reads the file."""
     return (*_BUILT_IN, *_plugged_in())
 
 

@@ -1,8 +1,8 @@
-"""Files by URL: `file://`, and object stores (`s3://`, `gs://`, `hf://` and what fsspec knows) through pyarrow.
+"""Files by URL: `file://`, and object stores (`s3://`, `gs://`, `hf://` and others that fsspec knows) through pyarrow.
 
-A remote file is read in ranges, never copied to the disk. Keys come from where each store's library looks for them
-(environment, profile, instance). An S3 server other than Amazon's is named by `AWS_ENDPOINT_URL`, a server other than
-Google's by `STORAGE_EMULATOR_HOST` (without keys), a hub other than Hugging Face's by `HF_ENDPOINT`.
+A remote file is read in ranges, never copied to disk. Each store's library finds its keys in its usual locations
+(environment, profile, instance). `AWS_ENDPOINT_URL` names an S3 server other than Amazon's, `STORAGE_EMULATOR_HOST` a
+server other than Google's (without keys), `HF_ENDPOINT` a hub other than Hugging Face's.
 """
 
 import io
@@ -23,26 +23,26 @@ _MAGIC = frozenset("*?[")
 
 
 class MissingRemoteLibraryError(WeaklinkError):
-    """pyarrow, or the library of a store, is not installed; the text has the command that installs it."""
+    """pyarrow, or the library of a store, is not installed; the message has the command that installs it."""
 
 
 class RemoteFile(Struct, frozen=True):
-    """A file of an object store, as `FileContent`. `version` is what the store says of its time of change."""
+    """A file of an object store, as `FileContent`. `version` is the modification time that the store reports."""
 
     url: str
     size_bytes: int
     version: str = ""
 
     def open(self) -> io.BufferedReader:
-        """The file's bytes from the beginning, fetched as they are read. OSError where the store refuses."""
+        """The file's bytes from the beginning, fetched as they are read. OSError if the store refuses."""
         filesystem, path = file_system_of(self.url)
         return io.BufferedReader(_ArrowReader(filesystem.open_input_file(path)), _BUFFER)
 
 
 def find_remote_files(url: str) -> list[RemoteFile]:
-    """The file of a URL, those below its folder, or those that match its pattern (`*`, `?`, `[...]`), sorted.
+    """The file of a URL, the files in its folder, or those that match its pattern (`*`, `?`, `[...]`), sorted.
 
-    Names that begin with `.` or `_` are left out of folders, as Spark and Hive write them beside the data. Raises
+    In folders, names that begin with `.` or `_` are left out: Spark and Hive write such files beside the data. Raises
     UnreadableFileError and MissingRemoteLibraryError.
     """
     filesystem, path = file_system_of(url)
@@ -50,11 +50,11 @@ def find_remote_files(url: str) -> list[RemoteFile]:
     try:
         return list(_found(filesystem, path, scheme, url))
     except OSError as error:
-        raise UnreadableFileError(f"cannot read {url}: {_said(error)}") from error
+        raise UnreadableFileError(f"cannot read {url}: {_reason(error)}") from error
 
 
 def open_for_writing(url: str) -> Any:
-    """A stream of bytes to a new object, which appears as a whole when it is closed. OSError where it cannot be."""
+    """A stream of bytes to a new object, which appears as a whole on close. OSError if it cannot be made."""
     filesystem, path = file_system_of(url)
     return filesystem.open_output_stream(path)
 
@@ -70,13 +70,13 @@ def _store_of(root: str) -> tuple[Any, str]:
         fsspec: Any = import_module("fsspec")
         return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme))), root.partition("://")[2]
     except (ImportError, ValueError) as error:
-        raise MissingRemoteLibraryError(f"cannot open {scheme}://: {_said(error)}") from error
+        raise MissingRemoteLibraryError(f"cannot open {scheme}://: {_reason(error)}") from error
 
 
 def file_system_of(url: str) -> tuple[Any, str]:
-    """The pyarrow file system of a URL, kept for the process, and the path in it.
+    """The pyarrow file system of a URL, cached for the process, and the path in it.
 
-    Raises MissingRemoteLibraryError, and OSError where the store cannot be reached.
+    Raises MissingRemoteLibraryError, and OSError if the store cannot be reached.
     """
     scheme, _, rest = url.partition("://")
     bucket, _, key = rest.partition("/")
@@ -85,7 +85,7 @@ def file_system_of(url: str) -> tuple[Any, str]:
 
 
 def _with_endpoint(root: str) -> str:
-    """The URL of a bucket with the server that the environment names, for pyarrow reads no `http://` of its own."""
+    """The URL of a bucket with the server that the environment names: pyarrow itself reads no `http://` endpoint."""
     scheme, _, bucket = root.partition("://")
     if scheme == "s3":
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
@@ -129,12 +129,12 @@ def _pyarrow_fs() -> Any:
     try:
         from pyarrow import fs  # noqa: PLC0415  # 60 ms, and optional
     except ImportError as error:
-        said = "Files by URL need `pyarrow`, which is not installed: pip install 'weaklink[cluster]'"
-        raise MissingRemoteLibraryError(said) from error
+        message = "Files by URL need `pyarrow`, which is not installed: pip install 'weaklink[cluster]'"
+        raise MissingRemoteLibraryError(message) from error
     return fs
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 

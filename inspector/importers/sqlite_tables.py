@@ -14,13 +14,13 @@ from inspector.text import decode
 OLD_SCHEMA = frozenset({"conversations", "responses"})
 NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
 VALUE_BYTES = RECORD_BYTES // 2
-"""The longest value, and the longest stored row, that is read."""
+"""The longest value, and the longest stored row, that may be read."""
 
 HELD_BYTES = RECORD_MEMORY // 2
-"""The largest database that is read in memory, where its file is none that SQLite can open."""
+"""The largest database that is read into memory, for a file that SQLite cannot open directly."""
 
 _ROW_BYTES, _NUMBERS_BYTES = 2_000, 150
-"""What a row takes once it is a turn of a trace, and what two numbers of it take."""
+"""The memory that a row takes as a turn of a trace, and that a row of two numbers takes."""
 
 _INDEXED = {
     "tool_calls": "response_id",
@@ -39,9 +39,9 @@ _NAMED = ("fragments", "tools")
 
 
 class LogTables:
-    """The tables of an open database; sqlite3.Error or UnicodeDecodeError out of any where it is damaged.
+    """The tables of an open database. Every method may raise sqlite3.Error or UnicodeDecodeError if it is damaged.
 
-    sqlite3.DataError also where the rows of one trace would take more than `RECORD_MEMORY`.
+    sqlite3.DataError also if the rows of one trace would take more than `RECORD_MEMORY`.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -52,29 +52,29 @@ class LogTables:
         self.names = frozenset(str(name) for (name,) in found)
 
     def begin_trace(self) -> None:
-        """What comes now goes into another trace: it may take as much memory as the one before."""
+        """Begin another trace: the following rows may again take `RECORD_MEMORY`."""
         self._left = RECORD_MEMORY
 
     def refuse_generated(self, tables: Iterable[str]) -> None:
-        """Raise sqlite3.DataError where one of these tables has a generated column.
+        """Raise sqlite3.DataError if one of these tables has a generated column.
 
-        A few stored bytes may give a text of any length there (https://sqlite.org/gencol.html); no program writes its
-        logs so.
+        There a few stored bytes may give a text of any length (https://sqlite.org/gencol.html); no program writes its
+        logs that way.
         """
         for table in sorted(self.names.intersection(tables)):
             for column in self._connection.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden > 1", (table,)):
                 raise sqlite3.DataError(f"the column `{column[0]}` of the table `{table}` is generated, not stored")
 
-    def rows(self, query: str, *given: Json) -> Iterator[JsonObject]:
+    def rows(self, query: str, *parameters: Json) -> Iterator[JsonObject]:
         """The rows of a query, as they are read: column names to values; blobs are left out."""
-        return self._rows(query, given, _ROW_BYTES)
+        return self._rows(query, parameters, _ROW_BYTES)
 
     def numbers(self, query: str) -> Iterator[JsonObject]:
-        """The rows of a query that gives a few numbers each, of which many may be held."""
+        """The rows of a query that returns a few numbers each; the caller may keep many of them."""
         return self._rows(query, (), _NUMBERS_BYTES)
 
-    def _rows(self, query: str, given: tuple[Json, ...], row_bytes: int) -> Iterator[JsonObject]:
-        found = self._connection.execute(query, tuple(map(_bound, given)))
+    def _rows(self, query: str, parameters: tuple[Json, ...], row_bytes: int) -> Iterator[JsonObject]:
+        found = self._connection.execute(query, tuple(map(_bound, parameters)))
         names = [column[0] for column in found.description]
         for row in found:
             self._left -= row_bytes + sum(text_memory(value) for value in row if isinstance(value, str))
@@ -83,7 +83,7 @@ class LogTables:
             yield {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
 
     def index(self) -> None:
-        """Make what `of` needs, in a temporary database: the tables have no indexes of their own."""
+        """Build the indexes that `of` needs, in a temporary database: the tables have none."""
         self.refuse_generated((*OLD_SCHEMA, *NEW_SCHEMA, *_INDEXED, *_NAMED))
         for table, column in _INDEXED.items():
             if table in self.names:
@@ -93,7 +93,7 @@ class LogTables:
                 self._connection.execute(f"CREATE INDEX temp.index_{table} ON by_{table} (owner)")
 
     def of(self, table: str, owner: Json) -> list[JsonObject]:
-        """The rows of a table that belong to a response, a turn, a message or a part, in order; none without it."""
+        """The rows of a table that belong to a response, turn, message or part, in order; empty without the table."""
         if table not in self.names:
             return []
         query = (
@@ -110,17 +110,17 @@ class LogTables:
 
 
 def _bound(value: Json) -> Json:
-    """A value as a query can have it: text that is not Unicode is no key of ours, and finds nothing."""
+    """A value as a query parameter. Text that is not Unicode matches no key."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 @contextmanager
 def open_tables(file: SourceFile) -> Iterator[LogTables]:
-    """The tables of a database, opened read-only; errors as `LlmTables` has them.
+    """The tables of a database, opened read-only; errors as for `LogTables`.
 
-    Its write-ahead log is read where there is one. Without one nothing beside the file is looked at, since SQLite
-    would make files there. A database that is compressed, or no file, is read in memory: SQLite would need a readable
-    copy on the disk. sqlite3.DataError where it is larger than `HELD_BYTES`.
+    The write-ahead log is read if there is one. Otherwise only the file itself is opened, since SQLite would create
+    files beside it. A compressed database, or one that is not a file, is read into memory: SQLite would need a readable
+    copy on disk. sqlite3.DataError if it is larger than `HELD_BYTES`.
     """
     connection = _on_disk(file.path) if file.is_whole_on_disk else _in_memory(file)
     try:
@@ -132,19 +132,19 @@ def open_tables(file: SourceFile) -> Iterator[LogTables]:
 
 
 def _on_disk(path: Path) -> sqlite3.Connection:
-    place = path.absolute()
-    log = place.with_name(f"{place.name}-wal")
+    absolute = path.absolute()
+    log = absolute.with_name(f"{absolute.name}-wal")
     mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{place.as_uri()}?{mode}", uri=True)
+    return sqlite3.connect(f"{absolute.as_uri()}?{mode}", uri=True)
 
 
 def _in_memory(file: SourceFile) -> sqlite3.Connection:
     with file.open() as stream:
         image = bytearray(stream.read(HELD_BYTES + 1))
     if len(image) > HELD_BYTES:
-        said = "it is compressed or comes from a stream, and then at most"
-        raise sqlite3.DataError(f"{said} {HELD_BYTES >> 20} MiB are read; import the database file itself")
-    image[18:20] = b"\1\1"  # a write-ahead log, which a database in memory cannot have
+        reason = "it is compressed or comes from a stream, and then at most"
+        raise sqlite3.DataError(f"{reason} {HELD_BYTES >> 20} MiB are read; import the database file itself")
+    image[18:20] = b"\1\1"  # turns off write-ahead logging, which an in-memory database cannot have
     connection = sqlite3.connect(":memory:")
     try:
         connection.deserialize(image)
@@ -155,7 +155,7 @@ def _in_memory(file: SourceFile) -> sqlite3.Connection:
 
 
 def json_column(value: Json) -> JsonObject:
-    """The object in a column of JSON text; an empty one for what is none."""
+    """The object in a column of JSON text; an empty one for anything else."""
     if not isinstance(value, str):
         return {}
     try:

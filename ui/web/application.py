@@ -1,4 +1,4 @@
-"""What Streamlit runs for every click: the pages' names, and the one that the address asks for."""
+"""Streamlit runs this for every click: it registers the pages and draws the one in the address."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -16,7 +16,7 @@ from ui.web.stores import ICON, current_options, database_name, put_page_name, v
 
 _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
-_READ = "weaklink_database_was_read"  # by this session: a database that is gone since is an error, not a first run
+_READ = "weaklink_database_was_read"  # by this session: a database that disappears later is an error, not a first run
 _WITHOUT_DATABASE = frozenset({"rules", "data", "imports", "settings"})
 _KEYS = (
     ("Ctrl K, ?", "this search"),
@@ -29,7 +29,7 @@ _KEYS = (
 
 
 class PageEntry(NamedTuple):
-    """A page: its path in the address, its title, its icon, and the module whose `show` draws it."""
+    """A page: its path in the address, its title, its icon, and the function in a module that draws it."""
 
     path: str
     title: str
@@ -50,7 +50,7 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
     PageEntry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),
 )
-"""The pages in the order of the menu; the first is home."""
+"""The pages in the order of the menu; the first is the home page."""
 
 RESULT_PAGES: tuple[PageEntry, ...] = (
     PageEntry("triage", "What breaks", ":material/troubleshoot:", "ui.web.results.pages", "show_triage"),
@@ -63,7 +63,7 @@ RESULT_PAGES: tuple[PageEntry, ...] = (
 
 
 def show() -> None:
-    """Draw the page that the address names; what the store refuses is a sentence and a button to try again."""
+    """Draw the page in the address; a WeaklinkError becomes a message and a button to try again."""
     st.set_page_config(page_title="weaklink", page_icon=str(ICON), layout="wide")
     has_results = bool(current_options().results)
     entries = RESULT_PAGES if has_results else PAGES
@@ -82,18 +82,18 @@ def show() -> None:
     put_styles()
     with st.sidebar:
         shown = [(entry.path, entry.title) for entry in entries if entry.path != "trace"]
-        chosen_words = None if has_results else palette(shown, _KEYS)  # it searches the database
+        choice = None if has_results else palette(shown, _KEYS)  # the palette searches the database
         st.caption(label(database_name()))
     chosen = st.navigation([*pages.values(), _home_by_name()])
-    if chosen_words is not None:
-        _go(chosen_words)
+    if choice is not None:
+        _go(choice)
     if not has_results:
         _keep_filter()
     chosen.run()
 
 
 def _go(chosen: Mapping[str, str]) -> None:
-    """Leave for what was chosen in the search; words are searched for as a phrase."""
+    """Open what was chosen in the palette; words become a filter for that phrase."""
     if "page" in chosen:
         go_to_page(chosen["page"])
     if "trace" in chosen:
@@ -103,7 +103,7 @@ def _go(chosen: Mapping[str, str]) -> None:
 
 
 def _home_by_name() -> st.Page:
-    """The page of home's own path, which Streamlit does not give to the one that is at the root: it leads there."""
+    """A hidden page at the home page's path that redirects to the root, where Streamlit serves its default page."""
 
     def lead() -> None:
         go_to_page(PAGES[0].path, **st.query_params.to_dict())
@@ -115,7 +115,7 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
     def draw() -> None:
         put_page_name(entry.title)
         try:
-            visitor()  # whose token was revoked sees no more
+            visitor()  # raises if the visitor's token was revoked
             getattr(import_module(entry.module), entry.function)()
             if entry.path not in _WITHOUT_DATABASE:
                 st.session_state[_READ] = True
@@ -129,9 +129,9 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
 
 
 def _keep_filter() -> None:
-    """The filter goes along from page to page, though a click in the menu empties the address.
+    """Keep the filter from page to page, although a click in the menu empties the address.
 
-    Where the browser went back or forward, the address is the truth, also without a filter.
+    After Back or Forward in the browser, the address decides, even without a filter.
     """
     context = get_script_run_ctx()
     if parameter(_FILTER) or (context is not None and context.is_history_navigation):

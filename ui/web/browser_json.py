@@ -1,17 +1,17 @@
-"""The difference of two JSON values, small where the later one continues the earlier: a text or a list that grew.
+"""The delta between two JSON values; it is small if the new value continues the old one, as a text or list that grew.
 
-A delta is an object with one of these forms, of which empty members are left out; `dissector/delta.js` applies it:
+A delta is an object in one of these forms, without its empty members; `dissector/delta.js` applies it:
 
-* `{"v": value}`: the value is now this one;
-* `{"t": text}`: the text, continued by this one;
-* `{"n": length, "c": {index: delta}, "t": items}`: the list cut to that length (without `n`, uncut), with these items
-  changed, then these items behind it;
-* `{"n": length, "c": {index: delta}, "s": steps}`: the same where the items behind are integers; each is written as its
-  difference to the one before it, the first as that to the last item kept where that is an integer, else to 0;
-* `{"n": length, "c": {index: delta}, "r": count, "m": {name: delta}, "a": {name: indexes}}`: the same where the items
-  behind are so many objects; of each member there is the delta that makes the list of its values of an empty list, and
-  the items that have none;
-* `{"c": {name: delta}, "d": names}`: the object with these members changed or new, and without those.
+* `{"v": value}`: replaces the value;
+* `{"t": text}`: appends to the text;
+* `{"n": length, "c": {index: delta}, "t": items}`: truncates the list to that length (without `n`, keeps its length),
+  changes the items at these indexes, then appends items;
+* `{"n": length, "c": {index: delta}, "s": steps}`: the same if the appended items are integers; each is written as its
+  difference to the item before it, the first as the difference to the last kept item if that is an integer, else to 0;
+* `{"n": length, "c": {index: delta}, "r": count, "m": {name: delta}, "a": {name: indexes}}`: the same if the appended
+  items are `count` objects; for each member name, `m` has the delta from an empty list to the list of its values, and
+  `a` has the indexes of the items without that member;
+* `{"c": {name: delta}, "d": names}`: changes or adds the members in `c` of the object, and deletes those in `d`.
 """
 
 from itertools import accumulate, islice
@@ -20,13 +20,13 @@ from typing import cast
 from inspector.json_text import write_json
 from inspector.model import Json
 
-_LEAST_ALIKE = 3  # items behind a list; fewer of them are as short written out
-_SMALL = 6  # members of a value that may be as short as a delta of it
-_MOST_CHANGED = 0.5  # of the items of a list; with more of them the whole list is shorter
+_LEAST_ALIKE = 3  # appended items; fewer of them are as short when written out
+_SMALL = 6  # items of a value that may be as short as its delta
+_MOST_CHANGED = 0.5  # of the items of a list; if more have changed, the whole list is shorter
 
 
 def json_delta(before: Json, now: Json) -> dict[str, Json]:
-    """What makes `now` of `before`."""
+    """The delta that turns `before` into `now`."""
     if isinstance(before, str) and isinstance(now, str) and before and now.startswith(before):
         return {"t": now[len(before) :]}
     if isinstance(before, dict) and isinstance(now, dict):
@@ -42,7 +42,7 @@ def json_delta(before: Json, now: Json) -> dict[str, Json]:
 
 
 def _shorter(delta: dict[str, Json], value: Json) -> dict[str, Json]:
-    """The delta, or a small value itself where that is no longer."""
+    """The delta, or the value itself if it is small and not longer than the delta."""
     is_small = isinstance(value, list | dict) and len(value) <= _SMALL
     return {"v": value} if is_small and len(write_json({"v": value})) <= len(write_json(delta)) else delta
 
@@ -68,7 +68,7 @@ def _list_delta(before: list[Json], now: list[Json]) -> dict[str, Json]:
 
 
 def _members(items: list[dict[str, Json]]) -> dict[str, Json]:
-    """Objects, member by member: those of the rows of a table differ little from one to the next."""
+    """Objects as one list per member: in the rows of a table, a member differs little from one row to the next."""
     names = list(dict.fromkeys(name for one in items for name in one))
     values: dict[str, Json] = {name: json_delta([], [one[name] for one in items if name in one]) for name in names}
     absent: dict[str, list[Json]] = {name: [at for at, one in enumerate(items) if name not in one] for name in names}
@@ -85,7 +85,7 @@ def _last_number(kept: list[Json]) -> int:
 
 
 def _is_same(one: Json, other: Json) -> bool:
-    """Whether both are written alike: `1`, `1.0` and `true` are equal, and are not."""
+    """Whether both are the same JSON value; unlike `==`, it distinguishes `1`, `1.0` and `True`."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_is_same(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
@@ -94,7 +94,7 @@ def _is_same(one: Json, other: Json) -> bool:
 
 
 def with_delta(before: Json, delta: dict[str, Json]) -> Json:
-    """What the browser makes of a value and a delta of it: `with_delta(a, json_delta(a, b))` is `b`."""
+    """Apply a delta to a value, as the browser does: `with_delta(a, json_delta(a, b))` is `b`."""
     if "v" in delta:
         return delta["v"]
     if isinstance(before, str):
@@ -111,7 +111,7 @@ def with_delta(before: Json, delta: dict[str, Json]) -> Json:
 
 
 def _added(kept: list[Json], delta: dict[str, Json]) -> list[Json]:
-    """The items behind those that are kept."""
+    """The items to append to the kept ones."""
     if "s" in delta:
         return list(islice(accumulate(cast("list[int]", delta["s"]), initial=_last_number(kept)), 1, None))
     if "r" not in delta:

@@ -1,7 +1,7 @@
-"""Charts that can be clicked: what was clicked comes back as the values of that mark.
+"""Clickable charts: a click returns the values of the clicked mark.
 
-A chart is a new one after each click, else the browser would keep what was clicked, and a second click on it be none.
-Words upon marks have no tooltip of their own: they would take the clicks that are meant for the marks.
+A chart gets a new key after each click: with the old key the browser would keep the selection, and a second click on
+the same mark would have no effect. Labels on marks have no tooltip: it would catch the clicks meant for the marks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,29 +19,29 @@ from ui.web.markup import ink_on, mixed
 Rows: TypeAlias = Sequence[Mapping[str, object]]
 _Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 TALL, HIGH, LOW = 400, 300, 200
-"""Heights in CSS pixels: of tables, of charts of many marks and of few. Those beside each other have the same."""
+"""Heights in CSS pixels: of tables, of charts with many marks, and with few. Neighbours have the same height."""
 _PICK = "pick"
 _CLICKS = "weaklink_chart_clicks"
 _FONT = 12
-_HEADROOM = 1.15  # above the highest bar, for its number
-_LEGEND_COLUMNS = "width < 400 ? 3 : 5"  # so that every status is seen on a phone
-_LABELS = "containerSize()[0] < 420 ? 100 : 170"  # CSS pixels of the longest name beside a heat map
-_NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
-_WIDE_CELL, _NARROW_CELL = 40, 20  # CSS pixels that a cell has for `100 %` and for `100`
-_THICKEST = 40  # of a bar, in CSS pixels
+_HEADROOM = 1.15  # times the highest bar: leaves room above it for its number
+_LEGEND_COLUMNS = "width < 400 ? 3 : 5"  # so that every status is visible on a phone
+_LABELS = "containerSize()[0] < 420 ? 100 : 170"  # maximum width of the names beside a heat map, in CSS pixels
+_NARROW = 220  # minimum width of a chart's marks, in CSS pixels: that on a phone
+_WIDE_CELL, _NARROW_CELL = 40, 20  # minimum widths of a cell for `100 %` and for `100`, in CSS pixels
+_THICKEST = 40  # maximum thickness of a bar, in CSS pixels
 STATUS_STYLES = {status.value: status_run(status).style for status in STATUSES}
 
 
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
-    """Upright bars in the order of the rows, each with its count; the label of the one that was clicked."""
+    """Draw vertical bars in the order of the rows, each with its count; return the clicked bar's label, or None."""
     most = max(int(str(row[count])) for row in rows)
     base = alt.Chart(_data(rows)).encode(
         x=alt.X(f"{label}:N", sort=None, title=title, axis=alt.Axis(labelAngle=0, ticks=False)),
         y=alt.Y(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, _HEADROOM * most])),
     )
-    told = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
+    tooltip = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
     drawn = base.mark_bar(color=_colour_of(Style.ERROR), cursor="pointer", size=_thickness(_NARROW, len(rows))).encode(
-        tooltip=told
+        tooltip=tooltip
     )
     words = base.mark_text(dy=-8, fontSize=_FONT, color=_colour_of(Style.PLAIN)).encode(
         text=alt.Text(f"{count}:Q", format=",")
@@ -50,9 +50,9 @@ def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height:
 
 
 def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
-    """Traces by status over time, as counts or as shares; the `key` of the segment that was clicked.
+    """Draw traces by status over time, as counts or as shares; return the `key` of the clicked segment, or None.
 
-    A row has `start` and `end`, days in UTC: a bar is as wide as its time, and a time without traces is a gap.
+    A row has `start` and `end`, days in UTC: a bar is as wide as its period, and a period without traces is a gap.
     """
     total: dict[str, int] = {}
     for row in rows:
@@ -98,13 +98,13 @@ def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> 
 
 
 def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height: int) -> tuple[str, str] | None:
-    """A cell for each pair, the stronger the larger its share, which it says in per cent; the pair that was clicked.
+    """Draw a cell for each pair, coloured by its share, with the share in per cent; return the clicked pair, or None.
 
-    A row has `title`, what the tooltip calls the column. The text of a cell stands out from its own colour; in a narrow
-    cell it is the number alone.
+    A row's `title` is the name of its column in the tooltip. The text of a cell contrasts with the cell's colour; a
+    narrow cell shows the number without the per cent sign.
     """
     colours = _colours()
-    meant = {visible_line(str(row[name])): str(row[name]) for row in rows for name in (across, down)}
+    originals = {visible_line(str(row[name])): str(row[name]) for row in rows for name in (across, down)}
     painted = [
         {
             **row,
@@ -131,14 +131,14 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
             axis=alt.Axis(labelLimit=alt.ExprRef(_LABELS), ticks=False, domain=False),
         ),
     )
-    told = [
+    tooltip = [
         alt.Tooltip(f"{down}:N"),
         alt.Tooltip("title:N", title=across),
         alt.Tooltip("traces:Q", format=","),
         alt.Tooltip(f"{share}:Q", title="share of its traces", format=".1%"),
     ]
     cells = base.mark_rect(stroke=colours.background, strokeWidth=2, cursor="pointer").encode(
-        color=alt.Color("fill:N", scale=None), tooltip=told
+        color=alt.Color("fill:N", scale=None), tooltip=tooltip
     )
     is_wide = f"width / {count} >= {_WIDE_CELL}"
     ink = alt.Color("ink:N", scale=None)
@@ -147,11 +147,11 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
         for text, is_shown in (("said:N", is_wide), ("number:N", f"!({is_wide}) && width / {count} >= {_NARROW_CELL}"))
     )
     found = _picked(alt.layer(cells.add_params(_pick(across, down)), words, numbers), key, height)
-    return (meant[str(found[across])], meant[str(found[down])]) if found else None
+    return (originals[str(found[across])], originals[str(found[down])]) if found else None
 
 
 def _paint(share: float, colours: Colours) -> dict[str, str]:
-    """What a cell looks like; the root of the share, so that small shares can be told from none."""
+    """The colours and text of a cell; the square root of the share makes small shares visible."""
     fill = mixed(colours.surface, colours.of[Style.ERROR], share**0.5)
     number = percent(share) if share else ""
     return {"fill": fill, "ink": ink_on(fill), "said": f"{number} %" if number else "", "number": number}
@@ -182,7 +182,7 @@ def _picked(chart: _Chart, key: str, height: int) -> Mapping[str, Any] | None:
 
 
 def _thickness(room: int, count: int) -> float:
-    """Of so many bars beside each other in that room."""
+    """The thickness of `count` bars that share this width, in CSS pixels."""
     return min(0.7 * room / max(count, 1), _THICKEST)
 
 

@@ -1,6 +1,6 @@
-"""Our own elements of the page as components of Streamlit: inline, without a build step, their files in folders here.
+"""Custom elements of the pages: inline Streamlit components without a build step; each has a folder of files here.
 
-Each gives what the user did in this run, None where nothing was done.
+Interactive elements return what the user did in this run; a value is None if nothing happened.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ _DISSECTOR = (
 
 
 class MinimumWidth(StrEnum):
-    """How wide a listing must be for a column to be shown: any, beside a preview, half a screen, or a whole one."""
+    """The width that a listing needs to show a column: any, that beside a preview, half a screen, or a whole screen."""
 
     ANY = ""
     SMALL = "small"
@@ -44,14 +44,14 @@ class MinimumWidth(StrEnum):
 
 
 class BarCell(NamedTuple):
-    """A cell with a bar before its words: `share` of 1 fills it, None draws none."""
+    """A cell with a bar before its text: a `share` of 1 fills the bar, None draws no bar."""
 
     share: float | None
     line: Line
 
 
 class LinkCell(NamedTuple):
-    """A cell whose click opens something else than its row: what is known by this key."""
+    """A cell that opens something other than its row: a click on it returns this key as `ListingEvent.opened`."""
 
     key: str
     line: Line
@@ -59,7 +59,7 @@ class LinkCell(NamedTuple):
 
 
 class FilterCell(NamedTuple):
-    """A cell with a value that can be filtered by: a click on its funnel gives this term."""
+    """A cell whose value can be a filter: a click on its funnel returns this term as `ListingEvent.filtered`."""
 
     term: str
     line: Line
@@ -69,10 +69,10 @@ ListingCell: TypeAlias = Line | BarCell | LinkCell | FilterCell
 
 
 class ListingColumn(NamedTuple):
-    """A column of a listing: its title, on which side its words are, whether in a fixed-width font, and its room.
+    """A column of a listing: its title, the alignment of its text, its font, and the width that it needs (`room`).
 
-    A click on the title of a column with an `order` asks for the rows in that order. Columns that are elastic share the
-    room that the others leave, and cut their words where it ends.
+    A click on the title of a column with an `order` requests the rows in that order. Elastic columns share the width
+    that the others leave, and truncate their text to it.
     """
 
     title: str
@@ -84,14 +84,14 @@ class ListingColumn(NamedTuple):
 
 
 class ListingRow(NamedTuple):
-    """A row of a listing: what it is known by, and a cell a column."""
+    """A row of a listing: its key, and one cell per column."""
 
     key: str
     cells: Sequence[ListingCell]
 
 
 class ListingEvent(NamedTuple):
-    """What was done in a listing: the row that was selected or opened, the order or filter term that was chosen."""
+    """What the user did in a listing: the key of the selected or opened row, the chosen order or filter term."""
 
     picked: str | None = None
     opened: str | None = None
@@ -100,9 +100,9 @@ class ListingEvent(NamedTuple):
 
 
 class DissectorEvent(NamedTuple):
-    """What was done in a dissector: a position whose text it needs, `beside` -1 for a newer trace and 1 for an older.
+    """What happened in a dissector: it needs the text around the position `needed`, or the user went to another trace.
 
-    `ended` says that the trace, which was running, has ended.
+    `beside` is -1 for the newer trace and 1 for the older one. `ended` is true if a running trace has ended.
     """
 
     needed: dict[str, Any] | None = None
@@ -111,7 +111,7 @@ class DissectorEvent(NamedTuple):
 
 
 def dissector(data: dict[str, Json], *, key: str) -> DissectorEvent:
-    """The stream of a trace and its values (`browser_data`). It keeps the selection, and writes it to the address."""
+    """Draw the stream of a trace and its values (`browser_data`). The browser keeps the selection in the address."""
     drawn = _component("dissector", _DISSECTOR)(
         key=key, data=data, on_needed_change=_nothing, on_beside_change=_nothing, on_ended_change=_nothing
     )
@@ -131,12 +131,12 @@ def listing(
     is_ascending: bool = False,
     is_stacked: bool = False,
 ) -> ListingEvent:
-    """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
+    """Draw a table; keys move the selection, and Enter or a double click opens a row (with `is_eager`, any click).
 
-    `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`. `order` is that of the
-    rows, which `is_ascending` says goes upwards: a click on the title of a column with an order asks for that one.
-    Where there is no room for all columns, the cells of a row that `is_stacked` stand below each other with their
-    titles, and none is left out.
+    `label` is the table's name for screen readers; a table higher than `most_rem` scrolls. `order` is the current order
+    of the rows, ascending with `is_ascending`; a click on the title of a column with an `order` requests that order. If
+    the width is too small for all columns, a table with `is_stacked` shows the cells of a row below each other with
+    their titles; other tables hide columns.
     """
     data: dict[str, Json] = {
         "columns": [
@@ -170,10 +170,10 @@ def listing(
     return ListingEvent(drawn.picked, drawn.opened, drawn.order, drawn.filtered)
 
 
-def lines_data(said: Sequence[SideLine], *, label: str, wraps: bool = False) -> dict[str, Json]:
-    """Lines below each other as `lines` takes them; those with a position select it in the stream.
+def lines_data(side_lines: Sequence[SideLine], *, label: str, wraps: bool = False) -> dict[str, Json]:
+    """The data of `lines`; a click on a line with a position selects it in the stream.
 
-    `label` says in a few words what they are; `wraps` folds what is wider than the page, else it is scrolled.
+    `label` is a short name of the lines; `wraps` wraps lines that are wider than the page, else they scroll.
     """
     return {
         "label": label,
@@ -184,20 +184,20 @@ def lines_data(said: Sequence[SideLine], *, label: str, wraps: bool = False) -> 
                 "place": None if location is None else location_object(location),
                 "folds": is_folded,
             }
-            for (line, location), is_folded in zip(said, folds([line for line, _ in said]), strict=True)
+            for (line, location), is_folded in zip(side_lines, folds([line for line, _ in side_lines]), strict=True)
         ],
     }
 
 
 def lines(data: dict[str, Json], *, key: str) -> None:
-    """Draw lines (`lines_data`); as a view of a trace they follow the selection in its stream."""
+    """Draw lines (`lines_data`); a view of a trace follows the selection in its stream."""
     _component("lines", ("../follow.js", "main.js"))(key=key, data=data)
 
 
 def palette(pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]]) -> dict[str, str] | None:
-    """The search from anywhere; `pages` are paths with titles, `keys` what is listed as help.
+    """Draw the command palette; `pages` are paths with titles, `keys` the shortcuts that it lists with their meanings.
 
-    What was chosen: `{"page": path}`, `{"trace": id}`, `{"words": text}` or `{"filter": text}`.
+    Returns what was chosen (`{"page": path}`, `{"trace": id}`, `{"words": text}` or `{"filter": text}`), or None.
     """
     data: dict[str, Json] = {"pages": [list(one) for one in pages], "keys": [list(one) for one in keys]}
     drawn = _component("palette", ("main.js",))(key="weaklink_palette", data=data, on_chosen_change=_nothing)
@@ -205,7 +205,7 @@ def palette(pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]]) -
 
 
 def picture(data: dict[str, Json], *, key: str) -> None:
-    """Draw a picture (`Picture.data`); as a view of a trace it follows the selection in its stream."""
+    """Draw a picture (`Picture.data`); a view of a trace follows the selection in its stream."""
     _component("picture", ("../follow.js", "main.js"))(key=key, data=data)
 
 
@@ -232,4 +232,4 @@ def _component(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
 
 
 def _nothing() -> None:
-    """Streamlit offers a trigger's value only where somebody listens."""
+    """Streamlit returns a trigger's value only if the trigger has a callback."""

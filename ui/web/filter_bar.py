@@ -1,6 +1,6 @@
-"""The filter that every page uses: a line of text kept in the address, completed, and narrowed by clicks on facets.
+"""The filter bar of every page: a text input kept in the address, with completion, and facets that narrow it by clicks.
 
-Beside it, the menu of saved views.
+Beside it is the menu of saved views.
 """
 
 import re
@@ -47,7 +47,7 @@ _BROKEN = "broken "
 _KEYS = (GroupKey.MODEL, GroupKey.CODE, GroupKey.TOOL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.REASONING)
 _MOST = 100
 STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
-"""How traces end, the worst first."""
+"""The statuses of traces, the worst first."""
 
 _NAME = "weaklink_view_name"
 _CHOSEN = "weaklink_view_chosen"
@@ -60,33 +60,33 @@ _CHOICE = lazy_pattern(r"\bor\b", re.IGNORECASE)
 
 
 def filter_bar(page: str) -> str | None:
-    """Draw the line for the page of that path; the filter it holds, or None where it cannot be read, which is said."""
-    said = parameter("filter")
+    """Draw the bar for the page with this path; return the filter, or None (and show the error) if it is invalid."""
+    filter_text = parameter("filter")
     with st.container(horizontal=True, gap="xsmall"):
-        _field(page, said)
-        if said:
+        _field(page, filter_text)
+        if filter_text:
             st.button("Clear", icon=":material/close:", on_click=clear_filter, help="Take the filter away")
         views_menu(page)
-    error = check_filter(said)
+    error = check_filter(filter_text)
     if error is not None:
-        _explain(said, error)
-        _offer(said, _instead(said, error.position))
+        _explain(filter_text, error)
+        _offer(filter_text, _replacements(filter_text, error.position))
         return None
-    if _WORD_BEGUN.search(said):
-        _offer(said, [one for one in store().complete(said) if one.text.endswith(":")])
-    facets(said)
-    return said
+    if _WORD_BEGUN.search(filter_text):
+        _offer(filter_text, [one for one in store().complete(filter_text) if one.text.endswith(":")])
+    facets(filter_text)
+    return filter_text
 
 
 def clear_filter() -> None:
-    """Take the filter away, here and on the pages that are gone to next."""
+    """Remove the filter, on this page and on the next ones."""
     set_parameters(filter=None, after=None, look=None)
     st.session_state.pop("weaklink_filter", None)
 
 
-def nothing_found(wanted: str) -> None:
-    """Say that there is nothing to show: the filter lets nothing through, or the store holds nothing yet."""
-    if not wanted:
+def nothing_found(filter_text: str) -> None:
+    """Show why the page is empty: no trace matches the filter, or the database has no traces yet."""
+    if not filter_text:
         st.info("The database holds no traces yet. Import logs or the sample traces, or run `weaklink import PATH`.")
         if st.button("Import files or the samples", type="primary", icon=":material/upload:"):
             go_to_page("imports")
@@ -95,19 +95,19 @@ def nothing_found(wanted: str) -> None:
     st.button("Clear the filter", on_click=clear_filter)
 
 
-def _field(page: str, said: str) -> None:
-    """The line: another one whenever something else than the user changed what it says.
+def _field(page: str, filter_text: str) -> None:
+    """Draw the text input; it gets a new key whenever something other than the user changed the filter.
 
-    A page that looks by itself whether figures are there sends what its fields held a moment ago. Of the line that says
-    the filter now, that would be taken for what the user typed.
+    A page that polls for figures sends the previous values of its inputs. With the same key, Streamlit would take such
+    a value for text that the user typed.
     """
     line: tuple[str, str, int] = st.session_state.get(_LINE, ("", "", 0))
-    if line[:2] != (page, said):
-        line = (page, said, line[2] + 1)
+    if line[:2] != (page, filter_text):
+        line = (page, filter_text, line[2] + 1)
         st.session_state[_LINE] = line
     st.text_input(
         "Filter",
-        value=said,  # in every run: what the session's state says is sent once, in a run that another one may end
+        value=filter_text,  # in every run: a value of the session state is sent once, in a run that may be interrupted
         key=f"{_KEY}_{line[2]}",
         placeholder=_EXAMPLE,
         on_change=_changed,
@@ -125,22 +125,24 @@ def _changed(page: str, _before: str, number: int) -> None:
     st.session_state[_LINE] = (page, text, number)
 
 
-def _explain(said: str, error: FilterError) -> None:
-    """The filter again, a caret below the character at which it goes wrong, and why."""
-    before = visible_line(said[: error.position])
-    put_lines(((Run(visible_line(said)),), (Run(f"{' ' * len(before)}^", Style.ERROR),)))
+def _explain(filter_text: str, error: FilterError) -> None:
+    """Show the filter with a caret below the character at which the error is, and the error."""
+    before = visible_line(filter_text[: error.position])
+    put_lines(((Run(visible_line(filter_text)),), (Run(f"{' ' * len(before)}^", Style.ERROR),)))
     st.error(label(str(error), most=1_000))
 
 
-def _instead(said: str, position: int) -> list[FilterCompletion]:
-    """What could stand where the filter goes wrong: what goes on from there, else anything that may stand there."""
-    found = _END_OF_TERM.search(said, min(position, len(said)))
-    end = found.start() if found else len(said)
-    return store().complete(said, end) or [replace(one, end=end) for one in store().complete(said, position)]
+def _replacements(filter_text: str, position: int) -> list[FilterCompletion]:
+    """Completions of the term with the error; if there are none, everything that is valid at its position."""
+    found = _END_OF_TERM.search(filter_text, min(position, len(filter_text)))
+    end = found.start() if found else len(filter_text)
+    return store().complete(filter_text, end) or [
+        replace(one, end=end) for one in store().complete(filter_text, position)
+    ]
 
 
-def _offer(said: str, found: list[FilterCompletion]) -> None:
-    """What could stand there, each a click."""
+def _offer(filter_text: str, found: list[FilterCompletion]) -> None:
+    """Draw the completions; a click inserts one."""
     offered = found[:_MOST_OFFERED]
     if not offered:
         return
@@ -148,31 +150,31 @@ def _offer(said: str, found: list[FilterCompletion]) -> None:
         "What could be written here",
         range(len(offered)),
         format_func=lambda index: label(offered[index].text),
-        key=f"{_OFFERED}_{said}",
+        key=f"{_OFFERED}_{filter_text}",
         label_visibility="collapsed",
     )
     if chosen is not None:
         one = offered[chosen]
-        set_parameters(filter=said[: one.start] + one.text + said[one.end :], after=None)
+        set_parameters(filter=filter_text[: one.start] + one.text + filter_text[one.end :], after=None)
         st.rerun()
 
 
 _NAMES = (_STATUS, *(key.value for key in _KEYS))
 
 
-def facets(wanted: str) -> None:
+def facets(filter_text: str) -> None:
     """Draw the names of the facets, and the values of the one that is open; a click on a value narrows the filter."""
     if st.session_state.pop(_CLOSE, False):
         st.session_state[_FACETS_KEY] = None
     name = st.pills("Narrow by", _NAMES, key=_FACETS_KEY, label_visibility="collapsed")
     if name is None:
         return
-    question = grouped(wanted) if name == _STATUS else grouped(wanted, GroupKey(name))
-    sheet = page_results(question)
-    put_progress(sheet)
-    if question not in sheet:
+    query = grouped(filter_text) if name == _STATUS else grouped(filter_text, GroupKey(name))
+    results = page_results(query)
+    put_progress(results)
+    if query not in results:
         return
-    rows = facet_rows(name, sheet[question])
+    rows = facet_rows(name, results[query])
     if not rows:
         st.caption("None of the traces has one.")
         return
@@ -191,7 +193,7 @@ def facets(wanted: str) -> None:
         st.session_state[_CLOSE] = True
         row = rows[int(done.opened.removeprefix(_BROKEN))]
         terms = broken_terms(name, row.value) if done.opened.startswith(_BROKEN) else (field(name, row.value),)
-        set_parameters(filter=narrowed(wanted, *terms), after=None, look=None)
+        set_parameters(filter=narrowed(filter_text, *terms), after=None, look=None)
         st.rerun()
 
 
@@ -204,22 +206,22 @@ class FacetRow(NamedTuple):
     broken: int
 
     def drawn(self, index: int) -> ListingRow:
-        """The row; its number of broken traces opens those."""
+        """The row; a click on its number of broken traces opens them."""
         if not self.broken:
             return ListingRow(str(index), ((Run(self.title),), (Run(f"{self.traces:,}"),), (Run("-", Style.DIM),)))
         share = self.broken / self.traces
-        said = (Run(f"{self.broken:,} ({percent(share)} %)"),)
-        opens = LinkCell(f"{_BROKEN}{index}", said, share)
+        words = (Run(f"{self.broken:,} ({percent(share)} %)"),)
+        opens = LinkCell(f"{_BROKEN}{index}", words, share)
         return ListingRow(str(index), ((Run(self.title),), (Run(f"{self.traces:,}"),), opens))
 
 
 def broken_terms(name: str, value: str) -> tuple[str, ...]:
-    """The terms that let through the broken traces of a facet's value: of a tool, those that broke at its calls."""
+    """The filter terms for the broken traces of a facet's value; for a tool, those that broke at its calls."""
     return (field("break_tool", value),) if name == GroupKey.TOOL.value else (field(name, value), "status:broken")
 
 
 def facet_rows(name: str, groups: Sequence[GroupFigures]) -> list[FacetRow]:
-    """The values of a facet, the most frequent first; of statuses those that there are, the worst first."""
+    """The values of a facet, the most frequent first; of statuses, those that occur, the worst first."""
     if name == _STATUS:
         counts = {status: hits(groups[0], status) for status in STATUSES} if groups else {}
         found = [FacetRow(status, status, count, count * (status == "broken")) for status, count in counts.items()]
@@ -235,7 +237,7 @@ def _title(key: GroupKey, value: str) -> str:
 
 
 def views_menu(page: str) -> None:
-    """Draw the menu for the page of that path."""
+    """Draw the menu of saved views on the page with this path."""
     with st.popover("Views", icon=":material/bookmarks:"):
         try:
             views = [view for view in saved_views() if is_page(view.page)]
@@ -281,7 +283,7 @@ def _forget(name: str) -> None:
 
 
 class ValueFilter(NamedTuple):
-    """A value with its name as people read them, and the term that lets through the traces that have it."""
+    """A value with its name, both for display, and the filter term for the traces with this value."""
 
     name: str
     value: str
@@ -289,27 +291,27 @@ class ValueFilter(NamedTuple):
 
 
 def field(key: str, value: str) -> str:
-    """`key:value`, quoted where the value needs it."""
+    """`key:value`, quoted if the value needs it."""
     return f"{key}:{_written(value)}"
 
 
 def _written(value: str) -> str:
     if _PLAIN.fullmatch(value):
         return value
-    said = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{said}"'
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
-def narrowed(wanted: str, *terms: str) -> str:
-    """A filter with further terms that must hold too; those that it says already are not said twice."""
-    further = " ".join(term for term in terms if term and f" {term} " not in f" {wanted} ")
-    if not wanted.strip() or not further:
-        return wanted.strip() or further
-    return f"({wanted.strip()}) {further}" if _CHOICE.search(wanted) else f"{wanted.strip()} {further}"
+def narrowed(filter_text: str, *terms: str) -> str:
+    """A filter narrowed by further terms; terms that it already contains are not repeated."""
+    further = " ".join(term for term in terms if term and f" {term} " not in f" {filter_text} ")
+    if not filter_text.strip() or not further:
+        return filter_text.strip() or further
+    return f"({filter_text.strip()}) {further}" if _CHOICE.search(filter_text) else f"{filter_text.strip()} {further}"
 
 
 def column_terms(one: TraceSummary) -> Mapping[str, str]:
-    """The terms of the values in the columns of a list, by the key of the column; none where a cell has no value."""
+    """The filter terms for a trace's values in a list, by column key; columns without a value have none."""
     task = task_outcome(one.outcome)
     terms = {
         "status": "" if one.liveness or one.damaged else field("status", one.status.value),
@@ -322,7 +324,7 @@ def column_terms(one: TraceSummary) -> Mapping[str, str]:
 
 
 def trace_filters(one: TraceSummary) -> Iterator[ValueFilter]:
-    """The values of a whole trace."""
+    """Filters for the values of a whole trace."""
     named = column_terms(one)
     facts = {"status": one.status.value, "model": one.model, "outcome": task_outcome(one.outcome).value}
     yield from (ValueFilter(name, value, named[name]) for name, value in facts.items() if name in named)
@@ -338,7 +340,7 @@ def trace_filters(one: TraceSummary) -> Iterator[ValueFilter]:
 
 
 def position_filters(dissection: Dissection, at: Location) -> Iterator[ValueFilter]:
-    """The values at a position: the rules of the faults there, the tool of the call, its arguments."""
+    """Filters for the values at a position: the rules of the faults there, the tool of the call, its arguments."""
     part = dissection.part(at.turn, at.part)
     place = Range(at.range.start, max(at.range.end, at.range.start + 1))
     codes = dict.fromkeys(one.rule.code for one in part.wrong_in(place)) if part else {}
@@ -362,7 +364,7 @@ def _arguments(arguments: Json) -> Iterator[ValueFilter]:
 
 
 def filter_menu(one: TraceSummary, dissection: Dissection | None = None, at: Location | None = None) -> None:
-    """Draw the menu of the values of a trace, and of the call at a position; a click opens the list of such traces."""
+    """Draw the menu of filters for a trace and for the call at a position; a click lists the matching traces."""
     with st.popover("Filter by", icon=":material/filter_alt:", key="weaklink_filter_by", on_change="rerun") as menu:
         if not menu.open:
             return
@@ -372,6 +374,6 @@ def filter_menu(one: TraceSummary, dissection: Dissection | None = None, at: Loc
                 st.caption(title)
             with st.container(gap=None):
                 for index, each in enumerate(filters):
-                    said = f"{label(each.name)}: {label(each.value)}"
-                    if st.button(said, key=f"weaklink_by_{title}_{index}", type="tertiary"):
+                    text = f"{label(each.name)}: {label(each.value)}"
+                    if st.button(text, key=f"weaklink_by_{title}_{index}", type="tertiary"):
                         go_to_page("traces", filter=narrowed(parameter("filter"), each.term))

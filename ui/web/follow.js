@@ -1,7 +1,7 @@
-// Views of a trace that follow the selection in its stream. Those that are seen are requested together from our own
-// route, when the selection has moved; those that are not, when they come into sight.
+// Views of a trace that follow the selection in its stream. When the selection has moved, the visible views are
+// requested together from the route of `trace_api.py`; other views are requested when they become visible.
 
-// Whether an element is shown, in sight or within half a screen of it: what comes into sight next is there when it does.
+// Whether an element is visible or within half a screen of the viewport, so that it is loaded when it becomes visible.
 function isNear(element) {
   const { top, bottom } = element.getBoundingClientRect();
   const room = window.innerHeight / 2;
@@ -17,7 +17,7 @@ class Following {
     this.sight = new IntersectionObserver(() => this.request());
   }
 
-  // What the server drew last: it was drawn for the selection in the address.
+  // Register a view with the data that the server drew last, for the selection in the address.
   add(root, data, take) {
     if (!data.view) return;
     const known = this.views.get(root);
@@ -29,7 +29,7 @@ class Following {
     return JSON.stringify([this.place, this.state]);
   }
 
-  // Select characters in the stream; whether there is one on the page.
+  // Select characters in the stream; return whether the page has a stream.
   go(place) {
     if (this.dissector) this.dissector.go(place);
     return this.dissector !== null;
@@ -57,7 +57,7 @@ class Following {
     await this.fetch(due, {});
   }
 
-  // The answer of our route, its views given to those that show them; null where there is none.
+  // Request the route and give each view its new data; return the response, or null if there is none.
   async fetch(due, further) {
     this.pending?.abort();
     this.pending = new AbortController();
@@ -75,7 +75,7 @@ class Following {
       }
       return found;
     } catch {
-      return null; // the selection has moved on, or the server is gone: Streamlit says so
+      return null; // a later request aborted this one, or the server is gone, which Streamlit shows
     }
   }
 }

@@ -18,18 +18,18 @@ _TOKEN = lazy_pattern(r"[A-Za-z0-9._~-]+")
 _HEADER = lazy_pattern(r"[A-Za-z0-9-]{1,64}")
 _COOKIE = "weaklink_token"
 _WRITES = "write"
-_REMEMBERED_S = 2.0  # how long a revoked token is still taken for valid
+_REMEMBERED_S = 2.0  # how long a revoked token is still accepted
 _MOST_REMEMBERED = 1_000
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Access(Struct, frozen=True):
-    """What the dashboard was told at its start.
+    """The access options that the dashboard was started with.
 
-    `host` is the address it listens on. `token` must be shown by every browser where it is not empty; with
-    `stored_tokens` one of the database's tokens does as well, and one must be shown. `names` are the host names that it
-    may be called by beside addresses and `localhost`: a name that is not listed may be a foreign page's, which resolved
-    its own name to this machine. `user_header` is the header in which a reverse proxy names the user; "" where none is
+    `host` is the address it listens on. If `token` is not empty, every browser must send it; with `stored_tokens` a
+    token is always required, and the database's tokens are accepted too. `names` are the host names that requests may
+    use besides IP addresses and `localhost`: any other name may belong to a foreign page that resolved its own name to
+    this machine (DNS rebinding). `user_header` is the header in which a reverse proxy names the user; "" if none is
     trusted.
     """
 
@@ -59,31 +59,31 @@ class Access(Struct, frozen=True):
 
     @property
     def needs_token(self) -> bool:
-        """Whether a browser must show a token."""
+        """Whether a browser must send a token."""
         return bool(self.token) or self.stored_tokens
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie that holds the token; browsers send the cookies of a host to all its ports."""
+        """The name of the cookie with the token; contains the port, since all ports of a host share cookies."""
         return f"{_COOKIE}_{self.port}"
 
-    def answers_to(self, host: str) -> bool:
-        """Whether a request with this Host header is meant for us: an address, `localhost`, or one of our names."""
+    def accepts_host(self, host: str) -> bool:
+        """Whether this Host header is accepted: it must be an IP address, `localhost`, or one of `names`."""
         name = host_name(host)
         return name is not None and (name in ("localhost", *self.names) or address_of(name) is not None)
 
-    def takes_origin(self, origin: str, host: str) -> bool:
-        """Whether a page of this Origin may open the socket of this Host: it must be our own page."""
+    def accepts_origin(self, origin: str, host: str) -> bool:
+        """Whether a page of this Origin may send changes or open a socket to this Host: only the dashboard's own."""
         return urlsplit(origin).netloc.lower() == host.lower() if origin else False
 
     def is_token(self, word: str) -> bool:
-        """Whether the word is the token of the command, compared in constant time."""
-        shown, own = (one.encode(errors="surrogatepass") for one in (word, self.token))
-        return bool(own) and compare_digest(shown, own)
+        """Whether the word is the token of the command line; compares in constant time."""
+        given, expected = (one.encode(errors="surrogatepass") for one in (word, self.token))
+        return bool(expected) and compare_digest(given, expected)
 
 
 def links(access: Access) -> Sequence[str]:
-    """The addresses to open, the token in them."""
+    """The addresses to open, with the token."""
     shown = f"[{access.host}]" if ":" in access.host else access.host
     word = f"/?token={access.token}" if access.token else "/"
     return (f"http://{shown}:{access.port}{word}",)
@@ -97,10 +97,10 @@ _Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
 class Guard:
-    """An ASGI application before another one, which sees only what may come in.
+    """ASGI middleware that passes on only permitted requests.
 
-    `role_of` tells the role of a token of the database, "" for what is none; what it said is remembered for two
-    seconds. A recorder that posts events shows its token as `Authorization: Bearer`, and needs one of the role `write`.
+    `role_of` returns the role of a token of the database, "" for an invalid token; results are cached for two seconds.
+    A recorder that posts events sends its token as `Authorization: Bearer`; the token needs the role `write`.
     """
 
     def __init__(
@@ -111,13 +111,13 @@ class Guard:
         self._remembered: dict[str, tuple[float, str]] = {}
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
-        """Pass the request on, or refuse it in a sentence."""
+        """Pass the request on, or refuse it with a message."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        if scope["type"] == "http" and (clean := self._without_token(scope)) is not None:
-            place, word = clean  # another token than the cookie's, perhaps
-            await self._answer(send, 303, "", ((b"location", place), (b"set-cookie", self._cookie(word))))
+        if scope["type"] == "http" and (redirect := self._without_token(scope)) is not None:
+            target, token = redirect  # the token may differ from the cookie's
+            await self._answer(send, 303, "", ((b"location", target), (b"set-cookie", self._cookie(token))))
             return
         refusal = self._refusal(scope)
         if refusal is None:
@@ -128,18 +128,18 @@ class Guard:
             await self._answer(send, *refusal)
 
     def _refusal(self, scope: _Message) -> tuple[int, str] | None:
-        """The status and the sentence that a request is refused with."""
+        """The status and message with which a request is refused; None if it is permitted."""
         host = _header(scope, b"host")
-        if not self._access.answers_to(host):
+        if not self._access.accepts_host(host):
             return 421, (
                 f"This dashboard does not answer to the host `{host[:200]}`; open it by its address, "
                 "or start it with `--name` and this host's name."
             )
         origin = _header(scope, b"origin")
         if scope["type"] == "http" and scope["path"] == EVENTS_PATH and not origin:
-            return self._refusal_of_recorder(scope)
+            return self._recorder_refusal(scope)
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
-        if (changes or origin) and not self._access.takes_origin(origin, host):
+        if (changes or origin) and not self._access.accepts_origin(origin, host):
             return 403, "Another page asked; only the dashboard's own pages may."
         if self._access.needs_token and not self._role(_cookie_of(scope, self._access.cookie)):
             if self._access.stored_tokens:
@@ -147,8 +147,8 @@ class Guard:
             return 401, "This dashboard requires its token: open the address that `weaklink web` printed."
         return None
 
-    def _refusal_of_recorder(self, scope: _Message) -> tuple[int, str] | None:
-        """The same for who posts events and is no browser: a page would need a header that no server here allows."""
+    def _recorder_refusal(self, scope: _Message) -> tuple[int, str] | None:
+        """The same for a recorder; a web page cannot send its header, since no server here allows that (CORS)."""
         if not self._access.needs_token:
             return None
         kind, _, word = _header(scope, b"authorization").partition(" ")
@@ -158,7 +158,7 @@ class Guard:
         return None if role == _WRITES else (403, "This token can only read; recorders need the role `write`.")
 
     def _role(self, word: str) -> str:
-        """The role of a token, "" for what is none; that of the command may do everything."""
+        """The role of a token, "" for an invalid one; the token of the command line has the role `write`."""
         if self._access.is_token(word):
             return _WRITES
         if not self._access.stored_tokens or not _TOKEN.fullmatch(word):
@@ -172,15 +172,15 @@ class Guard:
         return role
 
     def _without_token(self, scope: _Message) -> tuple[bytes, str] | None:
-        """Where a browser that brings a valid token in its address is sent, without it; None for any other."""
+        """The redirect target and the token, for a GET with a valid token in its address; None for any other."""
         host = _header(scope, b"host")
-        if not self._access.needs_token or not self._access.answers_to(host) or scope["method"] != "GET":
+        if not self._access.needs_token or not self._access.accepts_host(host) or scope["method"] != "GET":
             return None
-        asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        word = next((value for key, value in asked if key == "token" and self._role(value)), None)
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        word = next((value for key, value in pairs if key == "token" and self._role(value)), None)
         if word is None:
             return None
-        rest = urlencode([(key, value) for key, value in asked if key != "token"])
+        rest = urlencode([(key, value) for key, value in pairs if key != "token"])
         path = "/" + scope.get("raw_path", b"/").decode("latin-1").split("?")[0].lstrip("/\\")
         return f"{path}{'?' if rest else ''}{rest}".encode("latin-1"), word
 
@@ -212,7 +212,7 @@ class Guard:
 
 
 def _header(scope: _Message, name: bytes) -> str:
-    """The value of a header; nothing where it is not there, or there twice."""
+    """The value of a header; empty if it is missing or occurs twice."""
     values = [value for key, value in scope["headers"] if key.lower() == name]
     return values[0].decode("latin-1") if len(values) == 1 else ""
 

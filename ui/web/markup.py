@@ -14,8 +14,8 @@ from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.styled_text import Line, Style, visible_line
 
 _SCREEN, _PHONE = 100, 42  # characters on a line
-# One scale of type: 12 px on charts, 13 in the stream, 14 for text, 16 for what a page says first, 20 and 26 for
-# headings. One of space: multiples of 4 px.
+# Font sizes: 12 px on charts, 13 in the stream, 14 for text, 16 for the first sentence of a page, 20 and 26 for
+# headings. Spacing: multiples of 4 px.
 _RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
 .stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
@@ -54,7 +54,7 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 }
 """
 
-_CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
+_CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # Streamlit's: too faint
 _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
 _MARKS = lazy_pattern(r"([!-/:-@\[-`{-~])")
 _REREAD = lazy_pattern(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
@@ -63,10 +63,10 @@ _JOINER = "\u2060"
 _IN_COLUMNS = lazy_pattern(
     r"\S  +\S"  # words set apart by more than one space
     r"|^ *\d* *[|│]"  # the gutter of quoted text
-    r"|^[\s·.-]*$"  # rules and gaps
+    r"|^[\s·.-]*$"  # horizontal rules and blank lines
 )
 
-_COLUMN_MARKS = lazy_pattern(r" *[\^~][\s^~·.-]*")  # they stand below characters of the line before
+_COLUMN_MARKS = lazy_pattern(r" *[\^~][\s^~·.-]*")  # they mark characters of the line above
 
 COLOUR_NAMES = {
     Style.ERROR: "red",
@@ -75,13 +75,13 @@ COLOUR_NAMES = {
     Style.INFO: "blue",
     Style.REASONING: "violet",
 }
-"""What Streamlit calls the colours of statuses, in its options and its Markdown."""
-_BUTTON = "#1769aa"  # Streamlit writes white on it, in both themes: 5.6:1
+"""Streamlit's names for the colours of statuses, in its options and its Markdown."""
+_BUTTON = "#1769aa"  # with Streamlit's white text, in both themes: a contrast of 5.6:1
 _BLACK, _WHITE = "#000000", "#ffffff"
 
 
 def put_styles() -> None:
-    """Put our rules into the page; once a run."""
+    """Add our CSS rules to the page; call once per run."""
     of = (DARK if st.context.theme.type == "dark" else LIGHT).of
     dim = of[Style.DIM]
     captions = (
@@ -97,7 +97,7 @@ def put_title(text: str) -> None:
 
 
 def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None:
-    """Draw words in the page's own font, folded where the page ends; `aside` stands behind them, more quietly."""
+    """Draw text in the page's own font, wrapped to the page; `aside` follows it in a fainter style."""
     quiet = f' <span class="wl-aside">{escape(visible_line(aside))}</span>' if aside else ""
     st.html(f'<p class="wl-said{" strong" if is_strong else ""}">{escape(visible_line(text))}{quiet}</p>')
 
@@ -108,7 +108,7 @@ def put_lines(lines: Iterable[Line]) -> None:
 
 
 def put_laid_out(lines: Callable[[int], Iterable[Line]]) -> None:
-    """Draw lines that are laid out for a width in characters: one for a screen, one for a phone, of which one shows."""
+    """Draw lines laid out for a width in characters, once for a screen and once for a phone; CSS shows one of them."""
     st.html(_lines_html(lines(_SCREEN), "wide") + _lines_html(lines(_PHONE), "narrow"))
 
 
@@ -116,7 +116,7 @@ def _lines_html(lines: Iterable[Line], shown_where: str = "") -> str:
     shown = list(lines)
     drawn = "\n".join(starmap(_line_html, zip(shown, folds(shown), strict=True)))
     name = "dark" if st.context.theme.type == "dark" else "light"
-    return f'<div class="wl {name} {shown_where}" tabindex="0">{drawn}</div>'  # by keys it can be moved sideways
+    return f'<div class="wl {name} {shown_where}" tabindex="0">{drawn}</div>'  # so that keys scroll it sideways
 
 
 def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`
@@ -124,29 +124,29 @@ def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by
 
 
 def label(text: str, most: int = 80) -> str:
-    """Text on one line, of `most` characters at most, in which nothing is markup and nothing cannot be seen.
+    """Text as one line of Markdown, of at most `most` characters, with markup escaped and invisible characters shown.
 
-    A backslash alone is not enough: once the markdown is read, Streamlit looks through its words again for addresses,
-    icons (`:material/x:`) and arrows, which an invisible joiner keeps apart.
+    A backslash alone is not enough: after parsing the Markdown, Streamlit searches its text again for addresses, icons
+    (`:material/x:`) and arrows; an invisible joiner breaks them up.
     """
     shown = visible_line(text[:most]) + ("…" if len(text) > most else "")
-    said = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {shown}")[1:])
-    return said.replace(" ", "\u00a0", 1) if said.startswith(" ") else said
+    escaped = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {shown}")[1:])
+    return escaped.replace(" ", "\u00a0", 1) if escaped.startswith(" ") else escaped
 
 
 def folds(lines: Sequence[Line]) -> list[bool]:
-    """Of each of these lines, below each other, whether it means the same when it goes on below its beginning."""
+    """For each of these consecutive lines, whether it can be wrapped without a change of meaning."""
     texts = ["".join(run.text for run in line) for line in lines]
     are_marks = [_COLUMN_MARKS.fullmatch(text) is not None for text in texts]
     are_marked = (*are_marks[1:], False)
     return [
         not marks and not marked and _IN_COLUMNS.search(text) is None
-        for text, marks, marked in zip(texts, are_marks, are_marked, strict=False)  # of no lines one is no line's
+        for text, marks, marked in zip(texts, are_marks, are_marked, strict=False)  # `are_marked` is never empty
     ]
 
 
 def theme_options() -> dict[str, Any]:
-    """Options of `streamlit.App.run`, by their dotted names; light and dark, as the browser asks."""
+    """Theme options of `streamlit.App.run`, by their dotted names; the browser chooses light or dark."""
     options: dict[str, Any] = {"theme.baseRadius": "small"}
     for name, colours in (("light", LIGHT), ("dark", DARK)):
         options |= {f"theme.{name}.{key}": value for key, value in _theme(colours)}
@@ -154,7 +154,7 @@ def theme_options() -> dict[str, Any]:
 
 
 def colour_rules() -> str:
-    """A class for each meaning, and a variable for each colour, below `.light` and `.dark`."""
+    """The CSS: a class for each style, and a variable for each colour under `.light` and `.dark`."""
     return "\n".join((*_variables(), *(f".{style} {{ color: var(--{style}); }}" for style in _STYLES)))
 
 
@@ -163,8 +163,8 @@ _STYLES = tuple(style for style in Style if style not in (Style.PLAIN, Style.STR
 
 def _variables() -> Iterator[str]:
     for name, colours in (("light", LIGHT), ("dark", DARK)):
-        said = " ".join(f"--{style}: {colours.of[style]};" for style in _STYLES)
-        yield f".{name} {{ --lit: {colours.lit}; --cursor: {colours.cursor}; --edge: {colours.edge}; {said} }}"
+        variables = " ".join(f"--{style}: {colours.of[style]};" for style in _STYLES)
+        yield f".{name} {{ --lit: {colours.lit}; --cursor: {colours.cursor}; --edge: {colours.edge}; {variables} }}"
 
 
 def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
@@ -180,13 +180,13 @@ def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
 
 
 def mixed(one: str, other: str, share: float) -> str:
-    """The colour (`#rrggbb`) that lies so far from one to the other: 0 is the one, 1 the other."""
+    """The mixture of two colours (`#rrggbb`): a share of 0 gives `one`, 1 gives `other`."""
     far = min(max(share, 0.0), 1.0)
     return "#" + "".join(f"{round(a + (b - a) * far):02x}" for a, b in zip(_parts(one), _parts(other), strict=True))
 
 
 def ink_on(ground: str) -> str:
-    """Black or white, whichever stands out more from a ground: by 4.5:1 at least, whatever the ground."""
+    """Black or white, whichever contrasts more with this background: by at least 4.5:1 on any background."""
     return max((_BLACK, _WHITE), key=lambda ink: contrast(ink, ground))
 
 

@@ -9,33 +9,33 @@ _PAGES = "weaklink_pages"
 
 
 def register_pages(pages: Mapping[str, Any]) -> None:
-    """Keep the pages of this run by their paths."""
+    """Keep the pages of this run, by path, for `go_to_page`."""
     st.session_state[_PAGES] = dict(pages)
 
 
 def go_to_page(path: str, /, **state: object) -> None:
-    """Leave this run for the page of that path, with this state in its address; what is None or empty is left out."""
+    """End this run and open the page with this path and this state in its address, without None and empty values."""
     st.switch_page(st.session_state[_PAGES][path], query_params=_texts(state))
 
 
 def is_page(path: str) -> bool:
-    """Whether there is a page of that path."""
+    """Whether there is a page with this path."""
     return path in st.session_state.get(_PAGES, {})
 
 
 def parameter(key: str) -> str:
-    """What the address says for a key; an empty text where it says nothing."""
+    """The value of a key in the address; empty if it is not there."""
     return str(st.query_params.get(key, ""))
 
 
 def number_parameter(key: str) -> int | None:
-    """What the address says for a key that is a number; None where it is none."""
+    """The value of a key in the address as a number; None unless it is one, of at most 15 decimal digits."""
     word = parameter(key)
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 16 else None
 
 
 def set_parameters(**state: object) -> None:
-    """Put this state into the address, beside what it says of other things."""
+    """Set these keys in the address, without changing others; None and empty values delete a key."""
     for key, value in state.items():
         texts = _texts({key: value})
         if texts:
@@ -45,7 +45,7 @@ def set_parameters(**state: object) -> None:
 
 
 def address_toggle(title: str, name: str, on: str, *, key: str, hint: str | None = None) -> bool:
-    """Draw a switch whose state is the address's, `name=on` where it is on: Back, Forward and a reload turn it."""
+    """Draw a switch whose state is in the address (`name=on`), so that Back, Forward and a reload restore it."""
     is_on = parameter(name) == on
     if st.toggle(title, value=is_on, key=f"{key}_{is_on}", help=hint) != is_on:
         set_parameters(**{name: None if is_on else on})
@@ -62,7 +62,7 @@ def address_choice(
     titles: Callable[[str], str],
     hint: str | None = None,
 ) -> str:
-    """Draw a list to choose from, whose choice is the address's; nothing in the address is the default."""
+    """Draw a select box whose choice is in the address; the default is chosen if the address has none."""
     named = parameter(name) if parameter(name) in options else default
     index = list(options).index(named)
     key = f"weaklink_{name}_{named}"

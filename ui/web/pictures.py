@@ -1,4 +1,4 @@
-"""Pictures of a trace as shapes that can be clicked: its chain, its times, and its turns as a rail of boxes."""
+"""Clickable pictures of a trace, as SVG shapes: its chain, its times, and its turns as a rail of boxes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -31,7 +31,7 @@ SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
 
 
 class SvgElement(Struct, frozen=True):
-    """One SVG element; `at` are its attributes, which are numbers but for a path's `d`, `style` its classes."""
+    """One SVG element; `at` are its attributes (numbers, except for a path's `d`), `style` its CSS classes."""
 
     tag: SvgTag
     at: dict[str, float | str]
@@ -41,7 +41,7 @@ class SvgElement(Struct, frozen=True):
 
 
 class ShapeGroup(Struct, frozen=True):
-    """Shapes that belong together; `title` says what they are, `key` is told when they are clicked, if there is one."""
+    """Shapes that belong together; `title` is their tooltip, `key` (if not empty) identifies them in `Picture.data`."""
 
     shapes: tuple[SvgElement, ...]
     title: str = ""
@@ -49,7 +49,7 @@ class ShapeGroup(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True):
-    """A whole picture; `label` says in a sentence what it shows."""
+    """A whole picture; `label` describes it in one sentence."""
 
     width: float
     height: float
@@ -57,7 +57,7 @@ class Picture(Struct, frozen=True):
     label: str
 
     def data(self, selected: str | None, places: Mapping[str, Location], caption: str) -> dict[str, Json]:
-        """The picture as the browser takes it, with the group of that key lit; a click on a group selects its place."""
+        """The picture as JSON for the browser, with the group `selected` highlighted; a click selects a place."""
         return {
             "caption": caption,
             "width": self.width,
@@ -77,7 +77,7 @@ class Picture(Struct, frozen=True):
 
 
 def location_object(location: Location) -> dict[str, Json]:
-    """A location as the browser takes it: code points of one part."""
+    """A location as JSON for the browser; its positions are code points of the part."""
     return {"turn": location.turn, "part": location.part, "start": location.range.start, "end": location.range.end}
 
 
@@ -86,9 +86,9 @@ def _shape(one: SvgElement) -> Json:
 
 
 def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
-    """At most the `MOST_STEPS` steps around one; a step's key is its number. The longest way through is thick.
+    """At most `MOST_STEPS` steps around `around`; a step's key is its number, the arcs of the critical path are thick.
 
-    They are the same for the steps next to it.
+    Neighbouring values of `around` give the same steps.
     """
     first = max(
         min(max(around - MOST_STEPS // 2, 0) // _STEPS_PER_MOVE * _STEPS_PER_MOVE, len(chain.steps) - MOST_STEPS), 0
@@ -108,15 +108,15 @@ def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
 
 
 def _height(edge: tuple[int, int]) -> float:
-    """How high the arc between two steps rises."""
+    """The height of the arc between two steps."""
     return min(20 + (_middle(edge[1]) - _middle(edge[0])) / 5, _HIGHEST)
 
 
 def _arc(edge: tuple[int, int], ground: float, first: int, *, is_longest: bool) -> ShapeGroup:
     start, end = _middle(edge[0]), _middle(edge[1])
     peak = ground - _height(edge)
-    way = f"M{start:.1f} {ground:.1f} C{start:.1f} {peak:.1f} {end:.1f} {peak:.1f} {end:.1f} {ground:.1f}"
-    drawn = SvgElement("path", {"d": way}, f"{Style.TOOL_RESULT}{' thick' if is_longest else ''}")
+    path = f"M{start:.1f} {ground:.1f} C{start:.1f} {peak:.1f} {end:.1f} {peak:.1f} {end:.1f} {ground:.1f}"
+    drawn = SvgElement("path", {"d": path}, f"{Style.TOOL_RESULT}{' thick' if is_longest else ''}")
     return ShapeGroup((drawn,), f"step {edge[1] + first} uses what step {edge[0] + first} returned")
 
 
@@ -139,7 +139,7 @@ def _box(step: Step, top: float, first: int, *, is_break: bool) -> ShapeGroup:
 
 
 def timing_picture(trace: Trace) -> Picture | None:
-    """A row an answer whose time is known, on one scale; None where no time was kept. A row's key is its turn."""
+    """One row per answer with known times, on one scale; None if no times were kept. A row's key is its turn."""
     rows = list(_answers(trace))[:_MOST_TURNS]
     if not rows:
         return None
@@ -180,8 +180,8 @@ def _row(answer: _TimedTurn, top: float, first: float, scale: float) -> ShapeGro
         shapes.append(_bar(left + wait * scale, top + 2, (took - wait) * scale, 14, Style.INFO))
     shapes += (_bar(left + at * scale, top, gap * scale, 18, Style.WARNING) for at, gap in _stalls(answer.turn))
     shapes.append(SvgElement("text", {"x": left + took * scale + 6, "y": top + 13}, Style.DIM, short_duration(took)))
-    said = f"turn {answer.number}: {took:.2f} s" + (f", first chunk after {wait:.3f} s" if wait is not None else "")
-    return ShapeGroup(tuple(shapes), said, str(answer.number))
+    title = f"turn {answer.number}: {took:.2f} s" + (f", first chunk after {wait:.3f} s" if wait is not None else "")
+    return ShapeGroup(tuple(shapes), title, str(answer.number))
 
 
 def _bar(x: float, y: float, width: float, height: float, style: str) -> SvgElement:
@@ -189,13 +189,13 @@ def _bar(x: float, y: float, width: float, height: float, style: str) -> SvgElem
 
 
 def first_chunk_s(turn: Turn) -> float | None:
-    """How long the first chunk of a turn took; None without times."""
+    """The wait for the first chunk of a turn, in seconds; None without times."""
     known = [part.chunks.offsets_s[0] for part in turn.parts if part.chunks is not None and part.chunks.offsets_s]
     return min((at for at in known if at is not None), default=None)
 
 
 def _stalls(turn: Turn) -> Iterator[tuple[float, float]]:
-    """Where the stream stood still: since when, in seconds from the turn's start, and for how long."""
+    """The stalls of a stream: the start, in seconds from the turn's start, and the length in seconds."""
     for part in turn.parts:
         times = part.chunks.offsets_s if part.chunks is not None else None
         for before, after in pairwise(times or ()):
@@ -204,7 +204,7 @@ def _stalls(turn: Turn) -> Iterator[tuple[float, float]]:
 
 
 def rail_boxes(dissection: Dissection, at: Location | None) -> Sequence[Box]:
-    """The boxes of a trace, of a long one the `MOST_BOXES` around a place: the same for the places next to it."""
+    """The boxes of a trace; of a long one, `MOST_BOXES` around a place, the same boxes for neighbouring places."""
     found = list(boxes(dissection.trace, dissection.inspection))
     if len(found) <= MOST_BOXES:
         return found
@@ -213,7 +213,7 @@ def rail_boxes(dissection: Dissection, at: Location | None) -> Sequence[Box]:
 
 
 def rail(found: Sequence[Box]) -> Picture:
-    """The boxes in a row, under each call the number of its step. A box's key is its index."""
+    """The boxes in a row, with the number of its step under each call. A box's key is its index."""
     left, groups = 4.0, []
     for index, box in enumerate(found):
         if box.is_first and index:
@@ -226,12 +226,12 @@ def rail(found: Sequence[Box]) -> Picture:
 
 
 def selected_box(found: Sequence[Box], at: Location | None) -> str | None:
-    """The key of the box that holds a place."""
+    """The key of the box that contains a place; None without boxes or a place."""
     return str(_box_at(found, at)) if found and at is not None else None
 
 
 def _box_at(found: Sequence[Box], at: Location | None) -> int:
-    """The last box that begins before a place ends, in its turn; the first of all without a place."""
+    """The index of the last box in a place's turn that begins at or before it; 0 without a place."""
     best = 0
     for index, box in enumerate(found if at is not None else ()):
         assert at is not None
@@ -258,9 +258,9 @@ def _group(box: Box, left: float, key: str) -> ShapeGroup:
 
 
 def _title(box: Box) -> str:
-    said = f"turn {box.location.turn}: {box.kind.value.replace('_', ' ')}"
+    text = f"turn {box.location.turn}: {box.kind.value.replace('_', ' ')}"
     if box.step is None:
-        return said
+        return text
     name = visible_line((box.step.call.name or UNNAMED)[:60])
     breaks = "; the break" if box.is_focus else ""
-    return f"{said} of step {box.step.number}, {name}: {visible_line(outcome_words(box.step))}{breaks}"
+    return f"{text} of step {box.step.number}, {name}: {visible_line(outcome_words(box.step))}{breaks}"

@@ -1,4 +1,4 @@
-"""Starts the dashboard: Streamlit's Starlette application behind the guard, with its content policy and quiet timers.
+"""Starts the dashboard: Streamlit's Starlette application behind the guard, with a content policy and throttled timers.
 
 A page that is polled has a timer in the browser. A timer that fires while another page is being drawn requests a
 fragment of the page that was left; Streamlit then shows that page for a moment, and the browser fails with
@@ -34,7 +34,7 @@ from ui.web.results.opening import opened_again
 from ui.web.stores import DashboardOptions, current_options, set_options, store
 from ui.web.trace_api import trace_route
 
-_MOST_UPLOAD_MB = 500  # Streamlit says 512 as 1 GB
+_MOST_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
 
 _OPTIONS = {
     "server.headless": True,
@@ -45,7 +45,7 @@ _OPTIONS = {
     "browser.gatherUsageStats": False,
     "client.toolbarMode": "minimal",
     "client.showErrorDetails": "none",
-    "client.showErrorLinks": "false",  # they lead to search engines, with the error in their address
+    "client.showErrorLinks": "false",  # they open search engines, with the error in the address
     "client.showSidebarNavigation": True,
     "logger.hideWelcomeMessage": True,
     "logger.enableRich": False,  # it would write to standard output, in colours
@@ -53,9 +53,9 @@ _OPTIONS = {
 
 _AT_ROOT = "<script>window.__streamlit = {BACKEND_BASE_URL: window.location.origin}</script>"  # else it tries paths
 _INLINE = lazy_pattern(r"<script>(.*?)</script>", re.DOTALL)
-_LONGEST = 65_536  # bytes: what says that a script runs is far shorter, and long messages are not read here
+_LONGEST = 65_536  # bytes: messages on the state of a script are far shorter; longer ones are not parsed
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
-"""The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
+"""The page's script. It is alone in its folder, since Streamlit puts that folder first on the import path."""
 
 _INTAKES: list[EventIntake] = []
 _LOCK = Lock()
@@ -64,9 +64,9 @@ _LOCK = Lock()
 def serve(access: Access, where: str | None, *, is_local: bool, results: str = "") -> None:
     """Serve the dashboard until it is interrupted: over the database, or over results in Parquet.
 
-    WeaklinkError where the port is taken.
+    Raises WeaklinkError if the port is taken.
     """
-    _refuse_taken(access)
+    _require_free_port(access)
     set_options(DashboardOptions(where, is_local=is_local, access=access, results=results))
     index = index_page()
     guard = Middleware(Guard, access=access, headers=security_headers(index), role_of=_role_of)
@@ -79,7 +79,7 @@ def serve(access: Access, where: str | None, *, is_local: bool, results: str = "
 
 
 def _role_of(word: str) -> str:
-    """The role of a token of the database, "" for what is none; none is while the database cannot be read."""
+    """The role of a token of the database; "" for an invalid one, and while the database cannot be read."""
     try:
         held = store().tokens.holder(word)
     except StoreError:
@@ -87,8 +87,8 @@ def _role_of(word: str) -> str:
     return "" if held is None else held.role.value
 
 
-def _refuse_taken(access: Access) -> None:
-    """Say in a sentence what the server would say in a traceback."""
+def _require_free_port(access: Access) -> None:
+    """Raise WeaklinkError if the port is taken; the server would print a traceback."""
     try:
         found = socket.getaddrinfo(access.host, access.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
@@ -102,9 +102,9 @@ def _refuse_taken(access: Access) -> None:
 
 
 def security_headers(index: str) -> tuple[tuple[bytes, bytes], ...]:
-    """The headers of every answer, as ASGI wants them. `index` is the page's HTML: its own inline scripts may run.
+    """The headers of every response, in ASGI's form. `index` is the page's HTML: its own inline scripts may run.
 
-    Inline components are loaded from `blob:` (Streamlit, `st.components.v2`); nothing else is fetched from anywhere.
+    Inline components are loaded from `blob:` (Streamlit, `st.components.v2`); nothing is fetched from other hosts.
     """
     scripts = " ".join(_hash(script) for script in _INLINE.findall(index))
     policy = "; ".join(
@@ -137,7 +137,7 @@ def security_headers(index: str) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def index_page() -> str:
-    """The HTML of every page: Streamlit's, which is told that its server is at the root of the address."""
+    """The HTML of every page: Streamlit's, with a script that sets the server's address to the root."""
     import streamlit  # noqa: PLC0415  # only the running dashboard pays for it
 
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
@@ -155,16 +155,17 @@ _App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
 
 
 class IndexMiddleware:
-    """An ASGI application before another one, which serves `page` where the other one serves HTML.
+    """ASGI middleware that serves `page` instead of the application's HTML.
 
-    Browsers keep pictures, whose addresses name their content: else they fetch the icon anew for each new address.
+    It also lets browsers cache pictures, whose addresses identify their content; without it they would fetch the icon
+    again for each new address.
     """
 
     def __init__(self, app: _App, page: str) -> None:
         self._app, self._page = app, page.encode()
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
-        """Pass everything on; an answer to GET that is HTML has the body of our page."""
+        """Pass everything on, but replace the body of an HTML response to a GET with `page`."""
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
@@ -191,13 +192,13 @@ class IndexMiddleware:
 
 
 class TimerMiddleware:
-    """An ASGI application before another one, which hears of a timer only when its scripts rest."""
+    """ASGI middleware that passes a timer on only while no script runs."""
 
     def __init__(self, app: _App) -> None:
         self._app = app
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
-        """Pass everything on but the timers that go off too early."""
+        """Pass everything on, except for timers that fire while a script runs."""
         if scope["type"] != "websocket":
             await self._app(scope, receive, send)
             return
@@ -207,9 +208,9 @@ class TimerMiddleware:
             nonlocal is_busy
             while True:
                 message = await receive()
-                asks, is_tick = _requested_run(message)
+                is_request, is_tick = _requested_run(message)
                 if not (is_busy and is_tick):
-                    is_busy = is_busy or asks
+                    is_busy = is_busy or is_request
                     return message
 
         async def sending(message: _Message) -> None:
@@ -221,30 +222,30 @@ class TimerMiddleware:
 
 
 def _requested_run(message: _Message) -> tuple[bool, bool]:
-    """Whether a browser asks to run a script, and whether a timer does so."""
+    """Whether a browser requests a run of the script, and whether a timer caused the request."""
     raw = message.get("bytes") or b""
     if message["type"] != "websocket.receive" or not raw:
         return False, False
     try:
-        said = BackMsg.FromString(raw)
-    except DecodeError:  # whoever wrote it, Streamlit answers
+        parsed = BackMsg.FromString(raw)
+    except DecodeError:  # Streamlit handles malformed messages
         return False, False
-    return said.WhichOneof("type") == "rerun_script", said.rerun_script.is_auto_rerun
+    return parsed.WhichOneof("type") == "rerun_script", parsed.rerun_script.is_auto_rerun
 
 
 def _is_busy_after(message: _Message, *, is_busy: bool) -> bool:
-    """Whether a script runs when this was sent to the browser."""
+    """Whether a script is running after this message to the browser."""
     raw = message.get("bytes") or b""
     if not 0 < len(raw) <= _LONGEST:
         return is_busy
-    said = ForwardMsg.FromString(raw)
-    kind = said.WhichOneof("type")
-    is_end = kind == "script_finished" and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+    parsed = ForwardMsg.FromString(raw)
+    kind = parsed.WhichOneof("type")
+    is_end = kind == "script_finished" and parsed.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
     return kind == "new_session" or (is_busy and not is_end)
 
 
 def collector_route() -> Route:
-    """The route, for the server; the guard lets only those in who may write."""
+    """The route that takes events; the guard lets only clients in that may write."""
     return Route(EVENTS_PATH, _answer, methods=["POST"])
 
 
@@ -263,7 +264,7 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
 
 
 def _intake() -> EventIntake:
-    """What takes the events, with a sink that writes into the database from the first body to the process's end."""
+    """The intake of events. The first request creates it; its sink writes to the database until the process ends."""
     with _LOCK:
         if not _INTAKES:
             sink = StoreSink(current_options().where)

@@ -1,4 +1,4 @@
-"""The store behind the pages, opened once for all of them, and the trace that a page shows, read once."""
+"""What the pages share: the open store, a cache of traces, the options of the dashboard, and the user's rights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ _KEPT = 8  # traces; each may be large
 _FRESH_S = 600
 _LONGEST_NAME = 80
 ICON = Path(__file__).parent / "icon.png"
-"""The picture in the browser's tab."""
+"""The icon in the browser's tab."""
 
 _LONGEST_VISITOR = 80
 READS_ONLY = "Your token can only read."
@@ -31,7 +31,7 @@ READS_ONLY = "Your token can only read."
 
 
 class ShownTrace(Struct, frozen=True):
-    """A trace with what lists say of it; `version` changes when anything about it does."""
+    """A trace with its summary and inspection; `version` changes when any of them does."""
 
     summary: TraceSummary
     dissection: Dissection
@@ -44,24 +44,24 @@ class ShownTrace(Struct, frozen=True):
 
     @property
     def inspection(self) -> Inspection:
-        """What was found in it."""
+        """The inspection of the trace."""
         return self.dissection.inspection
 
 
 def shown_trace(id_: int | str) -> ShownTrace:
-    """The trace of that id, as it is now. StoreError where there is none."""
+    """The trace with this id, as it is now. Raises StoreError if there is none."""
     summary = store().summary(id_)
     version = f"{summary.id}.{summary.turns}.{summary.characters}.{summary.status}.{summary.liveness}"
     dissection = _read(current_options().where, summary.id, version)
-    begun = store().open_turns(summary.id) if summary.open_turns else {}
-    if begun:
-        version += f".{sum(len(part.text) for turn in begun.values() for part in turn.parts)}"
-        dissection = Dissection(*continued(dissection.trace, dissection.inspection, begun))
+    open_turns = store().open_turns(summary.id) if summary.open_turns else {}
+    if open_turns:
+        version += f".{sum(len(part.text) for turn in open_turns.values() for part in turn.parts)}"
+        dissection = Dissection(*continued(dissection.trace, dissection.inspection, open_turns))
     return ShownTrace(summary, dissection, f"{version}.{dissection.inspection.version}")
 
 
 def data_flow(shown: ShownTrace) -> DataFlow:
-    """Where the values of its calls came from: found once, for a long chain takes a while."""
+    """The origins of the values in its calls; cached, since a long chain takes a while."""
     return _flow(current_options().where, shown.version, shown.dissection)
 
 
@@ -76,11 +76,11 @@ def _flow(where: str | None, version: str, _dissection: Dissection) -> DataFlow:
 
 
 WHOLE_TEXTS: dict[str | type[Any], Callable[[Any], Any]] = {str: lambda text: text.encode("utf-8", "surrogatepass")}
-"""`hash_funcs` of a cache that texts of traces are asked of: they may hold lone surrogates."""
+"""`hash_funcs` of a cache whose arguments are texts of traces: they may contain lone surrogates."""
 
 
 def store() -> Store:
-    """The open store of this process, which only reads. StoreError where it cannot be opened, anew at each call."""
+    """The open read-only store of this process. Raises StoreError if it cannot be opened; each call tries again."""
     opened = _opened(current_options().where)
     if opened.is_gone():
         _opened.clear()
@@ -90,7 +90,7 @@ def store() -> Store:
 
 
 def database_name() -> str:
-    """What the database is called in titles: the name of its file, or its URL without the password."""
+    """The name for titles: the file name of the database, its URL without the password, or the folder of results."""
     if current_options().results:
         return current_options().results.rstrip("/").rpartition("/")[2]
     place = place_of(current_options().where)
@@ -98,13 +98,13 @@ def database_name() -> str:
 
 
 def put_page_name(*names: str) -> None:
-    """Give the browser's tab a title: these names, the database and the product."""
+    """Set the title of the browser's tab: these names, the database and the product."""
     shown = (visible_line(name[:_LONGEST_NAME]) for name in (*names, database_name()))
     st.set_page_config(page_title=f"{' · '.join(shown)} · weaklink", page_icon=str(ICON), layout="wide")
 
 
 def writable() -> Store:
-    """A store of a moment, for marks and notes; whoever asks closes it. StoreError where it cannot be opened."""
+    """A new writable store, for marks and notes; the caller closes it. Raises StoreError if it cannot be opened."""
     return open_store(current_options().where, create=False)
 
 
@@ -116,9 +116,9 @@ def _opened(where: str | None) -> Store:
 class DashboardOptions(Struct, frozen=True):
     """The database (as `open_store` takes it), and whether only this machine can reach the page.
 
-    A page waits `patience_s` for figures before it is drawn without them. `access` is what the guard checks requests
-    by; a page looks there for the name of its visitor. Where `results` names a folder of results in Parquet, the pages
-    show these, and no database.
+    A page waits `patience_s` for figures before it is drawn without them. `access` has the options of the guard; they
+    name the header and the cookie that identify a visitor. If `results` is a folder of results in Parquet, the pages
+    show these instead of a database.
     """
 
     where: str | None = None
@@ -131,40 +131,40 @@ class DashboardOptions(Struct, frozen=True):
 _OPTIONS: list[DashboardOptions] = [DashboardOptions()]
 
 
-def set_options(serving: DashboardOptions) -> None:
-    """Say what the pages of this process shall show; once, before they run."""
-    _OPTIONS[0] = serving
+def set_options(options: DashboardOptions) -> None:
+    """Set the options of this process; call once, before its pages run."""
+    _OPTIONS[0] = options
 
 
 def current_options() -> DashboardOptions:
-    """What the pages of this process show."""
+    """The options of this process."""
     return _OPTIONS[0]
 
 
 class Visitor(Struct, frozen=True):
-    """Who looks at a page: the name ("" where it is not known), and whether changes are allowed."""
+    """The user of a page: the name ("" if it is not known), and whether changes are allowed."""
 
     name: str = ""
     may_write: bool = True
 
 
 def visitor() -> Visitor:
-    """Who the page of this run is drawn for. WeaklinkError where the token was revoked since the page was opened."""
+    """The user of this run. Raises WeaklinkError if the token was revoked after the page was opened."""
     access = current_options().access
     header = st.context.headers.get(access.user_header) if access.user_header else ""
     named = visible_line((header or "")[:_LONGEST_VISITOR])
     word = st.context.cookies.get(access.cookie, "")
     if not access.stored_tokens or access.is_token(word):
         return Visitor(named)
-    held = store().tokens.holder(word)
-    if held is None:
+    holder = store().tokens.holder(word)
+    if holder is None:
         raise WeaklinkError("Your token was revoked or has ended. Ask for another one, and open its address.")
-    return Visitor(named or held.name, held.role is TokenRole.WRITE)
+    return Visitor(named or holder.name, holder.role is TokenRole.WRITE)
 
 
 def require_write() -> Visitor:
-    """Who is about to change something. StoreError where that is not allowed."""
-    known = visitor()
-    if not known.may_write:
+    """The user of this run. Raises StoreError if changes are not allowed."""
+    user = visitor()
+    if not user.may_write:
         raise StoreError(READS_ONLY)
-    return known
+    return user

@@ -29,21 +29,21 @@ from ui.views.turn import answers, turn_facts
 from ui.web.pictures import location_object
 
 MOST_CHARACTERS = 2_000_000
-"""What one page is given; of a longer trace it is the turns around the one that is looked at."""
+"""The limit of one page; of a longer trace, the page contains the turns around the selected one."""
 
 _MOST_CHUNKS = 100_000
 _IN_ROW = 120
-_MOST_LAYERED_STEPS = 2_000  # steps from whose layers a key leads to the next
+_MOST_LAYERED_STEPS = 2_000  # steps for which a key goes from layer to layer
 _LONE = lazy_pattern(r"[\ud800-\udfff]")
 MOST_ROWS = 5_000
 EXPANDED_TURNS = 250
-"""So many turns before and behind the one that is looked at are expanded; turns further off are a row each."""
+"""The number of turns before and after the selected one that are expanded; turns further away have one row each."""
 
 _LONGEST = 2_000  # characters of one sentence
 
 
 class TurnWindow(Struct, frozen=True):
-    """Which turns of a trace a page holds, from the first to the last; of the parts in `cuts` only these characters."""
+    """The turns of a trace that a page contains, `first` to `last`; of the parts in `cuts`, only these characters."""
 
     first: int
     last: int
@@ -51,7 +51,7 @@ class TurnWindow(Struct, frozen=True):
     cuts: tuple[tuple[int, str, Range], ...] = ()
 
     def shown(self, turn: int, part: Part) -> Range:
-        """The characters of a part that the page holds."""
+        """The characters of a part that the page contains."""
         cut = next((range_ for number, name, range_ in self.cuts if (number, name) == (turn, part.name)), None)
         return Range(0, len(part.text)) if cut is None else cut
 
@@ -59,8 +59,8 @@ class TurnWindow(Struct, frozen=True):
 def window_of(trace: Trace, turn: int, part: str = "text", start: int = 0) -> TurnWindow:
     """The turns around `turn` whose texts together fit into a page.
 
-    Where the turn alone is too long, it is the characters around `start` of `part`, and of its other parts what then
-    fits. At most MOST_CHARACTERS.
+    If the turn alone is too long, the window has the characters around `start` of `part`, and as much of the turn's
+    other parts as fits. At most MOST_CHARACTERS.
     """
     sizes = [sum(len(part.text) for part in one.parts) for one in trace.turns]
     if not sizes:
@@ -84,7 +84,7 @@ def window_of(trace: Trace, turn: int, part: str = "text", start: int = 0) -> Tu
 
 
 def _cuts(trace: Trace, turn: int, name: str, start: int) -> tuple[tuple[int, str, Range], ...]:
-    """The characters around a position, then the beginnings of the parts behind it and the ends of those before it."""
+    """The characters around a position, the beginnings of the parts after it, and the ends of the parts before it."""
     parts = trace.turns[turn - 1].parts
     at = next((index for index, part in enumerate(parts) if part.name == name), 0)
     others = sum(len(part.text) for index, part in enumerate(parts) if index != at)
@@ -99,7 +99,7 @@ def _cuts(trace: Trace, turn: int, name: str, start: int) -> tuple[tuple[int, st
 
 
 def _around(length: int, start: int, most: int) -> Range:
-    """At most so many characters around a position, the same for all positions of half a window."""
+    """At most `most` characters around a position; all positions in half a window give the same range."""
     if length <= most:
         return Range(0, length)
     block = most // 2
@@ -110,8 +110,7 @@ def _around(length: int, start: int, most: int) -> Range:
 def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dict[str, Json]:
     """The parts of the window's turns and the rows of steps and faults. Lone surrogates are listed as `odd`.
 
-    `order` lists the names of each turn's parts, of the turns with several: it says which of two positions is before
-    the other.
+    `order` lists the names of the parts of each turn with several parts: it decides which of two positions is first.
     """
     found = {(part.turn, part.part): part for part in inspection.parts}
     chunks = sum(len(part.chunks.ends) for _, _, part in _parts(trace, window) if part.chunks is not None)
@@ -144,7 +143,7 @@ def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dic
 
 
 def run_objects(*pieces: tuple[str, str]) -> list[Json]:
-    """Styled words as the browser takes them."""
+    """Styled text as JSON for the browser, without empty runs."""
     return [[style, words] for style, words in pieces if words]
 
 
@@ -156,21 +155,21 @@ def _parts(trace: Trace, window: TurnWindow) -> Iterator[tuple[int, str, Part]]:
 
 
 class _Facts:
-    """What is said of a turn beside its text."""
+    """The facts about a turn that are shown beside its title."""
 
     def __init__(self, trace: Trace, inspection: Inspection) -> None:
         self._trace, self._model, self._steps = trace, model_of(trace), StepPlaces(inspection.chain)
 
     def of(self, number: int) -> str:
         turn = self._trace.turns[number - 1]
-        said = (*answers(turn, number, self._steps), *turn_facts(turn, self._model))
-        return " · ".join(map(visible_line, said))
+        facts = (*answers(turn, number, self._steps), *turn_facts(turn, self._model))
+        return " · ".join(map(visible_line, facts))
 
 
 def _text(text: str, shown: Range) -> dict[str, Json]:
-    """The characters that are shown as a browser can take them, from `from` of `length` on, in line `line`.
+    """The shown characters in a form that a browser accepts: from `from` on, of `length`, beginning in line `line`.
 
-    `odd` are the positions of lone surrogates in the part, with what to show for them.
+    `odd` are the positions of lone surrogates in the part, each with the text to show for it.
     """
     here = text[shown.start : shown.end]
     odd: list[Json] = [[shown.start + found.start(), visible(found[0])] for found in _LONE.finditer(here)]
@@ -184,7 +183,7 @@ def _text(text: str, shown: Range) -> dict[str, Json]:
 
 
 def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
-    """The top-level spans that tile the characters that are shown, those within it."""
+    """The top-level spans that tile the shown characters, cut to these."""
     if inspected is None or not inspected.spans:
         return [["text", shown.start, shown.end, shown.start, shown.end, ""]]
 
@@ -203,7 +202,7 @@ def _spans(inspected: PartInspection | None, shown: Range) -> list[Json]:
 
 
 def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
-    """Where the layers of each call and its result are, of those with several, and the sides of other differences."""
+    """The locations of the layers of each call and result with several layers, and the sides of other differences."""
     layers = TraceLayers(trace, inspection)
     apart: defaultdict[tuple[int, str], list[Location]] = defaultdict(list)
     for one in (one for found in layers.differences.values() for one in found):
@@ -217,7 +216,7 @@ def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
 
 
 def _layer_rows(trace: Trace, places: Iterable[Location], group: int) -> Iterator[Json]:
-    """The places of one group, each where the stream shows it; none of a single one."""
+    """The places of one group, where the stream shows them; none if the group has a single place."""
     shown = list(dict.fromkeys(stream_place(trace, place) for place in places))
     for place in shown if len(shown) > 1 else ():
         yield {**location_object(place), "step": group}
@@ -236,7 +235,7 @@ def _arrivals(part: Part) -> dict[str, Json]:
 
 
 def _milliseconds(at_s: float | None) -> int | None:
-    """Whole ones, which are short and whose differences are exact: a running trace sends one for each chunk."""
+    """Whole milliseconds: they are short, with exact differences, and a running trace sends one for each chunk."""
     return None if at_s is None else round(at_s * 1_000)
 
 
@@ -262,7 +261,7 @@ def _steps(inspection: Inspection) -> Iterator[Json]:
 
 
 def window_notes(window: TurnWindow, trace: Trace) -> Iterable[str]:
-    """What a page that does not hold the whole trace says of itself."""
+    """The notes on a page that does not contain the whole trace."""
     if window.is_whole:
         return
     total = len(trace.turns)
@@ -280,7 +279,7 @@ def _cut_words(window: TurnWindow, trace: Trace) -> Iterator[str]:
 
 
 def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Json]:
-    """The rows of the window's turns, near `turn` expanded where that is quickly read; at most `MOST_ROWS` of them."""
+    """The rows of the window's turns; turns near `turn` are expanded if that is fast. At most `MOST_ROWS` rows."""
     rows: list[Json] = []
     at = max(turn - MOST_ROWS // 2, window.first)
     waiting = _reversed(turn_rows(dissection, at, window.last))
@@ -297,7 +296,7 @@ def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Js
 
 
 def _turn(row: TreeRow) -> int:
-    """The first word of a row's key is the number of its turn."""
+    """The number of a row's turn, which is the first item of its key."""
     return int(row.key[0])
 
 
@@ -317,7 +316,7 @@ _Named = TypeVar("_Named", bound=Hashable)
 
 
 def stream_place(trace: Trace, place: Location) -> Location:
-    """Where the stream shows a place: one in a turn's request, or in a tool's run, at the beginning of the turn."""
+    """Where the stream shows a place: a place in a request or in a tool's run is shown at the start of its turn."""
     if place.is_in_turn or not 0 < place.turn <= len(trace.turns):
         return place
     parts = trace.turns[place.turn - 1].parts
@@ -325,12 +324,12 @@ def stream_place(trace: Trace, place: Location) -> Location:
 
 
 def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Json]:
-    """The faults in their order: `start` and `end` in code points; `part`, `rule`, `message` and `hint` are indices.
+    """The faults in order, as columns: `start` and `end` in code points; `part`, `rule`, `message`, `hint` as indices.
 
-    They point into `parts` (turn and name), `rules` (severity, code, name and glyph) and `sentences`, the first of
-    which is empty and stands for no hint. `firsts` are the indices of the faults that are listed: on a broken trace the
-    first of each cause; `more` counts the others. `against` has a row for the other side of each difference between
-    layers, by the fault's index.
+    The indices point into `parts` (turn and name), `rules` (severity, code, name and glyph) and `sentences` (the first
+    is empty: no hint). `firsts` are the indices of the listed faults: all, or in a broken trace the first of each
+    cause; `more` counts the other faults of that cause. `against` has a row for the other side of each difference
+    between layers, by the fault's index.
     """
     is_broken = chain.status is Status.BROKEN
     causes = causes_of(diagnostics) if is_broken else None
@@ -364,17 +363,17 @@ def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) ->
 
 
 def _against_row(trace: Trace, place: Location) -> Json:
-    """The row below a fault that leads to its other side."""
-    said = f"≠ against turn {place.turn}, {part_words(place.part)}"
-    return {**location_object(stream_place(trace, place)), "depth": 1, "runs": run_objects(("dim", said))}
+    """The row below a fault that links to its other side."""
+    text = f"≠ against turn {place.turn}, {part_words(place.part)}"
+    return {**location_object(stream_place(trace, place)), "depth": 1, "runs": run_objects(("dim", text))}
 
 
 class _UniqueValues(Generic[_Named]):
-    """Values in the order in which they first came, each once."""
+    """Distinct values, in the order of their first occurrence."""
 
     def __init__(self) -> None:
         self.found: dict[_Named, int] = {}
 
     def index_of(self, value: _Named) -> int:
-        """Where the value stands, which is now among them."""
+        """The index of a value; adds the value if it is new."""
         return self.found.setdefault(value, len(self.found))

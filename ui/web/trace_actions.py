@@ -38,12 +38,12 @@ _WIDTH = 160  # characters of a line
 
 
 def trace_actions(shown: ShownTrace, at: Location | None) -> None:
-    """Draw the buttons in a row; a note goes to the whole trace, or to the turn or step of the place."""
+    """Draw the buttons in a row; a note belongs to the whole trace, or to the turn or step at the position `at`."""
     id_ = shown.summary.id
     with st.container(horizontal=True, gap="xsmall"):
         _adjacent_links(shown)
         filter_menu(shown.summary, shown.dissection, at)
-        with st.popover(_marked(shown), key="weaklink_mark", on_change="rerun"):  # for what is selected by then
+        with st.popover(_mark_title(shown), key="weaklink_mark", on_change="rerun"):  # the selection may have moved
             _marks(shown, at)
         with st.popover("Link", icon=":material/content_copy:", key="weaklink_copy", on_change="rerun"):
             _copies(shown, at)
@@ -62,7 +62,7 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
 
 
 def _copies(shown: ShownTrace, at: Location | None) -> None:
-    """What people take elsewhere, each with its button: the address, the command, and the ids."""
+    """Draw what users copy, each with a copy button: the address, the command, and the ids."""
     one = shown.summary
     what = "the same characters" if at is not None else "this trace"
     copies = {
@@ -70,26 +70,26 @@ def _copies(shown: ShownTrace, at: Location | None) -> None:
         f"The command that opens {what} in a terminal": _command(one.id, at),
         **{label(name): value for name, value in islice(one.external_ids.items(), _MOST_IDS)},
     }
-    for said, text in copies.items():
-        st.caption(said)
+    for caption, text in copies.items():
+        st.caption(caption)
         st.code(visible_line(text[:_LONGEST]), language=None, wrap_lines=True)
 
 
 def _adjacent_links(shown: ShownTrace) -> None:
     newer, older = adjacent_traces(shown.summary)
-    ways = ((newer, "Newer", ":material/chevron_left:", "{"), (older, "Older", ":material/chevron_right:", "}"))
-    for to, way, icon, key in ways:
-        said = f"The next {way.lower()} trace of this filter; key {key} in the stream"
-        if st.button(way, icon=icon, disabled=to is None, help=said) and to is not None:
+    links = ((newer, "Newer", ":material/chevron_left:", "{"), (older, "Older", ":material/chevron_right:", "}"))
+    for to, direction, icon, key in links:
+        hint = f"The next {direction.lower()} trace of this filter; key {key} in the stream"
+        if st.button(direction, icon=icon, disabled=to is None, help=hint) and to is not None:
             go_to_page("trace", trace=to, filter=parameter("filter"))
 
 
-def _marked(shown: ShownTrace) -> str:
+def _mark_title(shown: ShownTrace) -> str:
     return ":material/bookmark: Marked" if shown.summary.marked else ":material/bookmark_border: Mark"
 
 
 def _marks(shown: ShownTrace, at: Location | None) -> None:
-    """The notes that are there, and a line for one more."""
+    """Draw the notes of the trace, and an input for a new one."""
     id_ = shown.summary.id
     for mark in store().marks.of([id_]).get(id_, ()):
         by = f" ({visible_line(mark.author)})" if mark.author else ""
@@ -136,14 +136,14 @@ def _command(id_: int, at: Location | None) -> str:
 
 def adjacent_traces(summary: TraceSummary) -> tuple[int | None, int | None]:
     """The ids of the newer and the older trace that match the filter of the address; None at an end."""
-    wanted, paging = parameter("filter"), store().paging()
-    newer = paging.before(wanted, at=summary.cursor)
-    older = paging.page(wanted, limit=1, after=summary.cursor)
+    filter_text, paging = parameter("filter"), store().paging()
+    newer = paging.before(filter_text, at=summary.cursor)
+    older = paging.page(filter_text, limit=1, after=summary.cursor)
     return newer.summary.id if newer else None, older[0].summary.id if older else None
 
 
 class PageWork(Struct):
-    """An experiment, or a server, in a thread of its own; it goes on when the page is left, until it ends or `stop`."""
+    """An experiment or a server in its own thread; it continues when the page is left, until it ends or `stop`."""
 
     trace: int
     lines: list[Line] = field(default_factory=list)
@@ -154,19 +154,19 @@ class PageWork(Struct):
 
     @property
     def is_running(self) -> bool:
-        """Whether it goes on."""
+        """Whether the thread is running."""
         return self.thread is not None and self.thread.is_alive()
 
     def ask(self, form: AskForm, plan: AskPlan, target: ResendTarget, where: str | None) -> None:
-        """Send what was previewed."""
-        self._start(self._asked(form, plan, target, where))
+        """Send the requests of the previewed plan."""
+        self._start(self._run_experiment(form, plan, target, where))
 
     def serve(self, server: ReplayServer, trace: Trace, upstream: str | None) -> None:
         """Answer requests from the recording of `trace`."""
-        self._start(self._served(server, trace, upstream))
+        self._start(self._run_server(server, trace, upstream))
 
     def stop(self) -> None:
-        """End it; what came is kept."""
+        """End the work; results that arrived are kept."""
         self.stopping.set()
         if self._loop is not None and self._experiment is not None and self.is_running:
             self._loop.call_soon_threadsafe(self._experiment.interrupt)
@@ -181,14 +181,14 @@ class PageWork(Struct):
         except (WeaklinkError, OSError) as error:
             self.lines = [(Run(str(error), Style.ERROR),)]
 
-    async def _asked(self, form: AskForm, plan: AskPlan, target: ResendTarget, where: str | None) -> None:
+    async def _run_experiment(self, form: AskForm, plan: AskPlan, target: ResendTarget, where: str | None) -> None:
         with open_store(where, create=False) as opened:
             bounds = form.spending()
-            experiment = experiment_of(plan, target, opened, bounds, lambda said: self._show(result_lines(said)))
+            experiment = experiment_of(plan, target, opened, bounds, lambda results: self._show(result_lines(results)))
             self._loop, self._experiment = asyncio.get_running_loop(), experiment
             self._show(result_lines(await experiment.run()))
 
-    async def _served(self, server: ReplayServer, trace: Trace, upstream: str | None) -> None:
+    async def _run_server(self, server: ReplayServer, trace: Trace, upstream: str | None) -> None:
         async with serving(server, 0, upstream) as variables:
             while not self.stopping.is_set():
                 self._show(serving_lines(server, variables, trace, _WIDTH))
@@ -199,10 +199,10 @@ class PageWork(Struct):
 
 
 def ask_again(shown: ShownTrace, at: Location | None) -> None:
-    """Draw the form in a popover; nothing is sent before it was previewed.
+    """Draw the form in a popover; nothing is sent before a preview.
 
-    Not where other machines can reach the page: whoever names a server would be sent the key of this machine's user.
-    Nor where a reverse proxy or a token says that others look at it.
+    Draws nothing if other machines can reach the page: anyone there could name a server, and it would receive the key
+    of this machine's user. The same if a reverse proxy or stored tokens show that others use the page.
     """
     access = current_options().access
     if not current_options().is_local or access.stored_tokens or access.user_header:
@@ -233,7 +233,7 @@ def ask_again(shown: ShownTrace, at: Location | None) -> None:
 
 
 def ask_results(shown: ShownTrace) -> None:
-    """Draw what the experiment or the server of this trace says, every second while it goes on."""
+    """Draw the output of this trace's experiment or server, every second while it runs."""
     work = st.session_state.get(_WORK)
     if isinstance(work, PageWork) and work.trace == shown.summary.id:
         st.fragment(_results, run_every=_EVERY_S if work.is_running else None)(work)
@@ -272,7 +272,7 @@ def _serve(form: AskForm, id_: int, turn: int | None) -> None:
 
 
 def _new_work(id_: int) -> PageWork:
-    """One at a time in a session: another one ends the one before."""
+    """The new work of this session; ends the previous one."""
     before = st.session_state.get(_WORK)
     if isinstance(before, PageWork):
         before.stop()
@@ -282,7 +282,7 @@ def _new_work(id_: int) -> PageWork:
 
 
 def _turn(shown: ShownTrace, at: Location | None) -> int | None:
-    """The answer that is selected, None where the selection is in none."""
+    """The turn of the selected answer; None if the selection is in no answer."""
     turns = shown.trace.turns
     is_answer = at is not None and 0 < at.turn <= len(turns) and turns[at.turn - 1].role is Role.ASSISTANT
     return at.turn if at is not None and is_answer else None

@@ -1,12 +1,12 @@
 """The dashboard's own route for the page of a trace: views of the selected characters, and what a running trace gained.
 
 The page requests it without a run of Streamlit's script, which would send the whole page. `GET /weaklink/trace/ID`
-takes `turn`, `part`, `start` and `end` (the selected characters, in code points; none are selected where they are
-missing), and any number of `view=NAME:VERSION`: the views that are seen, with the version that the browser has. The
-answer holds each view's `selected`, and its data where the version is another. `have=VERSION` requests what the data of
-the dissector became since: as a `delta` of it (`json_delta`), or as `data` where that version is no longer kept.
+takes `turn`, `part`, `start` and `end` (the selected characters, in code points; without them, nothing is selected),
+and up to 16 `view=NAME:VERSION`: the visible views, each with the version that the browser has. The response contains
+`selected` of each view, and the view's data if the version differs. `have=VERSION` requests the changes of the
+dissector's data since that version: as a `delta` (`json_delta`), or as `data` if the version is no longer kept.
 
-Answers are compressed where the browser takes that: rows of values, lines of schemas and steps of chunks look alike.
+Responses are compressed if the browser accepts it: rows of values, lines of schemas and steps of chunks are repetitive.
 """
 
 import hashlib
@@ -42,9 +42,9 @@ from ui.web.stores import ShownTrace, data_flow, shown_trace, store
 from ui.web.stream_data import EXPANDED_TURNS, stream_data, stream_place, value_rows, window_of
 
 PATH = "/weaklink/trace/{id:int}"
-_KEPT = 6  # what browsers were given of traces, each as large as a window
+_KEPT = 6  # data of traces that browsers have, each as large as a window
 _MOST_VIEWS = 16
-_LEAST_PACKED = 500  # bytes; below, the head of the answer is as large
+_LEAST_PACKED = 500  # bytes; the headers of a smaller response are as large as its body
 _LONGEST_NUMBER = 15
 _SENT: "OrderedDict[str, dict[str, Json]]" = OrderedDict()
 _LOCK = Lock()
@@ -57,9 +57,9 @@ _NO_PICTURE = Picture(0, 0, (), "Nothing to draw")
 
 
 def browser_data(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    """The data of the dissector: the window of a trace around a position, or around where it is shown from without one.
+    """The data of the dissector: the window of a trace around a position, or around `default_position` without one.
 
-    `version` names this state of the window; `near` are the turns whose values it holds.
+    `version` identifies this state of the window; `near` are the first and last turn whose values it contains.
     """
     around = at or default_position(shown)
     window = window_of(shown.trace, around.turn, around.part, around.range.start)
@@ -85,13 +85,13 @@ def browser_data(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
 
 
 def forget_sent() -> None:
-    """Keep nothing of what browsers were given: they are given it whole again."""
+    """Forget the data that browsers have: they receive all of it again."""
     with _LOCK:
         _SENT.clear()
 
 
 def default_position(shown: ShownTrace) -> Location:
-    """Where a trace is shown from while nothing is selected: a running one at its end, others at the first turn."""
+    """The position of a trace without a selection: the end of a running trace, the first turn of any other."""
     turns = shown.trace.turns
     if not shown.summary.is_open or not turns or not turns[-1].parts:
         return Location(1, "text", Range(0, 0))
@@ -100,7 +100,7 @@ def default_position(shown: ShownTrace) -> Location:
 
 
 def position_of(turn: str, part: str, start: str, end: str) -> Location | None:
-    """The position that an address names; None where it names none."""
+    """The position in an address; None if there is none."""
     numbers = [int(word) for word in (turn, start, end) if _is_number(word)]
     if len(numbers) < 3 or not numbers[0] or numbers[1] > numbers[2]:
         return None
@@ -112,7 +112,7 @@ def _is_number(word: str) -> bool:
 
 
 def _answer(request: Request, open_trace: Callable[[int], ShownTrace]) -> Response:
-    """One request of a page; 404 where there is no such trace or view."""
+    """Respond to one request of a page; 404 if there is no such trace or view."""
     query = request.query_params
     at = position_of(*(query.get(name, "") for name in ("turn", "part", "start", "end")))
     try:
@@ -143,7 +143,7 @@ def _gained(have: str, data: dict[str, Json]) -> dict[str, Json]:
 
 
 def trace_route(open_trace: Callable[[int], ShownTrace] = shown_trace) -> Route:
-    """The route, for the server; `open_trace` gives the trace of a number, or raises StoreError."""
+    """The route of this API; `open_trace` returns the trace with an id, or raises StoreError."""
 
     def answer(request: Request) -> Response:
         return _answer(request, open_trace)
@@ -152,18 +152,18 @@ def trace_route(open_trace: Callable[[int], ShownTrace] = shown_trace) -> Route:
 
 
 def view_data(name: str, shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    """A view as its component takes it, for the selected characters; KeyError where there is no view of that name.
+    """The data of a view for its component and the selected characters. Raises KeyError if there is no such view.
 
     `version` changes when anything but `selected` does.
     """
     data = VIEWS[name](shown, at)
-    said = json.dumps({key: value for key, value in data.items() if key != "selected"}, sort_keys=True)
-    version = hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=6).hexdigest()
+    encoded = json.dumps({key: value for key, value in data.items() if key != "selected"}, sort_keys=True)
+    version = hashlib.blake2b(encoded.encode(errors="surrogatepass"), digest_size=6).hexdigest()
     return {**data, "view": name, "trace": shown.summary.id, "version": version}
 
 
 def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    """How the trace ended, in a sentence that leads to the characters."""
+    """How the trace ended, in a sentence that links to the characters."""
     chain, summary = shown.inspection.chain, shown.summary
     broken, state = chain.broken, summary.liveness
     status = LIVENESS[state] if state else status_run(chain.status, broken.outcome if broken else None)
@@ -175,12 +175,12 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     ]
     outcome = task_run(summary.outcome)
     runs = (Run(status.text, status.style), *((Run(" · task: "), outcome) if outcome else ()))
-    said = [SideLine((*runs, Run(f" · {' · '.join(facts)}", Style.DIM)))]
+    sentences = [SideLine((*runs, Run(f" · {' · '.join(facts)}", Style.DIM)))]
     if broken is not None:
         head = Run(f"step {broken.step}, turn {broken.turn}: ", Style.ERROR)
         message = broken.message if len(broken.message) <= _LONGEST_MESSAGE else f"{broken.message[:_LONGEST_MESSAGE]}…"
-        said.append(_shown_line(shown, SideLine((head, *quoted(message)), initial_position(shown.inspection))))
-    return lines_data(said, label="How the trace ended", wraps=True)
+        sentences.append(_shown_line(shown, SideLine((head, *quoted(message)), initial_position(shown.inspection))))
+    return lines_data(sentences, label="How the trace ended", wraps=True)
 
 
 def _rail(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
@@ -260,7 +260,7 @@ VIEWS: Mapping[str, Callable[[ShownTrace, Location | None], dict[str, Json]]] = 
 
 
 def _position(shown: ShownTrace, at: Location | None) -> Location:
-    """The selected characters; where none are, the first call, else the first words of the model."""
+    """The selected characters; without a selection, the first call, else the start of the model's first turn."""
     dissection: Dissection = shown.dissection
     if at is not None and at.turn <= len(dissection.trace.turns):
         return at
@@ -275,7 +275,7 @@ def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
 
 
 def _shown_line(shown: ShownTrace, one: SideLine) -> SideLine:
-    """A line that leads to where the stream shows its place."""
+    """The line, linked to where the stream shows its place."""
     place = one.location
     return one if place is None or place.is_in_turn else SideLine(one.line, stream_place(shown.trace, place))
 

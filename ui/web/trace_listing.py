@@ -31,7 +31,7 @@ from ui.web.stores import ShownTrace, current_options, shown_trace, store
 _WIDTH = 37
 _RUNS = "runs"
 MOST_RUNS = 6
-"""So many traces are compared at most."""
+"""The maximum number of traces in a comparison."""
 
 _LONGEST = 200
 
@@ -61,24 +61,24 @@ SORTED_COLUMNS = tuple(
     )
     for key, room in _ROOMS.items()
 )
-"""The columns of `trace_rows`, what matters most first, with the orders that a list of traces can have."""
+"""The columns of `trace_rows`, the most important first, with the orders that a list of traces can have."""
 
 LISTING_COLUMNS = tuple(column._replace(order="") for column in SORTED_COLUMNS)
 """The same without orders."""
 
 CELLS = 40
-_MAX_CHARACTERS = 50_000  # characters of one trace
-_ROOM = 1_000_000  # characters of all that are read for one page
+_MAX_CHARACTERS = 50_000  # characters of one trace, for a minimap
+_ROOM = 1_000_000  # characters of all traces that are read for one page
 _KEPT = 4_000
 _FRESH_S = 3_600
 
 T = TypeVar("T")
 SortValue: TypeAlias = float | str | None
-_OTHER_WAY = "-"
+_REVERSED = "-"
 
 
-def trace_look(one: TraceSummary) -> None:
-    """Draw the look and its buttons."""
+def trace_preview(one: TraceSummary) -> None:
+    """Draw the preview of a trace, with its buttons."""
     with st.container(horizontal=True, gap="xsmall"):
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
@@ -95,8 +95,8 @@ def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
     yield ()
     yield from break_lines(shown.trace, shown.inspection, _WIDTH)
     yield ()
-    for name, said in _facts(one):
-        yield from wrapped((Run(f"{name:8}", Style.DIM), Run(visible_line(said))), _WIDTH, indent=8)
+    for name, text in _facts(one):
+        yield from wrapped((Run(f"{name:8}", Style.DIM), Run(visible_line(text))), _WIDTH, indent=8)
     yield ()
     for words in LEGEND:
         yield from wrapped((Run(words, Style.DIM),), _WIDTH)
@@ -116,7 +116,7 @@ def _facts(one: TraceSummary) -> Iterator[tuple[str, str]]:
 
 
 def _compare(one: TraceSummary) -> None:
-    """Traces are chosen one by one, and compared together."""
+    """Draw the buttons that choose traces one by one, and compare them."""
     chosen = parameter(_RUNS).split()
     if str(one.id) in chosen:
         if st.button("Not this one", key="weaklink_less", icon=":material/remove:"):
@@ -137,7 +137,7 @@ def _choose(ids: list[str]) -> None:
 
 
 def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
-    """Traces as rows, forks below their parent where both are here; the key of each is the trace's number."""
+    """Traces as rows, with forks below their parent if both are listed; the key of a row is the trace's id."""
     maps = minimaps(traces)
     now_s = time.time()
     listed = [ListedTrace(one, now_s, minimap=maps.get(one.id, ())) for one in traces]
@@ -145,7 +145,7 @@ def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
 
 
 def trace_row(one: TraceSummary, minimap: Line = ()) -> ListingRow:
-    """A trace as a row; its key is the trace's number."""
+    """A trace as a row; its key is the trace's id."""
     return _listing_row(ListedTrace(one, time.time(), minimap=minimap))
 
 
@@ -158,55 +158,55 @@ def _listing_row(listed: ListedTrace) -> ListingRow:
     )
 
 
-def trace_list(rows: Sequence[ListingRow], wanted: str, *, key: str, label: str, most_rem: int = 40) -> str | None:
-    """Draw rows of traces, each of which a click opens: the one that was opened.
+def trace_list(rows: Sequence[ListingRow], filter_text: str, *, key: str, label: str, most_rem: int = 40) -> str | None:
+    """Draw rows of traces; return the id of the one that was clicked, or None.
 
-    A click on the funnel beside a value leads to the traces of the filter `wanted` that have it.
+    A click on the funnel beside a value opens the traces that match `filter_text` and have this value.
     """
     done = listing(LISTING_COLUMNS, rows, key=key, label=label, is_eager=True, most_rem=most_rem)
     if done.filtered is not None:
-        go_to_page("traces", filter=narrowed(wanted, done.filtered))
+        go_to_page("traces", filter=narrowed(filter_text, done.filtered))
     return done.opened
 
 
 def title_of(one: TraceSummary) -> str:
-    """What a trace is known by, on one line."""
+    """The title of a trace, on one line."""
     return visible_line(listed_title(one)[:_LONGEST])
 
 
 def minimaps(traces: Iterable[TraceSummary]) -> dict[int, Line]:
-    """The minimap of each trace by its number; long traces have none, nor those that there is no time for."""
+    """The minimaps of traces, by id; a long trace has none, nor has a trace after the limit of one page."""
     found: dict[int, Line] = {}
     room = _ROOM
     for one in traces:
         room -= min(one.characters, _MAX_CHARACTERS)
         if one.characters <= _MAX_CHARACTERS and room > 0:
-            found[one.id] = _made(
+            found[one.id] = _minimap_of(
                 current_options().where, one.id, f"{one.turns}.{one.characters}.{one.status}.{one.is_open}"
             )
     return found
 
 
 @st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
-def _made(where: str | None, id_: int, version: str) -> Line:
+def _minimap_of(where: str | None, id_: int, version: str) -> Line:
     return minimap(*store().inspected(id_), CELLS)
 
 
 class SortedColumn(NamedTuple, Generic[T]):
-    """A column, and the value of a row that it sorts by; its `order` is how the address names it."""
+    """A column and the value by which it sorts rows; the column's `order` is its name in the address."""
 
     column: ListingColumn
     value: Callable[[T], SortValue]
 
 
 def sorted_items(items: Sequence[T], columns: Sequence[SortedColumn[T]], order: str) -> list[T]:
-    """The items by the column of this order (`-` before it: the other way round); as they are where there is none."""
-    by = next((one.value for one in columns if one.column.order == order.removeprefix(_OTHER_WAY)), None)
+    """The items sorted by the column with this order (reversed after a `-`); unchanged if there is no such column."""
+    by = next((one.value for one in columns if one.column.order == order.removeprefix(_REVERSED)), None)
     if by is None:
         return list(items)
     known = [(value, item) for item in items if (value := by(item)) is not None]
     numbers = all(not isinstance(value, str) for value, _ in known)
-    is_descending = numbers is not order.startswith(_OTHER_WAY)
+    is_descending = numbers is not order.startswith(_REVERSED)
     ordered = sorted(known, key=lambda one: _key(one[0]), reverse=is_descending)
     return [*(item for _, item in ordered), *(item for item in items if by(item) is None)]
 
@@ -228,13 +228,13 @@ def sorted_listing(
     is_eager: bool = False,
     most_rem: int = 40,
 ) -> ListingEvent:
-    """Draw a row of each item; `name` is the address's parameter of the order, `default` that without one.
+    """Draw a row per item; `name` is the address parameter with the order, `default` the order without it.
 
-    The default is a column's order; the other arguments are those of `listing`.
+    `default` is the order of a column; the other arguments are those of `listing`.
     """
     orders = {one.column.order for one in columns}
-    wanted = parameter(name)
-    order = wanted if wanted.removeprefix(_OTHER_WAY) in orders else default
+    named = parameter(name)
+    order = named if named.removeprefix(_REVERSED) in orders else default
     shown = sorted_items(items, columns, order)
     done = listing(
         [one.column for one in columns],
@@ -244,16 +244,16 @@ def sorted_listing(
         label=label,
         is_eager=is_eager,
         most_rem=most_rem,
-        order=order.removeprefix(_OTHER_WAY),
+        order=order.removeprefix(_REVERSED),
         is_ascending=bool(shown) and _is_ascending(shown[0], columns, order),
     )
     if done.order is not None:
-        chosen = f"{_OTHER_WAY}{done.order}" if done.order == order else done.order
+        chosen = f"{_REVERSED}{done.order}" if done.order == order else done.order
         set_parameters(**{name: None if chosen == default else chosen})
         st.rerun()
     return done
 
 
 def _is_ascending(item: T, columns: Sequence[SortedColumn[T]], order: str) -> bool:
-    by = next(one.value for one in columns if one.column.order == order.removeprefix(_OTHER_WAY))
-    return isinstance(by(item), str) is not order.startswith(_OTHER_WAY)
+    by = next(one.value for one in columns if one.column.order == order.removeprefix(_REVERSED))
+    return isinstance(by(item), str) is not order.startswith(_REVERSED)

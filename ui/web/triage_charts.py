@@ -29,7 +29,7 @@ LAST_WEEK, WEEK_BEFORE = "since:7d", "since:14d before:7d"
 """The last seven days, and the seven before them, as filters."""
 _BEFORE = "before "
 UNDATED = "not since:1970-01-01 not before:1970-01-01"
-"""The filter of traces that do not say when they were recorded."""
+"""The filter for traces without a time of recording."""
 _LAST_STEP = 12
 _FEW, _SOME = 4, 7
 _SHARES = "shares"
@@ -39,7 +39,7 @@ Slices: TypeAlias = tuple[Slice, ...]
 
 
 class TriageQueries(Struct, frozen=True):
-    """What the triage page asks of the traces that a filter lets through, the soonest wanted first."""
+    """The queries of the triage page over the traces that match a filter."""
 
     whole: CountQuery[Groups]
     codes: CountQuery[Slices]
@@ -54,51 +54,51 @@ class TriageQueries(Struct, frozen=True):
     week_before_codes: CountQuery[Slices]
 
     def all(self) -> tuple[CountQuery[Any], ...]:
-        """Each of them."""
+        """All queries, the most urgent first."""
         weeks = (self.last_week, self.last_week_codes, self.week_before, self.week_before_codes)
         return (self.whole, self.codes, *weeks, self.models, self.models_and_codes, self.tools, self.days, self.steps)
 
 
 class TriageFigures(Struct, frozen=True):
-    """The questions, and the answers that are there."""
+    """The queries, and the results that are available."""
 
-    asked: TriageQueries
-    sheet: PageResults
+    queries: TriageQueries
+    results: PageResults
 
-    def has(self, *questions: CountQuery[Any]) -> bool:
-        """Whether all of these are answered."""
-        return all(one in self.sheet for one in questions)
+    def has(self, *queries: CountQuery[Any]) -> bool:
+        """Whether all of these queries have results."""
+        return all(one in self.results for one in queries)
 
     def whole(self) -> GroupFigures:
-        """What all the traces together come to, where that is answered and there are any."""
-        return self.sheet[self.asked.whole][0]
+        """The figures of all traces together; requires a result of `queries.whole` that is not empty."""
+        return self.results[self.queries.whole][0]
 
     def is_uncounted(self) -> bool:
-        """Whether no trace is in any figure."""
-        return self.has(self.asked.whole) and not self.sheet[self.asked.whole]
+        """Whether no trace is counted in any figure."""
+        return self.has(self.queries.whole) and not self.results[self.queries.whole]
 
 
-def triage_queries(wanted: str) -> TriageQueries:
-    """The questions for a filter."""
+def triage_queries(filter_text: str) -> TriageQueries:
+    """The queries for a filter."""
     return TriageQueries(
-        whole=grouped(wanted),
-        codes=sliced(wanted, Aspect.CODE),
-        days=grouped(wanted, GroupKey.DAY),
-        models=grouped(wanted, GroupKey.MODEL),
-        models_and_codes=grouped(wanted, GroupKey.MODEL, GroupKey.CODE),
-        steps=sliced(wanted, Aspect.STEP),
-        tools=sliced(wanted, Aspect.TOOL),
-        last_week=grouped(narrowed(wanted, LAST_WEEK)),
-        last_week_codes=sliced(narrowed(wanted, LAST_WEEK), Aspect.CODE),
-        week_before=grouped(narrowed(wanted, WEEK_BEFORE)),
-        week_before_codes=sliced(narrowed(wanted, WEEK_BEFORE), Aspect.CODE),
+        whole=grouped(filter_text),
+        codes=sliced(filter_text, Aspect.CODE),
+        days=grouped(filter_text, GroupKey.DAY),
+        models=grouped(filter_text, GroupKey.MODEL),
+        models_and_codes=grouped(filter_text, GroupKey.MODEL, GroupKey.CODE),
+        steps=sliced(filter_text, Aspect.STEP),
+        tools=sliced(filter_text, Aspect.TOOL),
+        last_week=grouped(narrowed(filter_text, LAST_WEEK)),
+        last_week_codes=sliced(narrowed(filter_text, LAST_WEEK), Aspect.CODE),
+        week_before=grouped(narrowed(filter_text, WEEK_BEFORE)),
+        week_before_codes=sliced(narrowed(filter_text, WEEK_BEFORE), Aspect.CODE),
     )
 
 
 def time_rows(days: Sequence[GroupFigures]) -> Rows:
-    """A row for each status of each day, or week or month where the days span so long; undated traces are in none.
+    """A row for each status of each day, or of each week or month of a long span; undated traces are left out.
 
-    `key` is the filter of the traces that the row counts.
+    `key` is the filter for the traces that the row counts.
     """
     counts: dict[tuple[date, date, str], int] = {}
     dated = [(date.fromisoformat(group.keys[0]), group) for group in days if group.keys[0]]
@@ -123,7 +123,7 @@ def time_rows(days: Sequence[GroupFigures]) -> Rows:
 
 
 def _bucket(day: date, span: int) -> tuple[date, date]:
-    """The day, week or month that a day is in, from its first day to the one after its last."""
+    """The day, week or month that contains a day: its first day, and the day after its last."""
     if span <= _MOST_BARS_OF_TIME:
         return day, day + timedelta(days=1)
     if span <= 7 * _MOST_BARS_OF_TIME:
@@ -159,12 +159,12 @@ class WorseRule(Struct, frozen=True):
 
     @property
     def increase(self) -> float:
-        """By how much the share grew."""
+        """The increase of the share."""
         return self.now / self.traces_now - self.before / self.traces_before
 
 
 def worse_rules(now: Sequence[Slice], traces_now: int, before: Sequence[Slice], traces_before: int) -> list[WorseRule]:
-    """The rules of which that is so, the largest increase first; none where either week has no traces."""
+    """The rules with an increased share, the largest increase first; none if either week has no traces."""
     if not traces_now or not traces_before:
         return []
     known = {one.value: one.traces for one in before}
@@ -173,7 +173,7 @@ def worse_rules(now: Sequence[Slice], traces_now: int, before: Sequence[Slice], 
 
 
 def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[GroupFigures]) -> Rows:
-    """A row for each pair of a frequent model and a frequent rule, also for those that never met."""
+    """A row for each pair of a frequent model and a frequent rule, even if they never occur together."""
     totals = {group.keys[0]: group.traces for group in by_model if group.keys[0]}
     found = {(group.keys[0], group.keys[1]): group.traces for group in by_model_and_code if group.keys[0]}
     codes = _frequent_codes(found)
@@ -194,7 +194,7 @@ def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[Grou
 
 
 def step_rows(steps: Sequence[Slice]) -> Rows:
-    """A row for each step at which chains broke; the late ones are one."""
+    """A row for each step at which chains broke; late steps share one row."""
     counts: dict[str, int] = {}
     for one in steps:
         label = one.value if int(one.value) <= _LAST_STEP else f">{_LAST_STEP}"
@@ -209,64 +209,64 @@ def _frequent_codes(found: dict[tuple[str, str], int]) -> list[str]:
     return sorted(counts, key=lambda code: (-counts[code], code))[:_MOST_CODES]
 
 
-def charts(figures: TriageFigures, wanted: str) -> None:
-    """Draw those that are counted, and the room of the others: models and tools, then time and steps."""
-    if not figures.has(figures.asked.models):
-        st.session_state[_DRAWN_HIGH] = wanted
+def charts(figures: TriageFigures, filter_text: str) -> None:
+    """Draw the charts with results, and placeholders for the others: models and tools, then time and steps."""
+    if not figures.has(figures.queries.models):
+        st.session_state[_DRAWN_HIGH] = filter_text
     left, right = st.columns([3, 2], gap="medium")
-    height = _height(figures, figures.asked.models, wanted)
-    with left, _place("heat", height):
-        _heat(figures, wanted, height)
-    with right, _place("tools", height):
-        _tools(figures, wanted, height)
+    height = _height(figures, figures.queries.models, filter_text)
+    with left, _chart_container("heat", height):
+        _heat(figures, filter_text, height)
+    with right, _chart_container("tools", height):
+        _tools(figures, filter_text, height)
     left, right = st.columns([3, 2], gap="medium")
-    with left, _place("days", LOW):
-        _days(figures, wanted, LOW)
-    with right, _place("steps", LOW):
-        _steps(figures, wanted, LOW)
+    with left, _chart_container("days", LOW):
+        _days(figures, filter_text, LOW)
+    with right, _chart_container("steps", LOW):
+        _steps(figures, filter_text, LOW)
 
 
-def _height(figures: TriageFigures, rows: CountQuery[tuple[Any, ...]], wanted: str) -> int:
-    """Low for few rows; but where room was kept for more, what stands below it shall not move."""
-    return HIGH if st.session_state.get(_DRAWN_HIGH) == wanted or len(figures.sheet[rows]) > _FEW else LOW
+def _height(figures: TriageFigures, rows: CountQuery[tuple[Any, ...]], filter_text: str) -> int:
+    """Low for few rows; but after a higher placeholder it stays high, so that the page below does not move."""
+    return HIGH if st.session_state.get(_DRAWN_HIGH) == filter_text or len(figures.results[rows]) > _FEW else LOW
 
 
 _HEIGHTS = {LOW: "low", HIGH: "high", TALL: "tall"}
 
 
-def _place(name: str, height: int) -> DeltaGenerator:
-    """Where a chart stands, never lower than it will be: the browser draws it late, and what is below would jump."""
+def _chart_container(name: str, height: int) -> DeltaGenerator:
+    """A container with the height of its chart: the browser draws the chart late, and the page below would jump."""
     return st.container(key=f"weaklink_{_HEIGHTS[height]}_{name}")
 
 
-def open_list(wanted: str, *terms: str) -> None:
-    """Leave for the list of the traces that a filter and these terms let through."""
-    go_to_page("traces", filter=narrowed(wanted, *terms))
+def open_list(filter_text: str, *terms: str) -> None:
+    """Open the list of the traces that match a filter and these terms."""
+    go_to_page("traces", filter=narrowed(filter_text, *terms))
 
 
-def breaks(figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
+def breaks(figures: TriageFigures, filter_text: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
     """Draw what breaks most, with the worst trace of the first rule, and what got worse."""
-    codes = figures.asked.codes
+    codes = figures.queries.codes
     if not figures.has(codes):
-        st.session_state[_DRAWN_TALL] = wanted
-    is_drawn_tall = st.session_state.get(_DRAWN_TALL) == wanted
-    rows = _MOST_BARS if is_drawn_tall else len(figures.sheet[codes])
+        st.session_state[_DRAWN_TALL] = filter_text
+    is_drawn_tall = st.session_state.get(_DRAWN_TALL) == filter_text
+    rows = _MOST_BARS if is_drawn_tall else len(figures.results[codes])
     height = LOW if rows <= _FEW else HIGH if rows <= _SOME else TALL
     left, right = st.columns([3, 2], gap="medium")
-    with left, _place("codes", height):
-        _what_breaks(figures, wanted, worst_of, height)
-    with right, _place("worse", height):
-        _what_got_worse(figures, wanted, height)
+    with left, _chart_container("codes", height):
+        _what_breaks(figures, filter_text, worst_of, height)
+    with right, _chart_container("worse", height):
+        _what_got_worse(figures, filter_text, height)
 
 
 def _what_breaks(
-    figures: TriageFigures, wanted: str, worst_of: Callable[[str], TraceSummary | None], height: int
+    figures: TriageFigures, filter_text: str, worst_of: Callable[[str], TraceSummary | None], height: int
 ) -> None:
     st.subheader("What breaks most", anchor=False)
-    if not figures.has(figures.asked.codes):
+    if not figures.has(figures.queries.codes):
         put_placeholder(height)
         return
-    codes = figures.sheet[figures.asked.codes]
+    codes = figures.results[figures.queries.codes]
     if not codes:
         st.caption("No chain broke.")
         return
@@ -277,7 +277,7 @@ def _what_breaks(
         _code_row,
         name="breaks",
         default="chains",
-        key=f"weaklink_codes_{wanted}",
+        key=f"weaklink_codes_{filter_text}",
         label="First breaks by rule",
         is_eager=True,
         most_rem=22,
@@ -285,9 +285,9 @@ def _what_breaks(
     left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke others." if len(codes) > len(rows) else ""
     st.caption(f"A click lists the chains.{left_out}")
     if done.opened is not None:
-        open_list(wanted, field("break", done.opened))
+        open_list(filter_text, field("break", done.opened))
     for row in rows[:_EXAMPLES]:
-        narrower = narrowed(wanted, field("break", str(row["value"])))
+        narrower = narrowed(filter_text, field("break", str(row["value"])))
         worst = worst_of(narrower)
         if worst is not None and st.button(
             f"Worst by {label(str(row['value']))}: {worst.id} {label(trace_title(worst), most=60)}",
@@ -312,15 +312,19 @@ def _code_row(row: Mapping[str, object]) -> ListingRow:
     )
 
 
-def _what_got_worse(figures: TriageFigures, wanted: str, height: int) -> None:
+def _what_got_worse(figures: TriageFigures, filter_text: str, height: int) -> None:
     st.subheader("Worse than the week before", anchor=False)
-    asked = figures.asked
-    if not figures.has(asked.last_week, asked.last_week_codes, asked.week_before, asked.week_before_codes):
+    queries = figures.queries
+    if not figures.has(queries.last_week, queries.last_week_codes, queries.week_before, queries.week_before_codes):
         put_placeholder(height)
         return
-    now, before = (sum(group.traces for group in figures.sheet[one]) for one in (asked.last_week, asked.week_before))
+    now, before = (
+        sum(group.traces for group in figures.results[one]) for one in (queries.last_week, queries.week_before)
+    )
     weeks = f"{counted(now, 'trace')} in the last 7 days, {before:,} in the 7 days before"
-    rules = worse_rules(figures.sheet[asked.last_week_codes], now, figures.sheet[asked.week_before_codes], before)
+    rules = worse_rules(
+        figures.results[queries.last_week_codes], now, figures.results[queries.week_before_codes], before
+    )
     if not rules:
         st.caption(f"{'Nothing got worse' if now and before else 'Nothing to compare'}: {weeks}.")
         return
@@ -330,14 +334,14 @@ def _what_got_worse(figures: TriageFigures, wanted: str, height: int) -> None:
         _worse_row,
         name="worse",
         default="increase",
-        key=f"weaklink_worse_{wanted}",
+        key=f"weaklink_worse_{filter_text}",
         label="Rules that got worse",
         is_eager=True,
     )
     st.caption(f"Chains broken, and their share of all traces: {weeks}.")
     if done.opened is not None:
         week = WEEK_BEFORE if done.opened.startswith(_BEFORE) else LAST_WEEK
-        open_list(wanted, week, field("break", done.opened.removeprefix(_BEFORE)))
+        open_list(filter_text, week, field("break", done.opened.removeprefix(_BEFORE)))
 
 
 _WORSE_COLUMNS: tuple[SortedColumn[WorseRule], ...] = (
@@ -350,22 +354,22 @@ _WORSE_COLUMNS: tuple[SortedColumn[WorseRule], ...] = (
 
 def _worse_row(one: WorseRule) -> ListingRow:
     now, before = one.now / one.traces_now, one.before / one.traces_before
-    said_before = (Run(f"{one.before:,} · {percent(before)} %"),)
+    before_cell = (Run(f"{one.before:,} · {percent(before)} %"),)
     cells: tuple[ListingCell, ...] = (
         (Run(code_title(one.value), Style.STRONG),),
         (Run(f"{one.now:,} · {percent(now)} %", Style.ERROR),),
-        LinkCell(f"{_BEFORE}{one.value}", said_before) if one.before else said_before,
+        LinkCell(f"{_BEFORE}{one.value}", before_cell) if one.before else before_cell,
         (Run(f"+{percent(one.increase)} %"),),
     )
     return ListingRow(one.value, cells)
 
 
-def _tools(figures: TriageFigures, wanted: str, height: int) -> None:
+def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
     st.subheader("The tool that broke", anchor=False)
-    if not figures.has(figures.asked.tools):
+    if not figures.has(figures.queries.tools):
         put_placeholder(height)
         return
-    tools = figures.sheet[figures.asked.tools]
+    tools = figures.results[figures.queries.tools]
     if not tools:
         st.caption("No chain broke.")
         return
@@ -376,13 +380,13 @@ def _tools(figures: TriageFigures, wanted: str, height: int) -> None:
         lambda one: _tool_row(one, total),
         name="broken",
         default="chains",
-        key=f"weaklink_broken_tools_{wanted}",
+        key=f"weaklink_broken_tools_{filter_text}",
         label="Breaks by tool",
         is_eager=True,
         most_rem=22,
     )
     if done.opened is not None:
-        open_list(wanted, field("break_tool", done.opened))
+        open_list(filter_text, field("break_tool", done.opened))
 
 
 _TOOL_COLUMNS: tuple[SortedColumn[Slice], ...] = (
@@ -392,71 +396,73 @@ _TOOL_COLUMNS: tuple[SortedColumn[Slice], ...] = (
 
 
 def _tool_row(one: Slice, total: int) -> ListingRow:
-    """A tool at whose calls chains broke first; the key is the tool's name."""
+    """A row for a tool at whose calls chains broke first; its key is the tool's name."""
     bar = BarCell(one.traces / total, (Run(f"{one.traces:,} · {percent(one.traces / total)} %"),))
     return ListingRow(one.value, ((Run(visible_line(one.value) or "(no readable name)", Style.STRONG),), bar))
 
 
-def _days(figures: TriageFigures, wanted: str, height: int) -> None:
+def _days(figures: TriageFigures, filter_text: str, height: int) -> None:
     st.subheader("Traces over time", anchor=False)
-    if not figures.has(figures.asked.days):
+    if not figures.has(figures.queries.days):
         put_placeholder(height)
         return
-    days = figures.sheet[figures.asked.days]
+    days = figures.results[figures.queries.days]
     rows = time_rows(days)
     if not rows:
         st.caption("No trace says when it was recorded.")
         return
     is_share = parameter("days") == _SHARES
-    found = statuses_over_time(rows, key=f"weaklink_days_{is_share}_{wanted}", is_share=is_share, height=height)
+    found = statuses_over_time(rows, key=f"weaklink_days_{is_share}_{filter_text}", is_share=is_share, height=height)
     address_toggle("As shares of the time", "days", _SHARES, key="weaklink_day_shares")
     for undated in (group for group in days if not group.keys[0]):
         broken = hits(undated, "broken")
-        said = f"{counted(undated.traces, 'more trace')} without a date"
+        text = f"{counted(undated.traces, 'more trace')} without a date"
         with st.container(horizontal=True, gap="small"):
-            if st.button(said, key="weaklink_undated", type="tertiary"):
-                open_list(wanted, UNDATED)
+            if st.button(text, key="weaklink_undated", type="tertiary"):
+                open_list(filter_text, UNDATED)
             if broken and st.button(f"{broken:,} of them broken", key="weaklink_undated_broken", type="tertiary"):
-                open_list(wanted, UNDATED, field("status", "broken"))
+                open_list(filter_text, UNDATED, field("status", "broken"))
     if found is not None:
-        open_list(wanted, *found.split())
+        open_list(filter_text, *found.split())
 
 
-def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
+def _heat(figures: TriageFigures, filter_text: str, height: int) -> None:
     st.subheader("Models and rules", anchor=False)
-    if not figures.has(figures.asked.models, figures.asked.models_and_codes):
+    if not figures.has(figures.queries.models, figures.queries.models_and_codes):
         put_placeholder(height)
         return
-    models = figures.sheet[figures.asked.models]
-    rows = heat_rows(models, figures.sheet[figures.asked.models_and_codes])
+    models = figures.results[figures.queries.models]
+    rows = heat_rows(models, figures.results[figures.queries.models_and_codes])
     if not rows:
         st.caption("No trace of a named model has a fault.")
         return
-    found = heat_map(rows, across="rule", down="model", share="share", key=f"weaklink_heat_{wanted}", height=height)
+    found = heat_map(
+        rows, across="rule", down="model", share="share", key=f"weaklink_heat_{filter_text}", height=height
+    )
     unnamed = next((group.traces for group in models if not group.keys[0]), 0)
     st.caption("The share of a model's traces in which a rule found something.")
     if unnamed and st.button(
         f"{counted(unnamed, 'more trace')} of no known model", key="weaklink_unnamed", type="tertiary"
     ):
-        open_list(wanted, field("model", ""))
+        open_list(filter_text, field("model", ""))
     if found is not None:
         cell = next(row for row in rows if (row["rule"], row["model"]) == found)
         if cell["traces"]:
-            open_list(wanted, field("model", str(cell["value"])), field("code", found[0]))
+            open_list(filter_text, field("model", str(cell["value"])), field("code", found[0]))
 
 
-def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
+def _steps(figures: TriageFigures, filter_text: str, height: int) -> None:
     st.subheader("The step that broke", anchor=False)
-    if not figures.has(figures.asked.steps):
+    if not figures.has(figures.queries.steps):
         put_placeholder(height)
         return
-    steps = figures.sheet[figures.asked.steps]
+    steps = figures.results[figures.queries.steps]
     if not steps:
         st.caption("No chain broke.")
         return
     found = columns(
-        step_rows(steps), label="step", count="traces", key=f"weaklink_steps_{wanted}", title="step", height=height
+        step_rows(steps), label="step", count="traces", key=f"weaklink_steps_{filter_text}", title="step", height=height
     )
     st.caption("Broken chains by the step at which they broke.")
     if found is not None:
-        open_list(wanted, f"step:{found}")
+        open_list(filter_text, f"step:{found}")

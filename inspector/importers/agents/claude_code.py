@@ -1,7 +1,7 @@
 """Claude Code's sessions: `~/.claude/projects/<folder>/<sessionId>.jsonl`, and the files of sub-agents beside them.
 
 A row is a user's message, one content block of an answer, a failed request or bookkeeping; `sessionId`, `uuid` and
-`parentUuid` say where it belongs. Blocks with the same `message.id` and `requestId` are one answer.
+`parentUuid` identify its position. Blocks with the same `message.id` and `requestId` are one answer.
 """
 
 import re
@@ -44,7 +44,7 @@ SOURCE = "claude-code"
 """The name of this source in the runs of tools that it recorded."""
 
 API = "messages"
-"""The kind of endpoint that Claude Code talks to."""
+"""The kind of endpoint that Claude Code uses."""
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The model of answers that Claude Code wrote itself."""
@@ -61,17 +61,17 @@ _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiT
 _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 _LONGEST = 120
 
-# What clients put before or around the user's own words.
+# Text that clients put before or around the user's message.
 _TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
 _READ = 20_000
-_FILE_BEFORE = "originalFile"  # the whole file as it was before `Edit` or `Write`: no version of the call or its result
+_FILE_BEFORE = "originalFile"  # the whole file before `Edit` or `Write`: not a version of the call or its result
 _BLANK_HEAD = lazy_pattern(r"\A(?:[^\S\n]*\n)+")
 
 
 class PartialClaudeAnswer(Struct):
-    """One answer as far as its rows came.
+    """One answer, from the rows that have been read.
 
-    `blocks` are its content, each once; `was_cut` says that Claude Code kept less of a malformed input than there was.
+    `blocks` are its content, each once; `was_cut` is True if Claude Code stored only a part of a malformed input.
     """
 
     model: str = ""
@@ -86,7 +86,7 @@ class PartialClaudeAnswer(Struct):
     _known: set[tuple[str, str]] = field(default_factory=set)
 
     def take(self, message: JsonObject, at: Json = None) -> None:
-        """Add a row's blocks, and what the row says of the answer; `at` is when it was written."""
+        """Add a row's blocks, and the row's facts about the answer; `at` is when it was written."""
         content = message.get("content")
         for block in content if isinstance(content, list) else [content or ""]:
             known = _key(block)
@@ -101,9 +101,9 @@ class PartialClaudeAnswer(Struct):
         self.ended = instant(at) or self.ended
 
     def turn(self) -> Turn:
-        """The assistant's turn; one that Claude Code wrote itself has no generation, unless for a request that failed.
+        """The assistant's turn. One that Claude Code wrote itself has a generation only for a request that failed.
 
-        The words of a failure are the error's, not the model's.
+        The text of a failure belongs to the error, not to the model.
         """
         (turn,) = read_turns({"role": "assistant", "content": list(self.blocks)})
         if self.error:
@@ -115,10 +115,10 @@ class PartialClaudeAnswer(Struct):
         return structs.replace(turn, parts=parts, generation=self._generation(), flags=self.flags)
 
     def _unparsed(self) -> Iterator[tuple[str, str]]:
-        """The parts of calls whose input was no JSON, each with its raw text."""
+        """The parts of calls whose input was not JSON, each with its raw text."""
         inputs = [one.get("input") for one in self.blocks if isinstance(one, dict) and one.get("type") == CALL_BLOCK]
-        for at, given in enumerate(inputs):
-            match given:
+        for at, call_input in enumerate(inputs):
+            match call_input:
                 case {"__unparsedToolInput": {"raw": str(raw)}}:
                     yield f"call:{at}", raw
 
@@ -138,7 +138,7 @@ class PartialClaudeAnswer(Struct):
 
 
 def usage_of(usage: Json) -> Usage | None:
-    """Anthropic's token counts; None where there are none that can be read."""
+    """Anthropic's token counts; None if there are none that can be read."""
     if not isinstance(usage, dict) or not usage:
         return None
     try:
@@ -148,17 +148,17 @@ def usage_of(usage: Json) -> Usage | None:
 
 
 def error_of(value: JsonObject, words: str) -> GenerationError:
-    """The failure of a request that a row tells of."""
-    told = value.get("error")
-    inner = told if isinstance(told, dict) else {}
+    """The failed request that a row reports."""
+    error = value.get("error")
+    inner = error if isinstance(error, dict) else {}
     status = next((one for one in (value.get("apiErrorStatus"), inner.get("status")) if isinstance(one, int)), None)
-    code = told if isinstance(told, str) else text_of(inner, "type", "code")
-    message = words or text_of(inner, "message") or (compact_json(told) if told else "the request failed")
+    code = error if isinstance(error, str) else text_of(inner, "type", "code")
+    message = words or text_of(inner, "message") or (compact_json(error) if error else "the request failed")
     return GenerationError(ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT, message, status, code or None)
 
 
 def content_text(content: Json) -> str:
-    """The texts of a message's content, joined by nothing."""
+    """The texts of a message's content, concatenated."""
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
@@ -166,7 +166,7 @@ def content_text(content: Json) -> str:
 
 
 def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
-    """The turns of a user's message: its words, and each result that is in it."""
+    """The turns of a user's message: its text, and each result in it."""
     for turn in read_turns({"role": "user", "content": message} if isinstance(message, str) else message):
         read = (
             turn
@@ -177,35 +177,35 @@ def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
 
 
 def with_run(turns: list[Turn], record: Json, at: Json = None) -> list[Turn]:
-    """The turns of a row, whose only result has beside it what the tool itself returned (`toolUseResult`)."""
-    places = [at for at, turn in enumerate(turns) if turn.role is Role.TOOL and turn.result is not None]
-    if len(places) != 1 or (header := turns[places[0]].result) is None:
+    """The turns of a row. A single result gets the tool's own return value (`toolUseResult`) as its run."""
+    positions = [at for at, turn in enumerate(turns) if turn.role is Role.TOOL and turn.result is not None]
+    if len(positions) != 1 or (header := turns[positions[0]].result) is None:
         return turns
     is_error = header.is_error is True
     text = _plain_text(record, is_error=is_error) if isinstance(record, str) else returned_text(record)
     own_form: tuple[str, ...] = ()
     if text is None and isinstance(record, dict | list) and record:
-        bare = {key: record[key] for key in record if key != _FILE_BEFORE} if isinstance(record, dict) else record
-        text, own_form = compact_json(bare), ("result",)
+        stored = {key: record[key] for key in record if key != _FILE_BEFORE} if isinstance(record, dict) else record
+        text, own_form = compact_json(stored), ("result",)
     if text is not None:
         run = RecordedRun(SOURCE, "", header.call_id, None, text, header.is_error, ended=instant(at), own_form=own_form)
-        turns[places[0]] = structs.replace(turns[places[0]], run=run)
+        turns[positions[0]] = structs.replace(turns[positions[0]], run=run)
     return turns
 
 
 def _plain_text(record: str, *, is_error: bool) -> str | None:
-    """A record that is a text; the words of most errors (`User rejected tool use`) are Claude Code's, not a tool's."""
+    """A record that is a text. For most errors (`User rejected tool use`) the text is Claude Code's, not the tool's."""
     if is_error:
         return record.removeprefix("Error: ") if record.startswith("Error: Exit code ") else None
     return record or None
 
 
 def returned_text(record: Json) -> str | None:
-    """The text that goes to the model as it is, from a row's `toolUseResult`; None where the record has another form.
+    """The text from a row's `toolUseResult` that goes to the model unchanged; None if the record has another form.
 
-    Claude Code records each tool in a form of its own. `Bash` (joined as Claude Code joins it), `Read`, `WebFetch` and
-    the text blocks of MCP servers have such a text; of `Edit`, `Write`, `Glob`, `Grep`, `Task` and others the model
-    reads words that Claude Code makes of the record.
+    Claude Code records each tool in a different form. `Bash` (joined as Claude Code joins it), `Read`, `WebFetch` and
+    the text blocks of MCP servers have such a text. For `Edit`, `Write`, `Glob`, `Grep`, `Task` and others the model
+    reads a text that Claude Code builds from the record.
     """
     match record:
         case {"isImage": True} | {"backgroundTaskId": str()} | {"interrupted": True}:
@@ -223,11 +223,11 @@ def returned_text(record: Json) -> str | None:
 
 
 def _key(block: Json) -> tuple[str, str]:
-    """What tells a block from the others of its answer: its id or words, or else all of it."""
+    """What distinguishes a block from the others of its answer: its id or text, or else all of it."""
     if isinstance(block, dict):
-        kind, told = text_of(block, "type"), text_of(block, "id", "text", "thinking")
-        if told and kind in ("text", "thinking", CALL_BLOCK):
-            return kind, told
+        kind, identity = text_of(block, "type"), text_of(block, "id", "text", "thinking")
+        if identity and kind in ("text", "thinking", CALL_BLOCK):
+            return kind, identity
     return "", compact_json(block)
 
 
@@ -239,19 +239,19 @@ def _is_cut(block: Json) -> bool:
 
 
 class ClaudeCodeImporter:
-    """One trace a session, and one for each of its sub-agents whose rows are in the file."""
+    """One trace per session, and one for each of its sub-agents whose rows are in the file."""
 
     name = SOURCE
     signs = "rows with a `sessionId` and a `type`, and messages of a session's tree"
 
     def recognises(self, sample: FileSample) -> float:
-        """By rows of a session's tree with messages in them, or by what is kept beside those of a sub-agent."""
+        """By rows of a session's tree with messages in them, or by the metadata file of a sub-agent."""
         if sample.rows and all(map(_is_agent, sample.rows)):
             return 0.8
         return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
+        """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
         agent = _agent_beside(file.path)
         sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
         chains = _Sidechains()
@@ -289,12 +289,12 @@ def _is_bookkeeping(value: JsonObject) -> bool:
 
 
 def _is_agent(value: JsonObject) -> bool:
-    """Whether an object is what Claude Code keeps of a sub-agent beside its rows (`agent-ID.meta.json`)."""
+    """Whether an object is the metadata of a sub-agent, which Claude Code keeps in `agent-ID.meta.json`."""
     return "agentType" in value and "sessionId" not in value and "message" not in value
 
 
 def _belongs_to(path: Path) -> str:
-    """Why the file `agent-ID.meta.json` gives no trace."""
+    """Why the file `agent-ID.meta.json` contains no trace."""
     rows = path.with_name(path.name.removesuffix(".meta.json") + ".jsonl")
     if rows.is_file():
         return f"it describes the sub-agent whose session is in {rows.name}; that trace has its name"
@@ -302,7 +302,7 @@ def _belongs_to(path: Path) -> str:
 
 
 def _agent_beside(path: Path) -> str:
-    """What the file `agent-ID.meta.json` beside `agent-ID.jsonl` calls the sub-agent, `""` where there is none."""
+    """The sub-agent's name from the file `agent-ID.meta.json` beside `agent-ID.jsonl`, `""` if there is none."""
     if path.suffix != ".jsonl":
         return ""
     try:
@@ -331,11 +331,11 @@ class _Sidechains:
 
 
 def _ids(value: JsonObject, chains: _Sidechains, place: ExternalId) -> tuple[ExternalId, ...]:
-    """The ids of a row's session; none for a row that belongs to no conversation."""
+    """The ids of a row's session; empty for a row that belongs to no conversation."""
     if text_of(value, "type") not in ("user", "assistant", "system", "attachment"):
         return ()
-    named = text_of(value, "sessionId")
-    session = ExternalId("sessionId", named) if named else place
+    session_id = text_of(value, "sessionId")
+    session = ExternalId("sessionId", session_id) if session_id else place
     if value.get("isSidechain") is not True:
         return (session,)
     agent = text_of(value, "agentId")
@@ -358,7 +358,7 @@ class _ClaudeCodeSession(Struct):
     branch: str = ""
 
     def take(self, value: JsonObject) -> str:
-        """Add a row; why it cannot be read comes back, `""` where it could."""
+        """Add a row. Returns the reason if it cannot be read, else `""`."""
         uuid = text_of(value, "uuid")
         if uuid and uuid in self.uuids:
             return ""
@@ -382,11 +382,11 @@ class _ClaudeCodeSession(Struct):
         return ""
 
     def trace(self, ids: tuple[ExternalId, ...], titles: list[tuple[str, str]], agent: str = "") -> Trace:
-        """The session as a trace; `agent` is what a sub-agent is called."""
+        """The session as a trace; `agent` is the name of a sub-agent."""
         turns = tuple(turn.turn() if isinstance(turn, PartialClaudeAnswer) else turn for turn in self.turns)
         models = [turn.generation.answered_model for turn in turns if turn.generation]
-        ours = self.uuids | {ids[0].value} if len(ids) == 1 else self.uuids
-        title = next((title for leaf, title in reversed(titles) if leaf in ours), "")
+        own_ids = self.uuids | {ids[0].value} if len(ids) == 1 else self.uuids
+        title = next((title for leaf, title in reversed(titles) if leaf in own_ids), "")
         session = ids[0]
         return Trace(
             turns=turns,
@@ -407,7 +407,7 @@ class _ClaudeCodeSession(Struct):
         if isinstance(forked, dict):
             self.forked_from = text_of(forked, "sessionId") or self.forked_from
         flags = ((TurnFlag.INJECTED, injected), (TurnFlag.COPIED_CONTEXT, isinstance(forked, dict)))
-        return frozenset(flag for flag, holds in flags if holds)
+        return frozenset(flag for flag, is_set in flags if is_set)
 
     def _answer(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
         message = value.get("message")
@@ -443,7 +443,7 @@ class _ClaudeCodeSession(Struct):
         return ""
 
     def _attachment(self, attachment: Json, flags: frozenset[TurnFlag]) -> None:
-        """Words that a user typed while the agent worked; of other attachments only their kinds are in the request."""
+        """Add what a user typed while the agent worked. Of other attachments the request contains only the kind."""
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
             self.turns += user_turns({"role": "user", "content": attachment.get("prompt")}, flags)
 
@@ -454,20 +454,20 @@ class _ClaudeCodeSession(Struct):
 
 
 def first_words(turns: Iterable[Turn]) -> str:
-    """The first line that the user wrote, at most 120 characters; `""` where the user wrote none.
+    """The first line that the user wrote, at most 120 characters; `""` if the user wrote none.
 
-    Turns with a flag (injected, copied) and blocks in tags (`<system-reminder>`) are not the user's words.
+    Turns with a flag (injected, copied) and blocks in tags (`<system-reminder>`) are not the user's text.
     """
     for turn in turns:
         if turn.role is not Role.USER or turn.flags:
             continue
-        said = " ".join(part.text[:_READ] for part in turn.parts if part.name == "text")
-        line = next((line.strip() for line in _TAGGED.sub("\n", said).splitlines() if line.strip()), "")
+        text = " ".join(part.text[:_READ] for part in turn.parts if part.name == "text")
+        line = next((line.strip() for line in _TAGGED.sub("\n", text).splitlines() if line.strip()), "")
         if line:
             return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
     return ""
 
 
 def project_of(folder: str) -> str:
-    """The last part of the path of the folder that an agent worked in, `""` where it is not known."""
+    """The last part of the path of the folder that an agent worked in, `""` if it is unknown."""
     return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]

@@ -1,9 +1,9 @@
 """Claude Code's output: `claude -p --output-format stream-json`, and `json`, as a program receives it.
 
 Rows have a `type` and `session_id`: `system` (`init` names the model and the tools), `assistant` and `user` as in a
-session's file, `result` at the end. With `--include-partial-messages` the rows `stream_event` carry Anthropic's own
-events: an answer is decoded from these then, with its chunks and the raw text of its calls, however far it came.
-Rows with a `parent_tool_use_id` are a sub-agent's, a session of its own.
+session's file, `result` at the end. With `--include-partial-messages` the rows `stream_event` contain Anthropic's own
+events: the answer is then decoded from these, with its chunks and the raw text of its calls, even if it is incomplete.
+Rows with a `parent_tool_use_id` belong to a sub-agent, which is a separate session.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _INJECTED = frozenset({TurnFlag.INJECTED})
 
 
 class ClaudeCodeOutputImporter:
-    """One trace a session, and one for each of its sub-agents."""
+    """One trace per session, and one for each of its sub-agents."""
 
     name = "claude-code-output"
     signs = "rows of Claude Code's printed stream, each with its `session_id`"
@@ -56,7 +56,7 @@ class ClaudeCodeOutputImporter:
         return 0.9 if any(map(_is_output, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
+        """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
         sessions: dict[tuple[ExternalId, ...], _ClaudeOutputSession] = {}
         left = RECORD_MEMORY
         for row in read_rows(file):
@@ -96,7 +96,7 @@ def _ids(value: JsonObject) -> tuple[ExternalId, ...]:
 
 
 class _StreamedAnswer:
-    """An answer of which the events came."""
+    """An answer that is decoded from its events."""
 
     def __init__(self) -> None:
         self._decoder: Decoder = new_decoder(Framing.LINES, MessagesReader)
@@ -124,7 +124,7 @@ class _ClaudeOutputSession(Struct):
     outcome: Outcome | None = None
 
     def take(self, value: JsonObject) -> str:
-        """Add a row; why it cannot be read comes back, `""` where it could."""
+        """Add a row. Returns the reason if it cannot be read, else `""`."""
         match text_of(value, "type"):
             case "system":
                 self._system(value)
@@ -145,9 +145,8 @@ class _ClaudeOutputSession(Struct):
         return ""
 
     def trace(self, ids: tuple[ExternalId, ...]) -> Trace:
-        """The session as a trace."""
         warnings = (*_NOT_STORED, *([_REWRITTEN] if self.answers else []))
-        turns = tuple(turn if isinstance(turn, Turn) else self._offered(turn.turn()) for turn in self.turns)
+        turns = tuple(turn if isinstance(turn, Turn) else self._with_tools(turn.turn()) for turn in self.turns)
         models = [turn.generation.answered_model for turn in turns if turn.generation]
         return Trace(
             turns=turns,
@@ -178,8 +177,8 @@ class _ClaudeOutputSession(Struct):
         if self.open is None or event.get("type") == "message_start":
             self.open = _StreamedAnswer()
             self.turns.append(self.open)
-            if isinstance(message, dict) and (named := text_of(message, "id")):
-                self.streamed[named] = self.open
+            if isinstance(message, dict) and (response_id := text_of(message, "id")):
+                self.streamed[response_id] = self.open
         self.open.feed(event)
         if event.get("type") == "message_stop":
             self.open = None
@@ -189,31 +188,31 @@ class _ClaudeOutputSession(Struct):
         message = value.get("message")
         if not isinstance(message, dict):
             return "the row's `message` is no object"
-        named = text_of(message, "id")
-        if named in self.streamed:
+        response_id = text_of(message, "id")
+        if response_id in self.streamed:
             return ""
-        answer = self.answers.get(named)
+        answer = self.answers.get(response_id)
         if answer is None:
             answer = claude_code.PartialClaudeAnswer()
             self.turns.append(answer)
-            self.answers[named or self.first.record + str(len(self.turns))] = answer
+            self.answers[response_id or self.first.record + str(len(self.turns))] = answer
         answer.take(message, value.get("timestamp"))
         if value.get("error") and answer.model in ("", claude_code.SYNTHETIC_MODEL):
             answer.error = claude_code.error_of(value, claude_code.content_text(message.get("content")))
         return ""
 
     def _result(self, value: JsonObject) -> None:
-        """The end of a run; with `--output-format json` it is all there is, and holds the answer."""
-        how = text_of(value, "subtype")
-        self.outcome = Outcome(how == "success" and value.get("is_error") is not True, how or None)
+        """Record the end of a run; with `--output-format json` this row is the only one and contains the answer."""
+        subtype = text_of(value, "subtype")
+        self.outcome = Outcome(subtype == "success" and value.get("is_error") is not True, subtype or None)
         if not self.turns and isinstance(value.get("result"), str):
             answer = claude_code.PartialClaudeAnswer()
             answer.take({"content": value["result"], "usage": value.get("usage")})
             self.turns.append(answer)
 
-    def _offered(self, turn: Turn) -> Turn:
+    def _with_tools(self, turn: Turn) -> Turn:
         generation = turn.generation
         if generation is None or not self.tools:
             return turn
-        offered = structs.replace(generation, tools=self.tools, tools_origin=ToolsOrigin.REQUEST)
-        return structs.replace(turn, generation=offered)
+        with_tools = structs.replace(generation, tools=self.tools, tools_origin=ToolsOrigin.REQUEST)
+        return structs.replace(turn, generation=with_tools)

@@ -1,8 +1,8 @@
 """Codex's rollouts: `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
 
 A row is `{"timestamp", "type", "payload"}`; the first is the `session_meta`. Files from before October 2025 have no
-such envelope. Items (`response_item`) become turns; events (`event_msg`) only add usage, failures and ends, and what
-ran: the command or the MCP tool, and its own result.
+such envelope. Items (`response_item`) become turns. Events (`event_msg`) only add usage, failures, the end of tasks,
+and the commands and MCP tools that ran with their own results.
 """
 
 from collections.abc import Iterator
@@ -52,16 +52,16 @@ _WRITTEN_BY_CODEX = lazy_pattern(
 SOURCE = "codex"
 """The name of this source in the runs of tools that it recorded."""
 
-# openai/codex, codex-rs/rollout, sanitize_rollout_item_for_persistence: of a command's output at most 10,000 bytes are
-# written, the middle is left out.
+# openai/codex, codex-rs/rollout, sanitize_rollout_item_for_persistence: a command's output is written with at most
+# 10,000 bytes, without the middle.
 _CUT_BYTES = 10_000
 _CUT = lazy_pattern(r"…\d+ (?:chars|tokens|bytes|lines) truncated…|\[\.\.\. omitted \d+")
 _STILL_RUNNING = lazy_pattern(r"Process running with session ID")
 
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
-# Kinds of failures that Codex names without a status, though the server said them: openai/codex, CodexErrorInfo.
-_SAID_BY_SERVER = frozenset(
+# Kinds of failures that Codex records without a status, although the server sent them: openai/codex, CodexErrorInfo.
+_SERVER_ERRORS = frozenset(
     {
         "bad_request",
         "context_window_exceeded",
@@ -76,20 +76,20 @@ _UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answ
 
 
 class CodexImporter:
-    """One trace a session: one a file, unless files were put together."""
+    """One trace per session: a file is one session, unless files were concatenated."""
 
     name = SOURCE
     signs = "rows with a `type` and a `payload`, as Codex writes its rollouts"
 
     def recognises(self, sample: FileSample) -> float:
-        """By rows in Codex's envelope, or a bare head with items behind it."""
+        """By rows in Codex's envelope, or a head without one, followed by items."""
         if any(map(_is_enveloped, sample.rows)):
             return 0.9
         has_head = any(map(_is_bare_head, sample.rows[:2]))
         return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in order; all rows of one are in memory at once, within `RECORD_MEMORY`."""
+        """The sessions in order; all rows of one session are in memory at once, within `RECORD_MEMORY`."""
         session: _CodexSession | None = None
         left = RECORD_MEMORY
         for row in read_rows(file):
@@ -118,7 +118,7 @@ def _is_bare_head(value: JsonObject) -> bool:
 
 
 def _begins_another(value: JsonObject, session: "_CodexSession | None") -> bool:
-    """Whether a row is the head of another session; a fork repeats its parent's."""
+    """Whether a row is the head of another session; a fork repeats its parent's head."""
     meta = value.get("payload")
     if session is None or value.get("type") != "session_meta" or not isinstance(meta, dict):
         return False
@@ -126,7 +126,7 @@ def _begins_another(value: JsonObject, session: "_CodexSession | None") -> bool:
 
 
 class _CodexSession:
-    """One rollout: its head, and its rows as they come."""
+    """One rollout: its head, and its rows as they are read."""
 
     def __init__(self, first: Row, place: ExternalId) -> None:
         self.id = ""
@@ -137,7 +137,7 @@ class _CodexSession:
         self._rollout = Rollout()
 
     def take(self, value: JsonObject) -> str:
-        """Add a row; why it cannot be read comes back, `""` where it could."""
+        """Add a row. Returns the reason if it cannot be read, else `""`."""
         if is_item(value):
             self._rollout.take_item(value, value.get("timestamp"))
             return ""
@@ -163,7 +163,7 @@ class _CodexSession:
         return ""
 
     def traces(self) -> Iterator[Trace]:
-        """The session as a trace; none where nothing was said."""
+        """The session as a trace; empty if it has no turns."""
         turns = self._rollout.turns()
         if not turns:
             return
@@ -217,20 +217,19 @@ class _CodexAnswer(Struct):
     ended: Json = None
 
     def turn(self) -> Turn:
-        """The assistant's turn."""
         (turn,) = read_responses_request({"input": list(self.items)}).turns
-        made = Generation(
+        generation = Generation(
             api=API,
             requested_model=self.model,
             usage=self.usage,
             ended=instant(self.ended),
             context_window=self.window,
         )
-        return structs.replace(turn, generation=made)
+        return structs.replace(turn, generation=generation)
 
 
 class Rollout(Struct):
-    """The rows of one session, in order. `forked_at_s` is when it was forked from another, None where it was not."""
+    """The rows of one session, in order. `forked_at_s` is when it was forked from another, None if it was not."""
 
     forked_at_s: float | None = None
     model: str = ""
@@ -270,10 +269,10 @@ class Rollout(Struct):
             self._turns.append(structs.replace(turn, flags=flags))
 
     def take_event(self, event: JsonObject, at: Json = None) -> None:
-        """Learn from an `event_msg` what the items do not say."""
-        counted = event.get("info")
-        for told in (event, counted if isinstance(counted, dict) else {}):
-            self._window = window_of_tokens(told.get("model_context_window")) or self._window
+        """Add the facts from an `event_msg` that the items do not contain."""
+        info = event.get("info")
+        for source in (event, info if isinstance(info, dict) else {}):
+            self._window = window_of_tokens(source.get("model_context_window")) or self._window
         if self._last is not None and self._last.window is None:
             self._last.window = self._window
         match text_of(event, "type"):
@@ -293,20 +292,20 @@ class Rollout(Struct):
                     self._runs[run.call_id] = run
 
     def take_compaction(self, payload: JsonObject) -> None:
-        """Add the words that replaced the history."""
+        """Add the summary that replaced the history."""
         self._open = None
-        if words := text_of(payload, "message"):
-            self._turns.append(Turn(Role.USER, (Part("text", words),), "compacted", flags=_INJECTED))
+        if text := text_of(payload, "message"):
+            self._turns.append(Turn(Role.USER, (Part("text", text),), "compacted", flags=_INJECTED))
 
     def turns(self) -> tuple[Turn, ...]:
         """All turns; those of a fork's history are marked as copied."""
-        made = [self._with_run(turn) if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
-        if self.forked_at_s is not None and self._copied is None and made:
+        all_turns = [self._with_run(turn) if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
+        if self.forked_at_s is not None and self._copied is None and all_turns:
             self.warnings.append(_UNKNOWN_FORK)
         end = self._copied or 0
         return (
-            *(structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in made[:end]),
-            *made[end:],
+            *(structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in all_turns[:end]),
+            *all_turns[end:],
         )
 
     def _with_run(self, turn: Turn) -> Turn:
@@ -314,7 +313,7 @@ class Rollout(Struct):
         if run is None:
             return turn
         text = turn.part("text")
-        if text is not None and _STILL_RUNNING.search(text.text):  # the model read what there was so far
+        if text is not None and _STILL_RUNNING.search(text.text):  # the model read the output up to that time
             run = structs.replace(run, own_form=(*run.own_form, "result"))
         return structs.replace(turn, run=run)
 
@@ -349,21 +348,21 @@ class Rollout(Struct):
             self._fail(error)
         self.outcome = Outcome(completed=not isinstance(error, dict))
 
-    def _fail(self, told: JsonObject) -> None:
-        """A request failed; its task may end with the same words once more."""
+    def _fail(self, error: JsonObject) -> None:
+        """A request failed; the end of its task may report the same error again."""
         self._open = None
-        if text_of(told, "type") != "stream_error" and self._has_failed:
+        if text_of(error, "type") != "stream_error" and self._has_failed:
             return
-        self._has_failed = text_of(told, "type") != "stream_error"
-        info = told.get("codex_error_info")
+        self._has_failed = text_of(error, "type") != "stream_error"
+        info = error.get("codex_error_info")
         status = next(_statuses(info), None)
         code = info if isinstance(info, str) else next(iter(info), None) if isinstance(info, dict) else None
-        has_answered = status is not None or code in _SAID_BY_SERVER
+        has_answered = status is not None or code in _SERVER_ERRORS
         phase = ErrorPhase.HTTP if has_answered else ErrorPhase.TRANSPORT
-        self._append_failed(GenerationError(phase, text_of(told, "message") or "the request failed", status, code))
+        self._append_failed(GenerationError(phase, text_of(error, "message") or "the request failed", status, code))
 
     def _abort(self, reason: str) -> None:
-        """The user stopped the turn: an answer that was on its way is lost, a call that was running is not."""
+        """The user stopped the turn: the unfinished answer is lost, a call that was running is kept."""
         self._open = None
         last = self._turns[-1] if self._turns else None
         if isinstance(last, Turn) and last.role is not Role.ASSISTANT:
@@ -371,15 +370,15 @@ class Rollout(Struct):
         self.outcome = Outcome(completed=False, exit_status=reason)
 
     def _append_failed(self, error: GenerationError) -> None:
-        made = Generation(api=API, requested_model=self.model, error=error, body=BodyState.NOT_STORED)
-        self._turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=made))
+        generation = Generation(api=API, requested_model=self.model, error=error, body=BodyState.NOT_STORED)
+        self._turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=generation))
 
 
 def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | None:
-    """What an event says of a command, patch or MCP tool that ran; None for a command that the user declined.
+    """The command, patch or MCP tool that ran according to an event; None for a command that the user declined.
 
-    A result that Codex cut before it wrote the event, the words of a failed MCP call, which are Codex' own, and the
-    changes of a patch are kept in a form that cannot be compared.
+    These are stored in a form that cannot be compared: a result that Codex truncated before it wrote the event, the
+    text of a failed MCP call, which is Codex's own, and the changes of a patch.
     """
     call_id = text_of(event, "call_id")
     match event:
@@ -398,8 +397,8 @@ def _recorded_run(event: JsonObject, ended: Instant | None) -> RecordedRun | Non
             return RecordedRun(SOURCE, "", call_id, ran, output or None, code != 0, ended=ended, own_form=own_form)
         case {"changes": dict(changes), "success": bool(success)} if event.get("status") != "declined":
             ran = compact_json({"changes": changes})
-            told = _joined(event) or None
-            return RecordedRun(SOURCE, "", call_id, ran, told, not success, ended=ended, own_form=("arguments",))
+            joined = _joined(event) or None
+            return RecordedRun(SOURCE, "", call_id, ran, joined, not success, ended=ended, own_form=("arguments",))
     return None
 
 
@@ -408,19 +407,19 @@ def _joined(event: JsonObject) -> str:
 
 
 def _as_call(item: JsonObject) -> JsonObject:
-    """A `local_shell_call` in the shape of the other calls: its action is what the model gave."""
+    """A `local_shell_call` in the shape of the other calls: its action has the model's arguments."""
     call_id = item.get("call_id") or item.get("id")
     return {"type": "function_call", "name": "local_shell", "call_id": call_id, "arguments": item.get("action", "")}
 
 
 def _with_plain_output(item: JsonObject) -> JsonObject:
-    """A result whose output is `{"content": ..., "success": ...}`, as older files have it, with the content alone."""
+    """A result whose output is `{"content": ..., "success": ...}`, as in older files, with only the content."""
     output = item.get("output")
     return {**item, "output": output["content"]} if isinstance(output, dict) and "content" in output else item
 
 
 def _is_injected(item: JsonObject, turn: Turn) -> bool:
-    """Whether Codex wrote a user's message itself: it says so since 0.160, before that the words tell."""
+    """Whether Codex wrote a user's message itself: recorded since 0.160, before that recognised by the text."""
     origins = list(_origins(item))
     if origins:
         return "user" not in origins
@@ -428,8 +427,8 @@ def _is_injected(item: JsonObject, turn: Turn) -> bool:
 
 
 def _origins(item: JsonObject) -> Iterator[str]:
-    beside = item.get("internal_chat_message_metadata_passthrough")
-    listed = beside.get("content_item_metadata") if isinstance(beside, dict) else None
+    metadata = item.get("internal_chat_message_metadata_passthrough")
+    listed = metadata.get("content_item_metadata") if isinstance(metadata, dict) else None
     for one in listed if isinstance(listed, list) else ():
         origin = one.get("provenance") if isinstance(one, dict) else None
         if isinstance(origin, dict):
@@ -437,20 +436,20 @@ def _origins(item: JsonObject) -> Iterator[str]:
 
 
 def _statuses(info: Json) -> Iterator[int]:
-    for told in info.values() if isinstance(info, dict) else ():
-        status = told.get("http_status_code") if isinstance(told, dict) else None
+    for details in info.values() if isinstance(info, dict) else ():
+        status = details.get("http_status_code") if isinstance(details, dict) else None
         if isinstance(status, int):
             yield status
 
 
 def is_item(value: JsonObject) -> bool:
-    """Whether a row is an item without an envelope, as files before October 2025 have them."""
+    """Whether a row is an item without an envelope, as in files before October 2025."""
     kind = text_of(value, "type")
     return kind in ANSWERS or kind.endswith("_call_output") or (kind == "message" and "role" in value)
 
 
 def instructions_text(value: Json) -> str:
-    """Instructions as text, whether they are alone or in an object."""
+    """Instructions as text, whether they are a text or in an object."""
     if isinstance(value, dict):
         return text_of(value, "text")
     return value if isinstance(value, str) else "" if value is None else compact_json(value)

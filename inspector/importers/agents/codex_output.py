@@ -1,8 +1,8 @@
 """Codex's output: `codex exec --json`, as a program receives it.
 
 A row is an event: `thread.started`, `turn.started`, `item.completed` with an item, `turn.completed` or `turn.failed`.
-Items are what became of the model's answers, no answers: words, thoughts, and what its calls did, each call as Codex
-took it, with its result. Those that follow each other up to a result are taken for one answer.
+Items are made from the model's answers, but are not the answers: messages, reasoning, and each call as Codex parsed it,
+with its result. Consecutive items up to a result are taken as one answer.
 """
 
 from collections.abc import Iterator
@@ -38,24 +38,24 @@ _NOT_STORED = (
     "the output does not say which items came of one request; requests are counted by the results between them",
 )
 
-_GIVEN = {
+_ARGUMENT_KEYS = {
     "command_execution": ("command",),
     "file_change": ("changes",),
     "mcp_tool_call": ("arguments",),
     "web_search": ("query",),
 }
 
-_CAME = ("aggregated_output", "result", "error")
+_RESULT_KEYS = ("aggregated_output", "result", "error")
 
 
 class CodexOutputImporter:
-    """One trace a thread."""
+    """One trace per thread."""
 
     name = "codex-output"
     signs = "the events of `codex exec`: a thread that starts, items that are completed"
 
     def recognises(self, sample: FileSample) -> float:
-        """By a thread that starts, or items that are completed."""
+        """By the start of a thread, or completed items."""
         return 0.9 if any(map(_is_event, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -90,7 +90,7 @@ def _is_event(value: JsonObject) -> bool:
 
 
 class _Thread(Struct):
-    """The events of one thread; `parts` and `calls` are those of the answer that is open."""
+    """The events of one thread; `parts` and `calls` are those of the unfinished answer."""
 
     first: Row
     place: ExternalId
@@ -101,7 +101,7 @@ class _Thread(Struct):
     outcome: Outcome | None = None
 
     def take(self, value: JsonObject) -> None:
-        """Add an event; those that tell of what is going on only are none."""
+        """Add an event; progress events are ignored."""
         item = value.get("item")
         match value.get("type"):
             case "item.completed" if isinstance(item, dict):
@@ -110,12 +110,12 @@ class _Thread(Struct):
                 self._close()
                 self.outcome = Outcome(completed=True)
             case "turn.failed":
-                told = value.get("error")
-                self._fail(text_of(told, "message") if isinstance(told, dict) else "")
+                error = value.get("error")
+                self._fail(text_of(error, "message") if isinstance(error, dict) else "")
                 self.outcome = Outcome(completed=False)
 
     def traces(self) -> Iterator[Trace]:
-        """The thread as a trace; none where nothing was said."""
+        """The thread as a trace; empty if it has no turns."""
         self._close()
         if self.turns:
             yield Trace(
@@ -128,7 +128,7 @@ class _Thread(Struct):
 
     def _take_item(self, item: JsonObject) -> None:
         kind = text_of(item, "type")
-        if kind in _GIVEN:
+        if kind in _ARGUMENT_KEYS:
             self._call(kind, item)
         elif kind in ("agent_message", "reasoning"):
             name = "text" if kind == "agent_message" else "reasoning"
@@ -138,25 +138,27 @@ class _Thread(Struct):
 
     def _call(self, kind: str, item: JsonObject) -> None:
         call_id = text_of(item, "id") or None
-        given: JsonObject = {key: item[key] for key in _GIVEN[kind] if key in item}
-        arguments = item.get("arguments", given) if kind == "mcp_tool_call" else given
+        members: JsonObject = {key: item[key] for key in _ARGUMENT_KEYS[kind] if key in item}
+        arguments = item.get("arguments", members) if kind == "mcp_tool_call" else members
         self.parts.append(Part("call:0", compact_json(arguments)))
         self.calls.append(CallHeader("call:0", text_of(item, "tool") or kind, call_id))
         self._close()
-        came = next((item[key] for key in _CAME if item.get(key) not in (None, "")), "")
-        words = came if isinstance(came, str) else compact_json(came)
+        result = next((item[key] for key in _RESULT_KEYS if item.get(key) not in (None, "")), "")
+        text = result if isinstance(result, str) else compact_json(result)
         failed = True if item.get("status") in ("failed", "declined") else None
         header = ResultHeader(call_id, text_of(item, "tool") or kind, failed)
-        self.turns.append(Turn(Role.TOOL, (Part("text", words),), kind, result=header))
+        self.turns.append(Turn(Role.TOOL, (Part("text", text),), kind, result=header))
 
-    def _fail(self, words: str) -> None:
+    def _fail(self, message: str) -> None:
         self._close()
-        error = GenerationError(ErrorPhase.TRANSPORT, words or "the turn failed")
-        made = Generation(api=API, error=error, body=BodyState.NOT_STORED)
-        self.turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=made))
+        error = GenerationError(ErrorPhase.TRANSPORT, message or "the turn failed")
+        generation = Generation(api=API, error=error, body=BodyState.NOT_STORED)
+        self.turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=generation))
 
     def _close(self) -> None:
         if self.parts:
-            made = Generation(api=API)
-            self.turns.append(Turn(Role.ASSISTANT, tuple(self.parts), "assistant", tuple(self.calls), generation=made))
+            generation = Generation(api=API)
+            self.turns.append(
+                Turn(Role.ASSISTANT, tuple(self.parts), "assistant", tuple(self.calls), generation=generation)
+            )
         self.parts, self.calls = [], []

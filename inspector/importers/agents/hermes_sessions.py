@@ -1,8 +1,7 @@
-"""Hermes Agent's sessions, as `hermes sessions export` writes them: a row a session, its `messages` in it.
+"""Hermes Agent's sessions, as `hermes sessions export` writes them: one session per row, with its `messages`.
 
-A row is the session's own in Hermes Agent's store (`hermes_state.py`, table `sessions`), its messages are OpenAI's
-with
-`reasoning`, `finish_reason`, `tool_name` and a time in seconds beside them. Its trajectories are another source:
+A row is the session's row in Hermes Agent's store (`hermes_state.py`, table `sessions`). Its messages are OpenAI's,
+with `reasoning`, `finish_reason`, `tool_name` and a time in seconds. Hermes Agent's trajectories are another source:
 `inspector.importers.data.sharegpt` reads them.
 """
 
@@ -33,14 +32,14 @@ from inspector.model import (
 )
 from inspector.wire.answer_reader import finish_meaning
 
-_OWN = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
+_STORE_COLUMNS = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
 _NOT_STORED = "the source keeps no chunks and no usage of single answers, only that of the session"
 _NO_TOOLS = "the source keeps no tools"
 _CONTINUED = "a session that goes on from a compressed one repeats its end; what it repeats is not marked"
 
 
 class HermesSessionsImporter:
-    """One trace a session."""
+    """One trace per session."""
 
     name = "hermes-sessions"
     signs = "a session's row with the columns of Hermes Agent's store"
@@ -57,7 +56,7 @@ class HermesSessionsImporter:
 
 def _is_session(row: JsonObject) -> bool:
     named = {"id", "source", "started_at", "messages"} <= row.keys() and isinstance(row["messages"], list)
-    return named and bool(_OWN & row.keys())
+    return named and bool(_STORE_COLUMNS & row.keys())
 
 
 def _trace(row: Row) -> Trace | Skipped:
@@ -67,16 +66,16 @@ def _trace(row: Row) -> Trace | Skipped:
         return Skipped(row.record, "the session has no list `messages` with messages in it")
     model = text_of(value, "model")
     tools = next((read for one in messages if (read := read_tools(one.get("tools")))), ())
-    said = [_turn(one, model, tools) for one in messages if one.get("role") != "session_meta"]
+    turns = [_turn(one, model, tools) for one in messages if one.get("role") != "session_meta"]
     prompt = text_of(value, "system_prompt")
-    if prompt and not any(turn.role is Role.SYSTEM for turn in said):
-        said.insert(0, Turn(Role.SYSTEM, (Part("text", prompt),), "system"))
+    if prompt and not any(turn.role is Role.SYSTEM for turn in turns):
+        turns.insert(0, Turn(Role.SYSTEM, (Part("text", prompt),), "system"))
     parent = _parent(value)
     is_continued = parent is not None and parent.why is ParentWhy.RESUME
     named = text_of(value, "id")
     end = text_of(value, "end_reason")
     return Trace(
-        turns=tuple(said),
+        turns=tuple(turns),
         name=text_of(value, "title"),
         model=model,
         started=instant(value.get("started_at")),
@@ -92,7 +91,7 @@ def _trace(row: Row) -> Trace | Skipped:
 
 
 def _parent(value: JsonObject) -> ParentTrace | None:
-    """The session that this one came from: Hermes Agent marks sub-agents and branches; else it was compressed."""
+    """The session that this one continues: Hermes Agent marks sub-agents and branches; others were compressed."""
     marks = object_of(_read(value.get("model_config")))
     named = text_of(marks, "_delegate_from", "_branched_from") or text_of(value, "parent_session_id")
     if not named:
@@ -128,7 +127,7 @@ def _turn(message: JsonObject, model: str, tools: tuple[ToolDefinition, ...]) ->
 
 
 def _read(value: Json) -> Json:
-    """A value, or what its JSON text says where a text is in its place."""
+    """A value, or the value of its JSON text if it is one."""
     if not isinstance(value, str):
         return value
     try:

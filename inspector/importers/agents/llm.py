@@ -1,8 +1,7 @@
 """The log database of Simon Willison's `llm`: `logs.db`, an SQLite file, in both of its schemas.
 
-Until 0.35 it has `conversations` of `responses`; since 0.36 `threads` of `turns` over a chain of `messages`. A
-migrated
-database has both: a conversation that is a thread too is read once, as a thread.
+Until 0.35 it has `conversations` of `responses`; since 0.36 `threads` of `turns` over a chain of `messages`. A migrated
+database has both: a conversation that is also a thread is read only as a thread.
 """
 
 import sqlite3
@@ -40,10 +39,10 @@ from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
 _MAGIC = b"SQLite format 3\0"
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's messages quote broken names unchanged
 _COLUMNS = (b"tip_message_hash", b"prompt_json")
 ATTACHMENTS = "attachments are left out"
-"""What a trace's provenance says where there were any."""
+"""The warning in a trace's provenance if there were any."""
 
 _NOT_STORED = (
     "the source keeps no chunks, and neither an answer nor a request that failed",
@@ -56,7 +55,7 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "sy
 
 
 class LlmDatabaseImporter:
-    """One trace a thread or conversation, and one for each response that belongs to none."""
+    """One trace per thread or conversation, and one for each response that belongs to none."""
 
     name = "llm-database"
     signs = "an SQLite database with the tables of `llm`"
@@ -69,11 +68,14 @@ class LlmDatabaseImporter:
             with open_tables(sample.file) as tables:
                 known = tables.names >= NEW_SCHEMA or tables.names >= OLD_SCHEMA
                 return 0.9 if known else 0.0
-        except _DAMAGE:  # its beginning may still tell
+        except _DAMAGE:  # the column names at its beginning may still identify it
             return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The threads, then the conversations, in the order of their ids; damage ends them with a Skipped."""
+        """The threads, then the conversations, in the order of their ids.
+
+        If the database is damaged, a Skipped follows the traces that could be read.
+        """
         try:
             with open_tables(file) as tables:
                 tables.index()
@@ -86,7 +88,7 @@ class LlmDatabaseImporter:
 
 
 class LlmTurns(Struct):
-    """Turns as they are read, and what is to be said of them."""
+    """Turns as they are read, with the warnings about them."""
 
     turns: list[Turn] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=lambda: dict.fromkeys(_NOT_STORED))
@@ -94,7 +96,7 @@ class LlmTurns(Struct):
     model: str = ""
 
     def trace(self, ids: ExternalId, name: str, parent: ParentTrace | None, version: str) -> Trace:
-        """The turns as a trace, which is known by `ids`."""
+        """The turns as a trace with the id `ids`."""
         return Trace(
             turns=tuple(self.turns),
             name=name,
@@ -109,17 +111,17 @@ class LlmTurns(Struct):
         )
 
     def generation(self, row: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
-        """What a response or turn says of its answer."""
+        """The generation of an answer, from its response or turn."""
         began = instant(row.get("datetime_utc"))
         self.started = self.started or began
         self.model = self.model or text_of(row, "model")
-        took = row.get("duration_ms")
+        duration_ms = row.get("duration_ms")
         answer = json_column(row.get("response_json"))
         details = json_column(row.get("token_details"))
         finish = text_of(answer, "finish_reason", "stop_reason")
         ended = (
-            Instant(began.at_s + took / 1000, InstantSource.DERIVED)
-            if began and isinstance(took, int | float)
+            Instant(began.at_s + duration_ms / 1000, InstantSource.DERIVED)
+            if began and isinstance(duration_ms, int | float)
             else None
         )
         return Generation(
@@ -142,24 +144,24 @@ class LlmTurns(Struct):
 
 
 def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> Turn:
-    """A result that a tool gave; where it raised an exception and gave none, the exception's words."""
+    """A tool's result; the exception's message if the tool raised one and returned nothing."""
     failed = text_of(value, "exception")
     header = ResultHeader(
         text_of(value, "tool_call_id") or None, text_of(value, "name") or None, True if failed else None
     )
-    words = json_text(value.get("output", "")) or failed
-    return Turn(Role.TOOL, (Part("text", words),), "tool", result=header, flags=flags)
+    text = json_text(value.get("output", "")) or failed
+    return Turn(Role.TOOL, (Part("text", text),), "tool", result=header, flags=flags)
 
 
 def fragments_of(tables: LogTables, table: str, owner: Json) -> str:
-    """The fragments that belong to a response or a part, in their order, joined by blank lines as `llm` does."""
+    """The fragments that belong to a response or a part, in order, joined by blank lines as in `llm`."""
     listed = sorted(tables.of(table, owner), key=lambda row: count_of(row.get("order")) or 0)
     found = tables.by_key("fragments", "id", (row.get("fragment_id") for row in listed))
     return "\n\n".join(text_of(row, "content") for row in found)
 
 
 def tools_of(rows: list[JsonObject]) -> tuple[ToolDefinition, ...]:
-    """The definitions that rows of the table `tools` hold."""
+    """The definitions in rows of the table `tools`."""
     return tuple(
         ToolDefinition(
             text_of(row, "name"),
@@ -172,7 +174,7 @@ def tools_of(rows: list[JsonObject]) -> tuple[ToolDefinition, ...]:
 
 
 def json_text(value: Json) -> str:
-    """A text as it stands, any other value as JSON, `""` for null."""
+    """A text unchanged, any other value as JSON, `""` for null."""
     return value if isinstance(value, str) else "" if value is None else compact_json(value)
 
 
@@ -196,7 +198,7 @@ def _conversation_of(row: JsonObject) -> ExternalId:
 
 
 def _read_response(row: JsonObject, tables: LogTables, read: LlmTurns, system: str) -> str:
-    """Add what a response was given and what it answered; the system prompt comes back, so that it is told once."""
+    """Add a response's input and its answer; returns the system prompt, so that it is added only once."""
     key = row.get("id")
     instructions = "\n\n".join(filter(None, (fragments_of(tables, "system_fragments", key), text_of(row, "system"))))
     if instructions and instructions != system:
@@ -230,15 +232,15 @@ def _answer(row: JsonObject, tables: LogTables, read: LlmTurns) -> Turn:
 
 
 def read_threads(tables: LogTables) -> Iterator[Trace]:
-    """Each thread in the order of the ids; one that was forked begins with its parent's messages, marked as copied."""
+    """Each thread in the order of the ids; a forked thread begins with its parent's messages, marked as copied."""
     query = "SELECT * FROM turns ORDER BY thread_id, id"
     for thread, rows in groupby(tables.rows(query), key=lambda row: row.get("thread_id")):
         read = LlmTurns()
         seen: set[str] = set()
         for row in rows:
             _read_turn(row, tables, read, seen)
-        known = next(iter(tables.by_key("threads", "id", (thread,))), {})
-        name, forked = text_of(known, "name"), text_of(known, "forked_from")
+        thread_row = next(iter(tables.by_key("threads", "id", (thread,))), {})
+        name, forked = text_of(thread_row, "name"), text_of(thread_row, "forked_from")
         parent = ParentTrace(ExternalId("thread_id", forked), ParentWhy.FORK) if forked else None
         if read.turns:
             yield read.trace(ExternalId("thread_id", str(thread)), name, parent, "0.36")
@@ -246,27 +248,27 @@ def read_threads(tables: LogTables) -> Iterator[Trace]:
 
 
 def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str]) -> None:
-    """Add the messages of a turn that were not there yet: what it was given, then what it answered."""
+    """Add the messages of a turn that are new: first its input, then its answer."""
     before = text_of(row, "parent_message_hash")
-    given = _chain(tables, before, seen)
-    seen.update(text_of(message, "hash") for message in given)
+    inputs = _chain(tables, before, seen)
+    seen.update(text_of(message, "hash") for message in inputs)
     seen.add(before)
     answered = _chain(tables, text_of(row, "tip_message_hash"), seen)
-    answers = [at for at, message in enumerate(given) if message.get("role") == "assistant"]
-    for at, message in enumerate(given):
-        read.turns += _said(message, tables, read, _COPIED if answers and at <= answers[-1] else frozenset())
+    answers = [at for at, message in enumerate(inputs) if message.get("role") == "assistant"]
+    for at, message in enumerate(inputs):
+        read.turns += _message_turns(message, tables, read, _COPIED if answers and at <= answers[-1] else frozenset())
     offered = (one.get("tool_id") for one in tables.of("turn_tools", row.get("id")))
     tools = tools_of(tables.by_key("tools", "id", offered))
     generation = read.generation(row, tools)
     for message in answered:
         is_answer = message.get("role") == "assistant"
-        read.turns += _said(message, tables, read, frozenset(), generation if is_answer else None)
+        read.turns += _message_turns(message, tables, read, frozenset(), generation if is_answer else None)
         generation = structs.replace(generation, usage=Usage()) if is_answer else generation
     seen.update(text_of(message, "hash") for message in answered)
 
 
 def _chain(tables: LogTables, tip: str, known: set[str]) -> list[JsonObject]:
-    """The messages up to this one that are not known, the first first."""
+    """The messages up to this one that are not in `known`, the oldest first."""
     found: list[JsonObject] = []
     walked: set[str] = set()
     while tip and tip not in known and tip not in walked:
@@ -277,7 +279,7 @@ def _chain(tables: LogTables, tip: str, known: set[str]) -> list[JsonObject]:
     return found[::-1]
 
 
-def _said(
+def _message_turns(
     message: JsonObject,
     tables: LogTables,
     read: LlmTurns,

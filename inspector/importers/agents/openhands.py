@@ -1,9 +1,8 @@
-"""OpenHands' events: a trajectory as one JSON list, events one a line, or rows of an evaluation with their `history`.
+"""OpenHands' events: a trajectory as one JSON list, events as lines, or rows of an evaluation with their `history`.
 
-An event is an `action` (of the user or the agent) or an `observation` of what it caused. An answer is the model's own
-response, which `tool_call_metadata` repeats with each of its actions and observations: it becomes a turn once, with
-its
-calls' raw text. An action of the agent without one stands for an answer itself.
+An event is an `action` (of the user or the agent) or an `observation` of its effect. An answer is the model's own
+response, which `tool_call_metadata` repeats with each of its actions and observations: it becomes one turn, with the
+raw text of its calls. An action of the agent without a response is itself taken as an answer.
 """
 
 from collections.abc import Iterable, Iterator
@@ -69,13 +68,13 @@ _INJECTED = frozenset({TurnFlag.INJECTED})
 
 
 class OpenHandsImporter:
-    """One trace for all events of a file, or one a row of an evaluation."""
+    """One trace for all events of a file, or one per row of an evaluation."""
 
     name = "openhands"
     signs = "events with a `source` and an `action` or an `observation`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By events with their source and an action or an observation."""
+        """By events with a source and an action or an observation."""
         if any(map(_is_event, sample.rows)):
             return 0.9
         return 0.9 if any(any(map(_is_event, _events(row))) for row in sample.rows) else 0.0
@@ -108,7 +107,7 @@ def _is_event(value: Json) -> bool:
 
 
 def _events(row: JsonObject) -> list[JsonObject]:
-    """The events of a row; in older evaluations each action is in a pair with its observation."""
+    """The events of a row; in older evaluations each action is paired with its observation."""
     listed = row.get("history")
     if not isinstance(listed, list):
         return []
@@ -127,16 +126,15 @@ class _OpenHandsSession(Struct):
     outcome: Outcome | None = None
     warnings: dict[str, None] = field(default_factory=lambda: {_NOT_STORED: None})
     responses: set[str] = field(default_factory=set)
-    asked: set[str] = field(default_factory=set)
+    derived_calls: set[str] = field(default_factory=set)
 
     def after(self, events: Iterable[JsonObject]) -> "_OpenHandsSession":
-        """The same, having taken these events."""
+        """Add these events and return the session."""
         for event in events:
             self.take(event)
         return self
 
     def take(self, event: JsonObject) -> None:
-        """Add an event."""
         self.started = self.started or instant(event.get("timestamp"))
         action = text_of(event, "action")
         if not action:
@@ -151,7 +149,7 @@ class _OpenHandsSession(Struct):
             self.turns.append(Turn(Role.USER, (Part("text", _message_text(event)),), text_of(event, "source")))
 
     def traces(self, ids: tuple[ExternalId, ...]) -> Iterator[Trace]:
-        """The conversation as a trace; none where nothing was said."""
+        """The conversation as a trace; empty if it has no turns."""
         if self.turns:
             yield Trace(
                 turns=tuple(self.turns),
@@ -172,15 +170,15 @@ class _OpenHandsSession(Struct):
         if action == "finish":
             self.outcome = Outcome(completed=True, exit_status="finish")
         response = object_of(object_of(event.get("tool_call_metadata")).get("model_response"))
-        named = text_of(response, "id")
-        if named and named in self.responses:
+        response_id = text_of(response, "id")
+        if response_id and response_id in self.responses:
             return
-        self.responses.add(named)
+        self.responses.add(response_id)
         message = first_message(response) or self._as_message(event, action)
         self.model = self.model or text_of(response, "model")
-        made = _generation(response, event, self.tools)
+        generation = _generation(response, event, self.tools)
         self.turns.append(
-            structs.replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=made)
+            structs.replace(read_message(message), role=Role.ASSISTANT, source_role="agent", generation=generation)
         )
 
     def _as_message(self, event: JsonObject, action: str) -> JsonObject:
@@ -188,9 +186,9 @@ class _OpenHandsSession(Struct):
         if action in _WORDS:
             return message_object("assistant", _message_text(event))
         self.warnings[_DERIVED] = None
-        self.asked.add(compact_json(event.get("id")))
-        given: JsonObject = {key: value for key, value in args.items() if key != "thought"}
-        return message_object("assistant", text_of(args, "thought") or None, calls=[call_object(action, given)])
+        self.derived_calls.add(compact_json(event.get("id")))
+        arguments: JsonObject = {key: value for key, value in args.items() if key != "thought"}
+        return message_object("assistant", text_of(args, "thought") or None, calls=[call_object(action, arguments)])
 
     def _observe(self, event: JsonObject) -> None:
         kind = text_of(event, "observation")
@@ -201,7 +199,7 @@ class _OpenHandsSession(Struct):
         if kind in _BOOKKEEPING and not called:
             return
         content = text_of(event, "content") or text_of(event, "message")
-        if called or compact_json(event.get("cause")) in self.asked:
+        if called or compact_json(event.get("cause")) in self.derived_calls:
             call_id, name = text_of(called, "tool_call_id") or None, text_of(called, "function_name") or None
             result = ResultHeader(call_id, name, is_error=True if kind == "error" else None)
             self.turns.append(Turn(Role.TOOL, (Part("text", content),), kind, result=result))

@@ -1,16 +1,13 @@
 """Trajectories of SWE-agent and mini-swe-agent.
 
-SWE-agent's trajectories: `<instance>.traj`, one JSON document a run.
+SWE-agent's trajectories: `<instance>.traj`, one JSON document per run. `history` is the conversation, with structured
+calls, or with a command in the text of each answer, which SWE-agent repeats in `action`. Such commands are read as
+calls of the tool that they mean.
 
-`history` is the conversation, with structured calls, or with a command in the words of each answer, which SWE-agent
-repeats in `action`. Such commands are read as calls of the tool that they stand for.
-
-mini-swe-agent's trajectories: `<instance>.traj.json`, one JSON document a run.
-
-`messages` are the conversation: in version 2 with structured calls, or as items of the Responses API, in version 1
-with
-a command between fences in the words of each answer. An answer that could not be read is in none of the assistant's
-messages: it stands only in `extra` of the user's message that asks for another, and becomes a turn before it.
+mini-swe-agent's trajectories: `<instance>.traj.json`, one JSON document per run. `messages` are the conversation: in
+version 2 with structured calls, or as items of the Responses API, in version 1 with a fenced command in the text of
+each answer. An answer that could not be parsed is not among the assistant's messages: it is only in `extra` of the
+user's message that requests another, and becomes a turn before it.
 """
 
 import re
@@ -46,21 +43,23 @@ _NOT_STORED = "the source keeps no times, no tools, no usage of single answers a
 _LOST = "an answer that could not be read is kept by its words only; calls in it are not"
 _DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
 DERIVED = "commands in the text of answers are shown as calls of `bash`, as the agent itself took them"
-"""What a trace's provenance says where `with_commands` was used."""
-_COMMAND = lazy_pattern(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)  # its own default patterns
+"""The warning in a trace's provenance if `with_commands` was used."""
+_COMMAND = lazy_pattern(
+    r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL
+)  # mini-swe-agent's default patterns
 _MINI_NOT_STORED = "the source keeps neither the tools nor the chunks of an answer"
 _NO_RAW = "an answer that could not be read is not stored"
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
 
 class SweAgentImporter:
-    """One trace a document."""
+    """One trace per document."""
 
     name = "swe-agent"
     signs = "a document with a `history` of messages, a `trajectory` and its `info`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By documents with a history of messages that name their agent, and the trajectory beside it."""
+        """By documents with a trajectory and a history of messages that name their agent."""
         if any({"trajectory", "history", "info"} <= row.keys() for row in sample.rows):
             return 0.9
         return 0.8 if any(map(_has_history, sample.rows)) else 0.0
@@ -102,14 +101,14 @@ def _full_outcome(info: JsonObject) -> Outcome | None:
 
 
 def _turns(history: list[JsonObject], steps: list[JsonObject]) -> tuple[list[tuple[Turn, JsonObject]], bool]:
-    """Each turn with the message that it was made of; whether there were answers that no history has."""
-    told = Counter(_key(message) for message in history if _is_answer(message))
+    """Each turn with the message that it was made from; whether there were answers that are not in the history."""
+    unmatched = Counter(_key(message) for message in history if _is_answer(message))
     hidden: dict[int, list[str]] = {}
     answered = 0
     for step in steps:
         key = _key(step)
-        if told[key] > 0:
-            told[key] -= 1
+        if unmatched[key] > 0:
+            unmatched[key] -= 1
             answered += 1
         elif history and key.strip() and not text_of(step, "action").startswith("exit"):
             hidden.setdefault(answered, []).append(key)
@@ -128,9 +127,9 @@ def _is_answer(message: JsonObject) -> bool:
     return message.get("role") == "assistant" and message.get("is_demo") is not True
 
 
-def _key(said: JsonObject) -> str:
-    """The words of an answer, in the history or in a step."""
-    content = said.get("response", said.get("content"))
+def _key(answer: JsonObject) -> str:
+    """The text of an answer, in the history or in a step."""
+    content = answer.get("response", answer.get("content"))
     if isinstance(content, list):
         return "".join(text_of(block, "text") for block in content if isinstance(block, dict))
     return content if isinstance(content, str) else ""
@@ -160,7 +159,7 @@ def _unread(words: str) -> Turn:
 
 
 def with_commands(turn: Turn, commands: Iterable[str]) -> Turn:
-    """An answer with a call of `bash` for each command; one that has structured calls stays as it is."""
+    """An answer with a call of `bash` for each command; one that has structured calls is unchanged."""
     if turn.calls:
         return turn
     parts = tuple(
@@ -171,17 +170,17 @@ def with_commands(turn: Turn, commands: Iterable[str]) -> Turn:
 
 
 def as_result(turn: Turn) -> Turn:
-    """What the environment said to a command, in a user's message, as the result that it is."""
+    """The environment's output for a command, stored as a user's message, as a tool result."""
     return replace(turn, role=Role.TOOL, result=ResultHeader())
 
 
 def awaits_result(turn: Turn) -> bool:
-    """Whether a turn is an answer of the run with such calls, which no id ties to their results."""
+    """Whether a turn is an answer of the run with such calls; no id connects them with their results."""
     return bool(turn.calls) and turn.calls[0].id is None and turn.generation is not None
 
 
 class MiniSweAgentImporter:
-    """One trace a document."""
+    """One trace per document."""
 
     name = "mini-swe-agent"
     signs = "a `trajectory_format` of mini-swe-agent"
@@ -255,14 +254,14 @@ def _read(message: Json, before: Turn | None, model: str, warnings: dict[str, No
 
 
 def _hidden(extra: JsonObject) -> JsonObject | None:
-    """The answer that a user's message is about, as a message."""
+    """The answer that a user's message rejects, as a message."""
     response = extra.get("response", extra.get("model_response"))
     if isinstance(response, str):
         return {"role": "assistant", "content": response}
-    told = object_of(response)
-    if isinstance(told.get("output"), list):
-        return told
-    return first_message(told)
+    message = object_of(response)
+    if isinstance(message.get("output"), list):
+        return message
+    return first_message(message)
 
 
 def _answer(value: JsonObject, extra: JsonObject, model: str, warnings: dict[str, None]) -> Turn:
@@ -280,7 +279,7 @@ def _answer(value: JsonObject, extra: JsonObject, model: str, warnings: dict[str
 
 
 def _commands(extra: JsonObject, turn: Turn) -> Iterator[str]:
-    """The commands that mini-swe-agent took from the words; in version 1 it took one, and only where one stood."""
+    """The commands that mini-swe-agent took from the text; version 1 took a command only if there was exactly one."""
     actions = extra.get("actions")
     if isinstance(actions, list):
         yield from (command for one in actions if (command := text_of(object_of(one), "command")))

@@ -1,8 +1,8 @@
 """Results of the Berkeley Function Calling Leaderboard: one model's answers to a file of tasks.
 
 A row is `{"id": "simple_0", "result": ...}`. `result` is the model's raw text, or a list of calls for models with an
-API
-for them, nested by turn and step where there are several; `inference_log` holds the user's messages and the results.
+API for them, nested by turn and step if there are several; `inference_log` contains the user's messages and the
+results.
 """
 
 from collections.abc import Iterator
@@ -48,29 +48,29 @@ _FROM_FOLDER = "the model was taken from the folder's name"
 
 
 class InferenceLog:
-    """The log of one row; empty where `value` is none."""
+    """The log of one row; empty if `value` is not one."""
 
     def __init__(self, value: Json) -> None:
         entries = value if isinstance(value, list) else []
         self._turns: list[JsonObject] = [one for one in entries if isinstance(one, dict) and _QUERY in one]
-        self._only = [one for one in entries if isinstance(one, dict) and _QUERY not in one]
+        self._single_turn = [one for one in entries if isinstance(one, dict) and _QUERY not in one]
 
     def __bool__(self) -> bool:
         return bool(self._turns)
 
-    def asked(self, turn: int) -> Iterator[Turn]:
-        """What was said before the answers of a turn, counted from 0."""
+    def prompts(self, turn: int) -> Iterator[Turn]:
+        """The messages before the answers of a turn, counted from 0."""
         yield from map(read_message, objects_of(self._turn(turn).get(_QUERY)))
 
     def results(self, turn: int, step: int) -> Iterator[Turn]:
-        """What the calls of a step gave, both counted from 0."""
+        """The results of the calls of a step; turn and step count from 0."""
         for message in map(read_message, objects_of(self._turn(turn).get(f"step_{step}"))):
             if message.role is Role.TOOL:
                 yield message
 
     def tools(self, turn: int, step: int) -> tuple[ToolDefinition, ...]:
-        """The tools of the request of a step, both counted from 0, or of the only request; none where not logged."""
-        for entry in objects_of(self._turn(turn).get(f"step_{step}")) if self._turns else self._only:
+        """The tools in the request of a step, counted from 0, or in the only request; empty if they were not logged."""
+        for entry in objects_of(self._turn(turn).get(f"step_{step}")) if self._turns else self._single_turn:
             content = entry.get("content") if entry.get("role") == _INPUT else None
             if isinstance(content, dict) and content.get("tools"):
                 return read_tools(content["tools"])
@@ -81,13 +81,13 @@ class InferenceLog:
 
 
 class BfclImporter:
-    """One trace a row: an assistant turn for every answer."""
+    """One trace per row, with one assistant turn per answer."""
 
     name = "bfcl"
     signs = "rows with a test's `id` and its `result`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By rows with `id` and `result`: surely with BFCL's token counts, likely with ids in its way or numbers."""
+        """By rows with `id` and `result`: with high confidence if they have BFCL's token counts, else with less."""
         rows = [row for row in sample.rows if _is_result(row)]
         if not rows:
             return 0.0
@@ -120,12 +120,12 @@ def _trace(row: Row, file: SourceFile, model: str) -> Trace | Skipped:
     if not isinstance(result, str | list):
         return Skipped(row.record, "the row has no `result` that is a text or a list")
     log = InferenceLog(value.get("inference_log"))
-    said = [ExternalId("file", file.path.stem), *([ExternalId("model", model)] if model else [])]
+    extra_ids = [ExternalId("file", file.path.stem), *([ExternalId("model", model)] if model else [])]
     turns = tuple(_turns(value, result, log, model))
     return Trace(
         turns=turns,
         model=model,
-        external_ids=row_ids(row, said),
+        external_ids=row_ids(row, extra_ids),
         provenance=Provenance(
             source_version="4" if _VERSION_4 & value.keys() else "",
             record=row.record,
@@ -152,7 +152,7 @@ def _turns(value: JsonObject, result: Json, log: InferenceLog, model: str) -> It
         yield _answer(result, counts, model, log.tools(0, 0))
         return
     for turn, steps in enumerate(result):
-        yield from log.asked(turn)
+        yield from log.prompts(turn)
         for step, answer in enumerate(steps if isinstance(steps, list) else [steps]):
             yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model, log.tools(turn, step))
             yield from log.results(turn, step)
@@ -166,13 +166,13 @@ def _at(value: Json, turn: int, step: int) -> Json:
     return value
 
 
-def _answer(result: Json, beside: tuple[Json, ...], model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
-    used, made, reasoning = beside
+def _answer(result: Json, facts: tuple[Json, ...], model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
+    input_tokens, output_tokens, reasoning = facts
     failed = isinstance(result, str) and result.startswith(_FAILED)
     calls = tuple(_calls(result)) if isinstance(result, list) else ()
-    words = "" if failed or not result else result if isinstance(result, str) else write_json(result, ascii_only=False)
+    text = "" if failed or not result else result if isinstance(result, str) else write_json(result, ascii_only=False)
     parts = [Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
-    parts += [Part(header.part, arguments) for header, arguments in calls] or [Part("text", words)]
+    parts += [Part(header.part, arguments) for header, arguments in calls] or [Part("text", text)]
     return Turn(
         Role.ASSISTANT,
         tuple(parts),
@@ -181,7 +181,7 @@ def _answer(result: Json, beside: tuple[Json, ...], model: str, tools: tuple[Too
             answered_model=model,
             tools=tools,
             tools_origin=ToolsOrigin.REQUEST if tools else None,
-            usage=Usage(_count(used), _count(made)),
+            usage=Usage(_count(input_tokens), _count(output_tokens)),
             error=GenerationError(ErrorPhase.TRANSPORT, str(result)) if failed else None,
             body=BodyState.NOT_STORED if failed else BodyState.COMPLETE,
         ),
@@ -189,7 +189,7 @@ def _answer(result: Json, beside: tuple[Json, ...], model: str, tools: tuple[Too
 
 
 def _calls(result: list[Json]) -> Iterator[tuple[CallHeader, str]]:
-    """`[{name: arguments}]`: BFCL's own shape of structured calls; arguments that are no text are written as JSON."""
+    """Calls in BFCL's own shape, `[{name: arguments}]`; arguments that are not text are written as JSON."""
     calls = [pair for one in result if isinstance(one, dict) for pair in one.items()]
     for at, (name, arguments) in enumerate(calls):
         text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)

@@ -1,9 +1,9 @@
-"""Harbor's agent trajectories (ATIF 1.4 to 1.8): one JSON document a trajectory, of any agent that Harbor runs.
+"""Harbor's agent trajectories (ATIF 1.4 to 1.8): one JSON document per trajectory, of any agent that Harbor runs.
 
-A step is a message of the system, the user or the agent, an agent's step with the results of its calls. Steps that a
-continuation or a sub-agent brings from another trajectory are marked `is_copied_context`. Terminus, Harbor's own
-agent,
-may give its commands as JSON in the message: each is a call then, its part the exact text of the command's object.
+A step is a message of the system, the user or the agent; an agent's step includes the results of its calls. Steps that
+a continuation or a sub-agent takes from another trajectory are marked `is_copied_context`. Terminus, Harbor's own
+agent, may write its commands as JSON in the message: each becomes a call whose part is the exact text of the command's
+object.
 """
 
 from collections import deque
@@ -48,7 +48,7 @@ _SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
 
 
 class HarborAtifImporter:
-    """One trace a trajectory, and one for each that is embedded in it."""
+    """One trace per trajectory, and one for each that is embedded in it."""
 
     name = "harbor-atif"
     signs = "a `schema_version` that begins with `ATIF-v`"
@@ -64,19 +64,19 @@ class HarborAtifImporter:
             if isinstance(row, Skipped):
                 yield row
                 continue
-            waiting: deque[tuple[JsonObject, str, ParentTrace | None]] = deque([(row.value, row.record, None)])
-            while waiting:
-                value, record, parent = waiting.popleft()
-                trace = _trace(value, _TrajectoryPlace(row, record, place_of(file.path)), parent, seen)
+            pending: deque[tuple[JsonObject, str, ParentTrace | None]] = deque([(row.value, row.record, None)])
+            while pending:
+                value, record, parent = pending.popleft()
+                trace = _trace(value, _TrajectoryPosition(row, record, place_of(file.path)), parent, seen)
                 yield trace
                 if isinstance(trace, Trace):
-                    up = ParentTrace(trace.external_ids[0], ParentWhy.SUBAGENT)
+                    parent_trace = ParentTrace(trace.external_ids[0], ParentWhy.SUBAGENT)
                     embedded = objects_of(value.get("subagent_trajectories"))
-                    waiting += ((one, f"{record}, sub-agent {at}", up) for at, one in enumerate(embedded, 1))
+                    pending += ((one, f"{record}, sub-agent {at}", parent_trace) for at, one in enumerate(embedded, 1))
 
 
-class _TrajectoryPlace(Struct, frozen=True):
-    """Where a trajectory stands."""
+class _TrajectoryPosition(Struct, frozen=True):
+    """The position of a trajectory in a file."""
 
     row: Row
     record: str
@@ -84,18 +84,18 @@ class _TrajectoryPlace(Struct, frozen=True):
 
 
 def _trace(
-    value: JsonObject, place: _TrajectoryPlace, parent: ParentTrace | None, seen: set[tuple[ExternalId, ...]]
+    value: JsonObject, position: _TrajectoryPosition, parent: ParentTrace | None, seen: set[tuple[ExternalId, ...]]
 ) -> Trace | Skipped:
     steps = objects_of(value.get("steps"))
     if not steps:
-        return Skipped(place.record, "the trajectory has no list `steps` with steps in it")
+        return Skipped(position.record, "the trajectory has no list `steps` with steps in it")
     agent = object_of(value.get("agent"))
     tools = read_tools(agent.get("tool_definitions"))
     warnings = {_NOT_STORED: None}
     turns = [turn for step in steps for turn in _turns(step, text_of(agent, "model_name"), tools, warnings)]
-    ids = _ids(value, steps, place)
+    ids = _ids(value, steps, position)
     while ids in seen:
-        ids = (*ids, ExternalId("record", f"{place.record} {len(ids)}"))
+        ids = (*ids, ExternalId("record", f"{position.record} {len(ids)}"))
     seen.add(ids)
     return Trace(
         turns=tuple(turns),
@@ -107,30 +107,30 @@ def _trace(
         parent=_parent(value, agent) or parent,
         provenance=Provenance(
             source_version=text_of(value, "schema_version").removeprefix("ATIF-v"),
-            record=place.record,
+            record=position.record,
             warnings=tuple(warnings),
         ),
     )
 
 
-def _ids(value: JsonObject, steps: list[JsonObject], place: _TrajectoryPlace) -> tuple[ExternalId, ...]:
-    """The session's and the trajectory's ids, and the first step of its own where copied ones are before it."""
+def _ids(value: JsonObject, steps: list[JsonObject], position: _TrajectoryPosition) -> tuple[ExternalId, ...]:
+    """The session's and the trajectory's ids; after copied steps, also the id of the first step that is not copied."""
     named = [ExternalId(key, text_of(value, key)) for key in ("session_id", "trajectory_id") if text_of(value, key)]
-    own = next((step for step in steps if step.get("is_copied_context") is not True), steps[0])
-    later = [ExternalId("step_id", str(own.get("step_id")))] if own is not steps[0] else []
-    return (*(named or [place.file, ExternalId("sha256", place.row.digest)]), *later)
+    first_own = next((step for step in steps if step.get("is_copied_context") is not True), steps[0])
+    later = [ExternalId("step_id", str(first_own.get("step_id")))] if first_own is not steps[0] else []
+    return (*(named or [position.file, ExternalId("sha256", position.row.digest)]), *later)
 
 
 def _parent(value: JsonObject, agent: JsonObject) -> ParentTrace | None:
-    up = text_of(object_of(agent.get("extra")), "parent_session_id")
-    if up:
-        return ParentTrace(ExternalId("session_id", up), ParentWhy.SUBAGENT)
+    parent_id = text_of(object_of(agent.get("extra")), "parent_session_id")
+    if parent_id:
+        return ParentTrace(ExternalId("session_id", parent_id), ParentWhy.SUBAGENT)
     continued = _CONTINUED.fullmatch(text_of(value, "session_id"))
     if continued is None:
         return None
     number = int(continued["number"][:9])
-    before = f"{continued['base']}-cont-{number - 1}" if number > 1 else continued["base"]
-    return ParentTrace(ExternalId("session_id", before), ParentWhy.RESUME)
+    previous = f"{continued['base']}-cont-{number - 1}" if number > 1 else continued["base"]
+    return ParentTrace(ExternalId("session_id", previous), ParentWhy.RESUME)
 
 
 def _turns(
@@ -138,20 +138,20 @@ def _turns(
 ) -> Iterator[Turn]:
     copied = _COPIED if step.get("is_copied_context") is True else frozenset()
     source = text_of(step, "source")
-    turn = _said(step, _ROLES.get(source, "user"))
+    turn = _message_turn(step, _ROLES.get(source, "user"))
     if turn.role is not Role.ASSISTANT:
         yield structs.replace(turn, source_role=source, flags=copied)
     elif step.get("llm_call_count") == 0:
         yield structs.replace(turn, source_role=source, flags=copied | _SYNTHETIC)
     else:
         turn = _with_commands(turn, warnings)
-        made = _generation(step, model, tools, warnings)
-        yield structs.replace(turn, source_role=source, flags=copied, generation=made)
+        generation = _generation(step, model, tools, warnings)
+        yield structs.replace(turn, source_role=source, flags=copied, generation=generation)
     for result in objects_of(object_of(step.get("observation")).get("results")):
         yield structs.replace(_result(result), flags=copied)
 
 
-def _said(step: JsonObject, role: str) -> Turn:
+def _message_turn(step: JsonObject, role: str) -> Turn:
     calls = [
         call_object(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
         for call in calls_in(step)
@@ -161,17 +161,17 @@ def _said(step: JsonObject, role: str) -> Turn:
 
 
 def _result(result: JsonObject) -> Turn:
-    """A result; where a sub-agent gave it, what refers to that one is kept beside it."""
+    """A result; a reference to the sub-agent that returned it is kept as another part."""
     read = read_message(
         {"role": "tool", "content": result.get("content", ""), "tool_call_id": result.get("source_call_id")}
     )
-    refers = result.get("subagent_trajectory_ref")
-    part = [Part("content:subagent_trajectory_ref", compact_json(refers))] if refers else []
+    reference = result.get("subagent_trajectory_ref")
+    part = [Part("content:subagent_trajectory_ref", compact_json(reference))] if reference else []
     return structs.replace(read, parts=(*read.parts, *part), source_role="observation")
 
 
 def _with_commands(turn: Turn, warnings: dict[str, None]) -> Turn:
-    """An answer whose words are Terminus's JSON has a call for each command; one for all where the JSON is broken."""
+    """An answer with a call for each command in Terminus's JSON; one call for all if the JSON is broken."""
     text = turn.part("text")
     if turn.calls or text is None or not text.text.lstrip().startswith("{") or '"commands"' not in text.text:
         return turn

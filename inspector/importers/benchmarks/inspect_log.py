@@ -1,17 +1,16 @@
-"""Logs of Inspect AI, and their archives.
+"""Logs of Inspect AI's evaluations: `.eval` archives and JSON documents.
 
-The members of Inspect's `.eval` archives: ZIP, each stored, deflated or compressed with zstd (method 93).
+One trace per sample, and one per sub-agent.
 
-Python's `zipfile` knows zstd from 3.14 on only, takes a directory of any size into memory, and gives up where that is
-missing: an archive that was cut off has its directory at the lost end, and is read here from member to member
-(PKWARE's APPNOTE, 4.3). Members are given as bytes; nothing is ever written under their names.
+Logs: an archive has `_journal/start.json`, a member `samples/<id>_epoch_<n>.json` per sample, and, once the evaluation
+has ended, `header.json` (Inspect, `log/_recorders/eval.py`). Version 3 may spread a sample over members of a folder:
+its `sample.json`, and lists in `messages/`, `events/` and `attachments/` (`log/_recorders/chunked/format.py`). A JSON
+log is one document with all samples; it is read whole, up to 64 MiB, and so is each sample of an archive.
 
-Logs of Inspect AI's evaluations: `.eval` archives and JSON documents; a trace a sample, and one a sub-agent.
-
-An archive has `_journal/start.json`, a member `samples/<id>_epoch_<n>.json` a sample, and, once the evaluation has
-ended, `header.json` (Inspect, `log/_recorders/eval.py`). Version 3 may spread a sample over members of a folder: its
-`sample.json`, and lists in `messages/`, `events/` and `attachments/` (`log/_recorders/chunked/format.py`). A JSON log
-is one document with all samples; it is read whole, to 64 MiB, and so is each sample of an archive.
+Archives: `.eval` archives are ZIP files; each member is stored, deflated or compressed with zstd (method 93). Python's
+`zipfile` supports zstd only from 3.14 on, loads a directory of any size into memory, and fails if the directory is
+missing. A truncated archive has lost the directory at its end; this module reads its members one after another
+(PKWARE's APPNOTE, 4.3). Members are returned as bytes; nothing is ever written under their names.
 """
 
 import re
@@ -55,14 +54,14 @@ _BLOCK = 1 << 16
 _LEAST_BOUND = 1 << 30
 _GROWTH = 200
 DIRECTORY_BYTES = 64 << 20
-"""The largest directory of an archive that is read; one with a larger is read from member to member."""
+"""The largest directory of an archive that is read; an archive with a larger one is read member by member."""
 MEMBERS = 1_000_000
-"""How many members of an archive are looked at."""
+"""The most members of an archive that are read."""
 _DAMAGE = (zlib.error, zstd.ZstdError, EOFError)
 _ZIP = b"PK\x03\x04"
 _FIRST_MEMBER = re.compile(rb"_journal/|samples/.{1,200}_epoch_\d|header\.json|summaries\.json|reductions\.json")
 _DOCUMENT = lazy_pattern(r'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{')
-_SAMPLE = lazy_pattern(r"samples/.+_epoch_\d+\.json", re.DOTALL)  # ids may hold anything, slashes too
+_SAMPLE = lazy_pattern(r"samples/.+_epoch_\d+\.json", re.DOTALL)  # ids may contain any characters, even slashes
 _SHELL = lazy_pattern(r"(?P<folder>samples/.+_epoch_\d+/)sample\.json", re.DOTALL)
 _CHUNK = lazy_pattern(r"(?P<list>.+/(?:messages|events|attachments)/)(?P<start>\d{1,18})\.json")
 _HEADERS = ("header.json", "_journal/start.json")
@@ -70,7 +69,7 @@ _CUT = "the archive has no directory: it may have been cut off, and what came be
 
 
 class ArchiveMember(Struct, frozen=True):
-    """One member: its name, where its local header begins, and what is known of it; `size` -1 where it is not."""
+    """One member: its name, the position of its local header, and its facts; `size` is -1 if it is unknown."""
 
     name: str
     offset: int
@@ -81,9 +80,9 @@ class ArchiveMember(Struct, frozen=True):
 
 
 class Archive:
-    """A ZIP archive in a stream that can seek; `is_cut` where it has no directory.
+    """A ZIP archive in a stream that can seek; `is_cut` is True if it has no directory.
 
-    All members together may unpack to 200 times what the archive has, or one GiB if that is more, each to 64 MiB.
+    All members together may unpack to 200 times the archive's size, or one GiB if that is more, each to 64 MiB.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -95,7 +94,7 @@ class Archive:
         self.members = tuple(islice(self._scanned() if directory is None else _listed(directory), MEMBERS))
 
     def read(self, member: ArchiveMember) -> bytes:
-        """A member's content; DamagedDataError, in words, for one that is broken, too long or of an unknown method."""
+        """A member's content. DamagedDataError with the reason if it is broken, too long or of an unknown method."""
         if member.flags & _ENCRYPTED:
             raise DamagedDataError("it is encrypted")
         if member.method not in _METHODS:
@@ -133,11 +132,11 @@ class Archive:
         return size, offset
 
     def _scanned(self) -> Iterator[ArchiveMember]:
-        """The members as they lie one behind the other, as far as the archive goes."""
+        """The consecutive members from the beginning, as far as the archive goes."""
         at = 0
         while (member := self._local(at)) is not None:
             start = self._content(member)
-            assert start is not None  # the same header gave the member
+            assert start is not None  # the member was read from the same header
             if member.size >= 0:
                 yield member
                 at = start + member.size
@@ -147,12 +146,12 @@ class Archive:
             except DamagedDataError:
                 yield member
                 return
-            known = self._at(at, 24)
-            marked = 4 if known.startswith(_DESCRIPTOR_MAGIC) else 0
-            crc = int.from_bytes(known[marked : marked + 4], "little")
-            yield structs.replace(member, crc=crc, size=at - start) if len(known) >= marked + 12 else member
-            wide = self._at(at + marked + 12, 4) not in _MAGICS and self._at(at + marked + 20, 4) in _MAGICS
-            at += marked + (20 if wide else 12)
+            descriptor = self._at(at, 24)
+            magic_bytes = 4 if descriptor.startswith(_DESCRIPTOR_MAGIC) else 0
+            crc = int.from_bytes(descriptor[magic_bytes : magic_bytes + 4], "little")
+            yield structs.replace(member, crc=crc, size=at - start) if len(descriptor) >= magic_bytes + 12 else member
+            wide = self._at(at + magic_bytes + 12, 4) not in _MAGICS and self._at(at + magic_bytes + 20, 4) in _MAGICS
+            at += magic_bytes + (20 if wide else 12)
 
     def _local(self, offset: int) -> ArchiveMember | None:
         header = self._at(offset, _LOCAL.size)
@@ -166,7 +165,7 @@ class Archive:
         return ArchiveMember(decode(rest[:name_length]), offset, method, flags, crc, -1 if unknown else packed)
 
     def _content(self, member: ArchiveMember) -> int | None:
-        """Where a member's content begins."""
+        """The position of a member's content."""
         header = self._at(member.offset, _LOCAL.size)
         if len(header) < _LOCAL.size or not header.startswith(_LOCAL_MAGIC):
             return None
@@ -174,29 +173,29 @@ class Archive:
         return member.offset + _LOCAL.size + int(name_length) + int(extra_length)
 
     def _unpacked(self, member: ArchiveMember, start: int) -> tuple[bytes, int]:
-        """A member's content and where it ends in the archive."""
+        """A member's content and the position of its end in the archive."""
         limit = min(RECORD_BYTES, self._left)
-        unpacking = _unpacking(member.method)
+        decompressor = _new_decompressor(member.method)
         pieces: list[bytes] = []
-        have, at = 0, start
+        unpacked_bytes, at = 0, start
         end = start + member.size if member.size >= 0 else self._length
         try:
-            while at < end and not unpacking.eof:
+            while at < end and not decompressor.eof:
                 block = self._at(at, min(_BLOCK, end - at))
                 at += len(block)
                 if not block:
                     break
-                piece = unpacking.decompress(block, limit + 1 - have)
-                have += len(piece)
+                piece = decompressor.decompress(block, limit + 1 - unpacked_bytes)
+                unpacked_bytes += len(piece)
                 pieces.append(piece)
-                if have > limit:
+                if unpacked_bytes > limit:
                     raise DamagedDataError(_beyond(limit))
         except _DAMAGE as error:
             raise DamagedDataError(f"its compressed data is damaged: {error}") from error
-        if not unpacking.eof and (member.size < 0 or member.method):
+        if not decompressor.eof and (member.size < 0 or member.method):
             raise DamagedDataError("the archive is cut off within it")
-        self._left -= have
-        return b"".join(pieces), at - len(unpacking.unused_data)
+        self._left -= unpacked_bytes
+        return b"".join(pieces), at - len(decompressor.unused_data)
 
     def _at(self, offset: int, length: int) -> bytes:
         if offset < 0 or offset >= self._length:
@@ -218,7 +217,7 @@ class _MemberDecompressor(Protocol):
 
 
 class _Stored:
-    """Content that is not compressed, and whose end only its size tells."""
+    """Content that is not compressed; only its size determines its end."""
 
     eof = False
     unused_data = b""
@@ -227,7 +226,7 @@ class _Stored:
         return data[:max_length]
 
 
-def _unpacking(method: int) -> _MemberDecompressor:
+def _new_decompressor(method: int) -> _MemberDecompressor:
     if method == 93:
         return zstd.ZstdDecompressor()
     return zlib.decompressobj(-zlib.MAX_WBITS) if method == 8 else _Stored()
@@ -249,13 +248,15 @@ def _listed(directory: bytes) -> Iterator[ArchiveMember]:
 
 
 def _wide(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
-    """The sizes and the offset, those that are full taken from the ZIP64 field (APPNOTE, 4.5.3)."""
+    """The sizes and the offset; maximal values are replaced by those of the ZIP64 field (APPNOTE, 4.5.3)."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack_from("<HH", extra, at)
         if kind == 1:
             field = extra[at + 4 : at + 4 + length]
-            wide = iter([int.from_bytes(field[place : place + 8], "little") for place in range(0, len(field) - 7, 8)])
+            wide = iter(
+                [int.from_bytes(field[position : position + 8], "little") for position in range(0, len(field) - 7, 8)]
+            )
             values = [next(wide, known) if known == _FULL else known for known in (size, packed, offset)]
             return values[0], values[1], values[2]
         at += 4 + length
@@ -263,7 +264,7 @@ def _wide(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, 
 
 
 class InspectImporter:
-    """One trace a sample, and one for each conversation beside it."""
+    """One trace per sample, and one for each other conversation in it."""
 
     name = "inspect"
     signs = "an Inspect log's `eval` and `samples`, plain or in an archive"
@@ -323,11 +324,11 @@ def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 
 def _header(archive: Archive) -> JsonObject:
-    """The log's header; what it began with where there is none yet."""
-    named = {member.name: member for member in archive.members if member.name in _HEADERS}
+    """The log's header; if the evaluation has not ended, the one from its start."""
+    by_name = {member.name: member for member in archive.members if member.name in _HEADERS}
     for name in _HEADERS:
-        if name in named:
-            found = _content(archive, named[name])
+        if name in by_name:
+            found = _content(archive, by_name[name])
             if isinstance(found, dict):
                 return found
     return {}
@@ -352,11 +353,11 @@ def _content(archive: Archive, member: ArchiveMember) -> "Json | Skipped":
     try:
         return parse_json_bytes(archive.read(member))
     except (DamagedDataError, ValueError) as error:
-        return Skipped(member.name, str(error))  # of JSON it names line and column within the member
+        return Skipped(member.name, str(error))  # a JSON error contains line and column within the member
 
 
 def _chunks(archive: Archive) -> dict[str, list[tuple[int, ArchiveMember]]]:
-    """The members that hold a part of a list each, by the list's folder, with the place of their first item."""
+    """The members that contain a part of a list, by the list's folder, with the index of their first item."""
     chunks: dict[str, list[tuple[int, ArchiveMember]]] = {}
     for member in archive.members:
         if chunk := _CHUNK.fullmatch(member.name):
@@ -367,7 +368,7 @@ def _chunks(archive: Archive) -> dict[str, list[tuple[int, ArchiveMember]]]:
 def _whole(
     archive: Archive, shell: JsonObject, folder: str, chunks: dict[str, list[tuple[int, ArchiveMember]]]
 ) -> JsonObject | Skipped:
-    """A sample that is spread over members, as it is in one; attachments bear their places as names."""
+    """A sample that is spread over members, joined to one object; attachments have their index as name."""
     left = RECORD_BYTES
     lists: dict[str, list[Json]] = {}
     for name in ("messages", "events", "attachments"):
@@ -383,10 +384,10 @@ def _whole(
                 return Skipped(member.name, str(error))
             items += found if isinstance(found, list) else []
     pooled: JsonObject = {"messages": lists["messages"]}
-    own = MessagePool({"events_data": pooled}).expanded(shell.get("message_refs"), len(lists["messages"]))
+    messages = MessagePool({"events_data": pooled}).expanded(shell.get("message_refs"), len(lists["messages"]))
     return {
         **shell,
-        "messages": own or [],
+        "messages": messages or [],
         "events": lists["events"],
         "events_data": pooled,
         "attachments": {str(at): text for at, text in enumerate(lists["attachments"])},

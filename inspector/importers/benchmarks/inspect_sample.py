@@ -1,8 +1,8 @@
-"""One sample of an Inspect log as traces: its own conversation, and those of its sub-agents and graders.
+"""Reads one sample of an Inspect log as traces: its own conversation, and those of its sub-agents and graders.
 
-Events repeat their input, or refer to messages that the sample pools; attachments are put back in their places. A
-request whose answer is in the sample's `messages` belongs to the sample's own conversation; the others form
-conversations of their own, each request continuing the one whose messages it repeats.
+Events repeat their input, or refer to messages in a pool of the sample; references to attachments are replaced by their
+texts. A request whose answer is in the sample's `messages` belongs to the sample's own conversation. The others form
+separate conversations; a request continues the conversation whose messages it repeats.
 """
 
 import re
@@ -46,16 +46,18 @@ _PARSE_ERROR = lazy_pattern(
 )
 
 _PROTOCOLS = ("attachment://", "tc://")
-_WORDS = ("role", "content", CALLS, "tool_call_id")
+_KEY_MEMBERS = ("role", "content", CALLS, "tool_call_id")
 _DEPTH = 64
 _NESTED = 32
-_SENT = 2_000_000
-_KEPT = 200_000
+_MAX_COMPARED = 2_000_000
+_MAX_KEPT = 200_000
 _NO_CHUNKS = "the source keeps no chunks"
-_WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was rewritten"
+_REWRITTEN = "arguments of calls are kept parsed, and their text was rewritten"
 _NO_REQUEST = "of some answers no request is kept: their tools, times and usage are unknown"
-_PLACES = (("sample", "id"), ("epoch", "epoch"))
-_BESIDE = "requests of sub-agents and graders, and discarded answers, are traces of their own below the sample's"
+_ID_MEMBERS = (("sample", "id"), ("epoch", "epoch"))
+_SEPARATE_TRACES = (
+    "requests of sub-agents and graders, and discarded answers, are traces of their own below the sample's"
+)
 _RETRIED = "attempts at a sample that failed and were repeated are left out"
 _CONDENSED = "texts beyond 32 MiB were left as references to attachments"
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -63,9 +65,9 @@ _DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
 
 
 class Attachments:
-    """The texts that a sample keeps apart from where they stand; images stay the references they are.
+    """The texts that a sample stores separately from their messages; references to images are not replaced.
 
-    What is put back may have 32 MiB together; beyond, references stay, and `are_left` is true.
+    The replaced texts may have 32 MiB together; beyond, references remain, and `are_left` is true.
     """
 
     def __init__(self, value: Json) -> None:
@@ -75,18 +77,19 @@ class Attachments:
         self.are_left = False
 
     def key_of(self, message: Json) -> str:
-        """What tells a message from the others of its sample: an answer's id; else, and in older logs, its words.
+        """A key that distinguishes a message from the others of its sample: an answer's id, or else the content.
 
-        It is the same whether texts are in the message or apart. Requests may repeat one message of the user's where
-        the conversation has several of the same words, each with its id.
+        Answers in older logs have no id; their key is the content. Ids of other messages are not used: a request may
+        repeat one user message where the conversation has several with equal content and different ids. The key is the
+        same whether texts are in the message or attachments.
         """
         if not isinstance(message, dict):
             return compact_json(message)
-        named = text_of(message, "id") if message.get("role") == "assistant" else ""
-        return named or compact_json([self._named(message.get(key), _DEPTH) for key in _WORDS])
+        answer_id = text_of(message, "id") if message.get("role") == "assistant" else ""
+        return answer_id or compact_json([self._with_references(message.get(key), _DEPTH) for key in _KEY_MEMBERS])
 
     def resolve(self, value: Json, depth: int = _DEPTH) -> Json:
-        """A JSON value with every text that is a reference replaced; as it is where nested more than 64 deep."""
+        """A JSON value with every reference to a text replaced; values nested more than 64 deep are unchanged."""
         if isinstance(value, str):
             return self._text(value)
         if depth and isinstance(value, list):
@@ -95,14 +98,14 @@ class Attachments:
             return {key: self.resolve(one, depth - 1) for key, one in value.items()}
         return value
 
-    def _named(self, value: Json, depth: int) -> Json:
-        """A value with every text that stands apart replaced by its name there."""
+    def _with_references(self, value: Json, depth: int) -> Json:
+        """A value with every attached text replaced by the attachment's name."""
         if isinstance(value, str):
             return value.partition("://")[2] if value.startswith(_PROTOCOLS) else self._names.get(value, value)
         if depth and isinstance(value, list):
-            return [self._named(one, depth - 1) for one in value]
+            return [self._with_references(one, depth - 1) for one in value]
         if depth and isinstance(value, dict):
-            return {key: self._named(one, depth - 1) for key, one in value.items() if one is not None}
+            return {key: self._with_references(one, depth - 1) for key, one in value.items() if one is not None}
         return value
 
     def _text(self, text: str) -> str:
@@ -119,11 +122,11 @@ class Attachments:
 
 
 def read_inspect_message(message: Json, attachments: Attachments, arguments: Mapping[str, str]) -> Turn:
-    """A message as a turn; `arguments` are the exact texts of calls' arguments, by the calls' ids. Never raises."""
+    """A message as a turn; `arguments` maps call ids to the exact texts of the calls' arguments. Never raises."""
     if not isinstance(message, dict):
         return read_message(message)
     resolved = attachments.resolve(message)
-    assert isinstance(resolved, dict)  # as the message is
+    assert isinstance(resolved, dict)  # `resolve` keeps the type
     exact = with_calls(
         resolved, lambda calls: [_call(one, arguments) for one in calls] if isinstance(calls, list) else calls
     )
@@ -138,7 +141,7 @@ def _content(content: Json) -> Json:
 
 
 def _blocks(block: Json) -> list[Json]:
-    """A block in the shape that messages have elsewhere; redacted thoughts keep their block beside the summary."""
+    """A block in the usual shape of messages; redacted reasoning keeps its block beside the summary."""
     if not isinstance(block, dict) or block.get("type") != "reasoning":
         return [block]
     if block.get("redacted") is not True:
@@ -157,22 +160,24 @@ def _call(call: Json, arguments: Mapping[str, str]) -> Json:
 
 
 def _with_error(turn: Turn, message: JsonObject) -> Turn:
-    """A result: the words of its error stand for its text where that is empty, else in a part beside it."""
+    """A result; its error's message becomes the text if that is empty, else a separate part."""
     error = message.get("error")
-    said = text_of(error, "message") if isinstance(error, dict) else text_of(message, "tool_error")
+    error_message = text_of(error, "message") if isinstance(error, dict) else text_of(message, "tool_error")
     header = ResultHeader(
-        text_of(message, "tool_call_id") or None, text_of(message, "function") or None, True if said else None
+        text_of(message, "tool_call_id") or None, text_of(message, "function") or None, True if error_message else None
     )
-    if not said:
+    if not error_message:
         return structs.replace(turn, result=header)
     if not any(part.text for part in turn.parts):
-        return structs.replace(turn, result=header, parts=(Part("text", said),))
-    told = [Part("content:error", said)] if not any(part.text == said for part in turn.parts) else []
-    return structs.replace(turn, result=header, parts=(*turn.parts, *told))
+        return structs.replace(turn, result=header, parts=(Part("text", error_message),))
+    error_part = (
+        [Part("content:error", error_message)] if not any(part.text == error_message for part in turn.parts) else []
+    )
+    return structs.replace(turn, result=header, parts=(*turn.parts, *error_part))
 
 
 class MessagePool:
-    """The messages that a sample keeps once for all its events."""
+    """The messages that a sample stores once for all its events."""
 
     def __init__(self, sample: JsonObject) -> None:
         pooled = sample.get("events_data")
@@ -180,7 +185,7 @@ class MessagePool:
         self.messages: list[Json] = listed if isinstance(listed, list) else []
 
     def expanded(self, refs: Json, limit: int) -> list[Json] | None:
-        """The messages that ranges refer to, in their order; None where there are more than `limit`."""
+        """The messages in the given ranges, in order; None if there are more than `limit`."""
         found: list[Json] = []
         for one in refs if isinstance(refs, list) else []:
             match one:
@@ -192,13 +197,13 @@ class MessagePool:
 
 
 class InspectRequest(Struct, frozen=True, dict=True):
-    """One `model` event."""
+    """One request: a `model` event."""
 
     event: JsonObject
     attachments: Attachments
 
     def input(self, pool: MessagePool, limit: int) -> list[Json] | None:
-        """The messages that it sent; None where there are more than `limit`."""
+        """The messages that were sent; None if there are more than `limit`."""
         listed = self.event.get("input")
         if isinstance(listed, list) and listed:
             return listed if len(listed) <= limit else None
@@ -206,18 +211,18 @@ class InspectRequest(Struct, frozen=True, dict=True):
 
     @cached_property
     def answer(self) -> Json:
-        """The message that came back, None where none did: beside an error Inspect may put an empty one there."""
+        """The model's message, None if there was none: if the request failed, Inspect may store an empty message."""
         message = next((choice.get("message") for choice in self._choices), None)
         is_empty = not any(object_of(message).get(key) for key in ("content", CALLS))
         return None if is_empty and self.event.get("error") else message
 
     @property
     def name(self) -> str:
-        """The role of the model that was asked, as far as it has one (`grader`)."""
+        """The role of the requested model, if it has one (`grader`)."""
         return text_of(self.event, "role")
 
     def turn(self) -> Turn:
-        """The answer as a turn; an empty one with its error where there is none."""
+        """The answer as a turn; without an answer, an empty turn with the error."""
         if self.answer is None:
             return Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=self.generation)
         turn = read_inspect_message(self.answer, self.attachments, self.arguments)
@@ -232,7 +237,7 @@ class InspectRequest(Struct, frozen=True, dict=True):
 
     @cached_property
     def generation(self) -> Generation:
-        """What is known of the answer beside its words."""
+        """The facts about the answer, such as its model, times, usage and error."""
         event, output = self.event, object_of(self.event.get("output"))
         tools = read_tools(self.attachments.resolve(event.get("tools")))
         settings: JsonObject = {
@@ -243,7 +248,7 @@ class InspectRequest(Struct, frozen=True, dict=True):
         finish = text_of(self._choices[0], "stop_reason") if self.answer is not None else ""
         usage = object_of(output.get("usage"))
         retries = count_of(event.get("retries"))
-        said = text_of(event, "error") or text_of(output, "error")
+        error_message = text_of(event, "error") or text_of(output, "error")
         return Generation(
             requested_model=text_of(event, "model"),
             answered_model=text_of(output, "model"),
@@ -261,18 +266,18 @@ class InspectRequest(Struct, frozen=True, dict=True):
             ),
             finish_reason=finish or None,
             finish=finish_meaning(finish) if finish else None,
-            error=GenerationError(ErrorPhase.HTTP, said) if said else None,
+            error=GenerationError(ErrorPhase.HTTP, error_message) if error_message else None,
             body=BodyState.COMPLETE if self.answer is not None else BodyState.NOT_STORED,
         )
 
     @cached_property
     def arguments(self) -> dict[str, str]:
-        """The exact texts of the answer's arguments by the calls' ids, as far as the provider's own answer is kept."""
+        """The exact texts of the answer's arguments by call id, if the provider's own answer is stored."""
         response = object_of(object_of(self.event.get("call")).get("response"))
         calls = [*argument_texts(choice.get("message") for choice in objects_of(response.get("choices")))]
         calls += [(item.get("call_id"), item.get("arguments")) for item in objects_of(response.get("output"))]
-        texts = ((named, self.attachments.resolve(text)) for named, text in calls)
-        return {named: text for named, text in texts if isinstance(named, str) and isinstance(text, str)}
+        texts = ((call_id, self.attachments.resolve(text)) for call_id, text in calls)
+        return {call_id: text for call_id, text in texts if isinstance(call_id, str) and isinstance(text, str)}
 
     @cached_property
     def _choices(self) -> list[JsonObject]:
@@ -280,25 +285,26 @@ class InspectRequest(Struct, frozen=True, dict=True):
 
 
 def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[InspectRequest]:
-    """The sample's requests in order, those within other events too (older logs)."""
+    """The sample's requests in order, including those nested in other events (older logs)."""
     events = sample.get("events")
-    waiting = [
+    stack = [
         iter(objects_of(events if isinstance(events, list) else object_of(sample.get("transcript")).get("events")))
     ]
-    while waiting:
-        event = next(waiting[-1], None)
+    while stack:
+        event = next(stack[-1], None)
         if event is None:
-            waiting.pop()
+            stack.pop()
         elif event.get("event") == "model" and event.get("pending") is not True:
             yield InspectRequest(event, attachments)
-        elif (within := objects_of(event.get("events"))) and len(waiting) < _NESTED:
-            waiting.append(iter(within))
+        elif (nested := objects_of(event.get("events"))) and len(stack) < _NESTED:
+            stack.append(iter(nested))
 
 
 class InspectConversation(Struct):
-    """A conversation: its messages, and the requests that answered; `failed` are behind the message of that number.
+    """A conversation: its messages, and the requests by message number.
 
-    `is_fork` says that it begins as the sample's own conversation does.
+    `answers` maps an answer's index to its request; `failed` has the failed requests before the message with this
+    index. `is_fork` is True if it begins like the sample's own conversation.
     """
 
     messages: list[Json] = field(default_factory=list)
@@ -307,14 +313,14 @@ class InspectConversation(Struct):
     is_fork: bool = False
 
     def requests(self) -> list[InspectRequest]:
-        """All its requests."""
-        return [*self.answers.values(), *(one for several in self.failed.values() for one in several)]
+        """All requests of the conversation, including failed ones."""
+        return [*self.answers.values(), *(request for several in self.failed.values() for request in several)]
 
 
 class InspectConversations:
     """The conversations of one sample: `own`, and `others` in the order in which they began.
 
-    Of the others two million messages are compared and 200,000 kept; `left_out` counts the requests beyond.
+    At most two million messages of the others are compared, and 200,000 kept; `left_out` counts the requests beyond.
     """
 
     def __init__(self, messages: list[Json], pool: MessagePool, attachments: Attachments) -> None:
@@ -325,9 +331,9 @@ class InspectConversations:
         self._attachments = attachments
         self._expected: dict[str, list[int]] = {}
         self._ends: dict[int, InspectConversation] = {}
-        self._own_places: dict[int, int] = {}
-        self._sent, self._kept = _SENT, _KEPT
-        self._known: dict[int, str] = {}
+        self._own_positions: dict[int, int] = {}
+        self._compare_left, self._keep_left = _MAX_COMPARED, _MAX_KEPT
+        self._keys_by_object: dict[int, str] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -337,67 +343,67 @@ class InspectConversations:
             if isinstance(message, dict) and message.get("role") == "assistant":
                 self._expected.setdefault(key, []).append(at)
             chain = hash((chain, key))
-            self._own_places[chain] = at + 1
-        for places in self._expected.values():
-            places.reverse()
+            self._own_positions[chain] = at + 1
+        for positions in self._expected.values():
+            positions.reverse()
 
     def take(self, request: InspectRequest) -> None:
-        """Put a request where it belongs."""
+        """Add a request to the conversation that it belongs to."""
         key = self._attachments.key_of(request.answer) if request.answer is not None else ""
-        if key and (places := self._expected.get(key)):
-            self.own.answers[places.pop()] = request
+        if key and (positions := self._expected.get(key)):
+            self.own.answers[positions.pop()] = request
             return
-        sent = request.input(self._pool, self._sent)
+        sent = request.input(self._pool, self._compare_left)
         if sent is None:
             self.left_out += 1
             return
-        self._sent -= len(sent)
+        self._compare_left -= len(sent)
         chains = self._chains(sent)
-        place = self._own_places.get(chains[-1]) if sent else None
-        if not key and place is not None:
-            self.own.failed.setdefault(place, []).append(request)
+        position = self._own_positions.get(chains[-1]) if sent else None
+        if not key and position is not None:
+            self.own.failed.setdefault(position, []).append(request)
             return
         if not key and not sent and not request.generation.error:
             return
-        self._put(request, sent, chains, key, is_fork=place is not None)
+        self._put(request, sent, chains, key, is_fork=position is not None)
 
     def _put(self, request: InspectRequest, sent: list[Json], chains: list[int], key: str, *, is_fork: bool) -> None:
         shared = next((at for at in range(len(sent), 0, -1) if chains[at] in self._ends), 0)
-        track = self._ends.pop(chains[shared], None) if shared else None
+        conversation = self._ends.pop(chains[shared], None) if shared else None
         more = len(sent) - shared + 1
-        if more > self._kept:
+        if more > self._keep_left:
             self.left_out += 1
             return
-        self._kept -= more
-        if track is None:
-            track = InspectConversation(is_fork=is_fork)
-            self.others.append(track)
+        self._keep_left -= more
+        if conversation is None:
+            conversation = InspectConversation(is_fork=is_fork)
+            self.others.append(conversation)
             shared = 0
-        track.messages += sent[shared:]
+        conversation.messages += sent[shared:]
         if key:
-            track.answers[len(track.messages)] = request
-            track.messages.append(request.answer)
-            self._ends[hash((chains[-1], key))] = track
+            conversation.answers[len(conversation.messages)] = request
+            conversation.messages.append(request.answer)
+            self._ends[hash((chains[-1], key))] = conversation
         else:
-            track.failed.setdefault(len(track.messages), []).append(request)
-            self._ends[chains[-1]] = track
+            conversation.failed.setdefault(len(conversation.messages), []).append(request)
+            self._ends[chains[-1]] = conversation
 
     def _chains(self, sent: list[Json]) -> list[int]:
-        """What tells the beginnings of a conversation apart: entry N stands for its first N messages."""
+        """Hashes of the beginnings of a conversation: entry N is the hash of its first N messages."""
         chains = [0]
         for message in sent:
             chains.append(hash((chains[-1], self._key(message))))
         return chains
 
     def _key(self, message: Json) -> str:
-        known = self._known.get(id(message))  # pooled messages live as long as the sample
-        if known is None:
-            known = self._known[id(message)] = self._attachments.key_of(message)
-        return known
+        key = self._keys_by_object.get(id(message))  # ids stay valid: pooled messages live as long as the sample
+        if key is None:
+            key = self._keys_by_object[id(message)] = self._attachments.key_of(message)
+        return key
 
 
 class Evaluation(Struct, frozen=True):
-    """What a log says of all its samples: its header, and the version of its format."""
+    """The facts of a log about all its samples: its header, and the version of its format."""
 
     header: JsonObject
 
@@ -409,50 +415,58 @@ class Evaluation(Struct, frozen=True):
 
     @property
     def version(self) -> str:
-        """The format's version, `""` where it is not said."""
-        said = self.header.get("version")
-        return str(said) if isinstance(said, int) else ""
+        """The format's version, `""` if it is missing."""
+        version_number = self.header.get("version")
+        return str(version_number) if isinstance(version_number, int) else ""
 
 
 def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iterator[Trace | Skipped]:
-    """The trace of a sample, then those beside it; one without messages is skipped."""
+    """The trace of a sample, then its other traces; a sample without messages is skipped."""
     attachments = Attachments(sample.get("attachments") or object_of(sample.get("transcript")).get("content"))
     listed = sample.get("messages")
-    tracks = InspectConversations(listed if isinstance(listed, list) else [], MessagePool(sample), attachments)
+    conversations = InspectConversations(listed if isinstance(listed, list) else [], MessagePool(sample), attachments)
     for request in requests_of(sample, attachments):
-        tracks.take(request)
-    found = [track for track in (tracks.own, *tracks.others) if track.messages or track.failed]
+        conversations.take(request)
+    found = [
+        conversation
+        for conversation in (conversations.own, *conversations.others)
+        if conversation.messages or conversation.failed
+    ]
     if not found:
-        said = text_of(object_of(sample.get("error")), "message")
-        why = f"; it failed: `{said[:500]}`" if said else ""
+        error_message = text_of(object_of(sample.get("error")), "message")
+        why = f"; it failed: `{error_message[:500]}`" if error_message else ""
         yield Skipped(record, f"the sample has no messages{why}")
         return
     ids = _ids(sample, evaluation)
-    own = next((one for one in ids if one.name in ("uuid", "sample")), ExternalId("sample", ""))
-    for number, track in enumerate(found):
-        trace = _trace(sample, evaluation, track, attachments)
+    sample_id = next((one for one in ids if one.name in ("uuid", "sample")), ExternalId("sample", ""))
+    for number, conversation in enumerate(found):
+        trace = _trace(sample, evaluation, conversation, attachments)
         more_ids = (ExternalId("conversation", str(number + 1)),) if number else ()
-        place = record if not number else f"{record}, conversation {number + 1}"
-        more = [_BESIDE] if len(found) > 1 and not number else []
-        if tracks.left_out and not number:
-            more.append(f"{tracks.left_out} requests beside the conversation are left out: they repeat too much")
+        position = record if not number else f"{record}, conversation {number + 1}"
+        more = [_SEPARATE_TRACES] if len(found) > 1 and not number else []
+        if conversations.left_out and not number:
+            more.append(f"{conversations.left_out} requests beside the conversation are left out: they repeat too much")
         yield structs.replace(
             trace,
             external_ids=(*ids, *more_ids),
             recognised_by=RecognisedBy.PREFIX_CHAIN if number else RecognisedBy.FIELD,
-            parent=ParentTrace(own, ParentWhy.FORK if track.is_fork else ParentWhy.SUBAGENT) if number else None,
+            parent=ParentTrace(sample_id, ParentWhy.FORK if conversation.is_fork else ParentWhy.SUBAGENT)
+            if number
+            else None,
             outcome=None if number else _outcome(sample),
-            provenance=structs.replace(trace.provenance, record=place, warnings=(*trace.provenance.warnings, *more)),
+            provenance=structs.replace(trace.provenance, record=position, warnings=(*trace.provenance.warnings, *more)),
         )
 
 
-def _trace(sample: JsonObject, evaluation: Evaluation, track: InspectConversation, attachments: Attachments) -> Trace:
+def _trace(
+    sample: JsonObject, evaluation: Evaluation, conversation: InspectConversation, attachments: Attachments
+) -> Trace:
     model = text_of(evaluation.spec, "model")
-    turns = tuple(_turns(track, attachments, model))
-    requests = track.requests()
-    asked = next((name for request in requests if (name := request.name)), "")
+    turns = tuple(_turns(conversation, attachments, model))
+    requests = conversation.requests()
+    role = next((name for request in requests if (name := request.name)), "")
     task = text_of(evaluation.spec, "task")
-    named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {asked}" if asked else "")
+    named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {role}" if role else "")
     began = min((at for one in requests if (at := one.generation.started)), key=lambda at: at.at_s, default=None)
     return Trace(
         turns=turns,
@@ -461,18 +475,18 @@ def _trace(sample: JsonObject, evaluation: Evaluation, track: InspectConversatio
         started=began or instant(sample.get("started_at")) or instant(evaluation.spec.get("created")),
         provenance=Provenance(
             source_version=evaluation.version,
-            warnings=tuple(_warnings(sample, track, turns, attachments)),
+            warnings=tuple(_warnings(sample, conversation, turns, attachments)),
         ),
     )
 
 
 def _warnings(
-    sample: JsonObject, track: InspectConversation, turns: tuple[Turn, ...], attachments: Attachments
+    sample: JsonObject, conversation: InspectConversation, turns: tuple[Turn, ...], attachments: Attachments
 ) -> Iterator[str]:
     yield _NO_CHUNKS
-    exact = {named for request in track.requests() for named in request.arguments}
+    exact = {named for request in conversation.requests() for named in request.arguments}
     if any(call.id not in exact for turn in turns for call in turn.calls):
-        yield _WRITTEN_ANEW
+        yield _REWRITTEN
     if any(
         turn.generation == Generation(requested_model=turn.generation.requested_model)
         for turn in turns
@@ -485,15 +499,15 @@ def _warnings(
         yield _CONDENSED
 
 
-def _turns(track: InspectConversation, attachments: Attachments, model: str) -> Iterator[Turn]:
-    for at, message in enumerate(track.messages):
-        yield from (request.turn() for request in track.failed.get(at, ()))
-        yield _turn(track, at, message, attachments, model)
-    yield from (request.turn() for request in track.failed.get(len(track.messages), ()))
+def _turns(conversation: InspectConversation, attachments: Attachments, model: str) -> Iterator[Turn]:
+    for at, message in enumerate(conversation.messages):
+        yield from (request.turn() for request in conversation.failed.get(at, ()))
+        yield _turn(conversation, at, message, attachments, model)
+    yield from (request.turn() for request in conversation.failed.get(len(conversation.messages), ()))
 
 
-def _turn(track: InspectConversation, at: int, message: Json, attachments: Attachments, model: str) -> Turn:
-    request = track.answers.get(at)
+def _turn(conversation: InspectConversation, at: int, message: Json, attachments: Attachments, model: str) -> Turn:
+    request = conversation.answers.get(at)
     if request is not None:
         return request.turn()
     turn = read_inspect_message(message, attachments, {})
@@ -508,7 +522,7 @@ def _ids(sample: JsonObject, evaluation: Evaluation) -> tuple[ExternalId, ...]:
     """The sample's `uuid`, its id and its epoch; without a `uuid` also the id of its run."""
     named, run = text_of(sample, "uuid"), text_of(evaluation.spec, "run_id", "task_id", "created")
     first = ExternalId("uuid", named) if named else ExternalId("run", run)
-    known = (ExternalId(name, str(sample[key])) for name, key in _PLACES if sample.get(key) is not None)
+    known = (ExternalId(name, str(sample[key])) for name, key in _ID_MEMBERS if sample.get(key) is not None)
     return (*((first,) if first.value else ()), *known)
 
 
@@ -526,7 +540,7 @@ def _outcome(sample: JsonObject) -> Outcome:
 
 
 def _value(value: Json) -> float | None:
-    """A score as a number; Inspect's letters as Inspect counts them (`scorer/_metric.py`, `value_to_float`)."""
+    """A score as a number; letters have Inspect's values (`scorer/_metric.py`, `value_to_float`)."""
     if isinstance(value, bool | int | float):
         return float(value)
     return _LETTERS.get(value) if isinstance(value, str) else None

@@ -1,19 +1,17 @@
 """Results of tau-bench and tau2-bench.
 
-tau-bench's results: a row a trial of a task, with its reward and its messages.
+tau-bench: one row per trial of a task, with its reward and its messages. A row is `{"task_id": 0, "reward": 1.0,
+"info": {...}, "traj": [messages], "trial": 0}` (tau-bench, `EnvRunResult` in `tau_bench/types.py`); a file is one array
+of them, and docent stores each as a document. If calls were parsed from the text (docent), the text is the model's
+output, and the calls are the result of parsing it.
 
-A row is `{"task_id": 0, "reward": 1.0, "info": {...}, "traj": [messages], "trial": 0}` (tau-bench, `EnvRunResult` in
-`tau_bench/types.py`); a file is one array of them, and docent keeps each as a document. Where calls were parsed out of
-the text (docent), the text is what the model emitted and the calls beside it what was parsed.
+Agents of the kinds `act` and `react` (`agents/chat_react_agent.py`) write JSON after `Action:`: a call or, with the
+name `respond`, the text for the user. Results are user messages that begin with `API output: `. This importer converts
+them to calls, text and tool turns. tau-bench took JSON that does not parse as text, and so does this importer.
 
-Agents of the kinds `act` and `react` (`agents/chat_react_agent.py`) write JSON behind `Action:`, a call or, under the
-name `respond`, the words to the user; results are words of the user that begin `API output: `. Here they are calls,
-words and tools' turns. JSON that does not parse tau-bench itself took for words, and so it stays.
-
-tau2-bench's results: a trace a simulation, and one of its simulated user where that calls tools too.
-
-A file is one document `{"info": {...}, "tasks": [...], "simulations": [...]}`, read whole to 64 MiB, or one simulation
-(tau2-bench, `data_model/simulation.py`). `raw_data` of a generated message holds the provider's own answer.
+tau2-bench: one trace per simulation, and one of its simulated user if that calls tools too. A file is one document
+`{"info": {...}, "tasks": [...], "simulations": [...]}`, read whole up to 64 MiB, or one simulation (tau2-bench,
+`data_model/simulation.py`). `raw_data` of a generated message contains the provider's own answer.
 """
 
 from collections.abc import Iterator
@@ -70,7 +68,7 @@ _NO_CHUNKS = "the source keeps no chunks"
 _POLICY = "the system prompt is not kept: the domain's policy, which is part of it, is used instead"
 _ALONE = "the simulation has no `results.json` beside it: its model, tools and policy are in the run's `results.json`"
 _NO_TOOLS = "the run keeps no tools"
-_WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was rewritten"
+_REWRITTEN = "arguments of calls are kept parsed, and their text was rewritten"
 _USER = "what the simulated user did with its own tools is a trace below"
 _NO_USER_TOOLS = "the simulated user's prompt and tools are not kept"
 _SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
@@ -78,7 +76,7 @@ _ROLES = {role.value: role for role in Role}
 
 
 class TauBenchImporter:
-    """One trace a trial."""
+    """One trace per trial."""
 
     name = "tau-bench"
     signs = "rows with a `traj` beside a `task_id` and a `reward`"
@@ -88,7 +86,7 @@ class TauBenchImporter:
         return 0.9 if any(map(_is_trial, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The trial of each row; one that failed before its messages were kept is skipped, with its error."""
+        """The trial of each row; one that failed before its messages were stored is skipped, with its error."""
         model = _model_of(file.path)
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _trace(row, model)
@@ -99,7 +97,7 @@ def _is_trial(row: JsonObject) -> bool:
 
 
 def _model_of(path: Path) -> str:
-    """The model's name in a file's name of tau-bench's making, `""` for any other."""
+    """The model's name in a file name in tau-bench's format, `""` for any other."""
     named = _RESULT.fullmatch(path.name)
     return named["model"] if named else ""
 
@@ -114,7 +112,7 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         return Skipped(row.record, f"the row has no list `traj` with messages in it{why}")
     trial = value.get("trial")
     turns = tuple(_turn(message, model) for message in listed)
-    more = {
+    other_warnings = {
         _FROM_NAME: bool(model),
         _ACTIONS: any(turn.source_role == "user" and turn.role is Role.TOOL for turn in turns),
     }
@@ -127,7 +125,8 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         external_ids=row_ids(row, [ExternalId("trial", str(trial))] if isinstance(trial, int) else ()),
         outcome=_trial_outcome(value.get("reward"), failed),
         provenance=Provenance(
-            record=row.record, warnings=(_NOT_STORED, *(told for told, holds in more.items() if holds))
+            record=row.record,
+            warnings=(_NOT_STORED, *(warning for warning, applies in other_warnings.items() if applies)),
         ),
     )
 
@@ -139,19 +138,19 @@ def _trial_outcome(reward: Json, failed: str) -> Outcome | None:
 
 def _turn(message: Json, model: str) -> Turn:
     turn = read_message(message)
-    said = turn.part("text")
+    text_part = turn.part("text")
     if turn.role is Role.ASSISTANT:
-        acted = turn if turn.calls or said is None else _with_action(turn, said.text)
-        return structs.replace(acted, generation=Generation(api="chat.completions", requested_model=model))
-    if turn.role is Role.USER and said is not None and said.text.startswith(_API_OUTPUT):
-        result = Part("text", said.text.removeprefix(_API_OUTPUT))
+        answer = turn if turn.calls or text_part is None else _with_action(turn, text_part.text)
+        return structs.replace(answer, generation=Generation(api="chat.completions", requested_model=model))
+    if turn.role is Role.USER and text_part is not None and text_part.text.startswith(_API_OUTPUT):
+        result = Part("text", text_part.text.removeprefix(_API_OUTPUT))
         return structs.replace(turn, role=Role.TOOL, parts=(result,), result=ResultHeader())
     return turn
 
 
-def _with_action(turn: Turn, said: str) -> Turn:
-    """An answer whose text ends in an action, as what that is; the thought before it is reasoning."""
-    before, action, text = said.rpartition(_ACTION)
+def _with_action(turn: Turn, answer_text: str) -> Turn:
+    """An answer whose text ends in an action, as a call or as text; the thought before it is reasoning."""
+    before, action, text = answer_text.rpartition(_ACTION)
     if not action:
         return turn
     reading = read_json(text)
@@ -163,21 +162,21 @@ def _with_action(turn: Turn, said: str) -> Turn:
     raw = arguments.value.range.of(text)
     thought = [Part("reasoning", before.strip())] if before.strip() else []
     if called == _RESPOND:
-        given = parse_json(raw)
-        words = given.get("content") if isinstance(given, dict) else None
-        return structs.replace(turn, parts=(*thought, Part("text", words if isinstance(words, str) else raw)))
+        response = parse_json(raw)
+        content = response.get("content") if isinstance(response, dict) else None
+        return structs.replace(turn, parts=(*thought, Part("text", content if isinstance(content, str) else raw)))
     named = called if isinstance(called, str) else None
     return structs.replace(turn, parts=(*thought, Part("call:0", raw)), calls=(CallHeader("call:0", named),))
 
 
 class Tau2BenchImporter:
-    """One trace a simulation, and one for its user where that called tools."""
+    """One trace per simulation, and one for its user if that called tools."""
 
     name = "tau2-bench"
     signs = "`simulations` beside their `tasks`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By a run's simulations beside its tasks, or by the members of a simulation."""
+        """By a run's simulations and tasks, or by the members of a simulation."""
         known = any(_is_run(row) or _is_simulation(row) for row in sample.rows)
         return 0.9 if known or _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0
 
@@ -209,7 +208,7 @@ def _is_simulation(row: JsonObject) -> bool:
 
 
 class _Run:
-    """What a run says of all its simulations."""
+    """The facts of a run about all its simulations."""
 
     def __init__(self, info: JsonObject, *, is_alone: bool = False) -> None:
         environment, agent, user = (object_of(info.get(f"{key}_info")) for key in ("environment", "agent", "user"))
@@ -223,18 +222,18 @@ class _Run:
 
 
 class _Side:
-    """One of the two that talk: its role in the messages, and what is known of its model."""
+    """One of the two sides of a conversation: its role in the messages, and the facts about its model."""
 
-    def __init__(self, role: Role, told: JsonObject, tools: tuple[ToolDefinition, ...]) -> None:
+    def __init__(self, role: Role, info: JsonObject, tools: tuple[ToolDefinition, ...]) -> None:
         self.role = role
-        self.model = text_of(told, "llm")
-        settings = told.get("llm_args")
+        self.model = text_of(info, "llm")
+        settings = info.get("llm_args")
         self.parameters = compact_json(settings) if isinstance(settings, dict) and settings else ""
         self.tools = tools
 
 
 class _Message(Struct, frozen=True):
-    """A message of the simulation: whose it is, or whose call it answers."""
+    """A message of the simulation with its sender's role, and for a result the role that made the call."""
 
     value: JsonObject
     role: Role
@@ -248,19 +247,19 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
         yield Skipped(record, f"the simulation has no messages{spoken}")
         return
     trial = simulation.get("trial")
-    own = ExternalId("id", text_of(simulation, "id") or f"{simulation.get('task_id')}/{trial}/{record}")
+    simulation_id = ExternalId("id", text_of(simulation, "id") or f"{simulation.get('task_id')}/{trial}/{record}")
     name = f"{run.domain} task {simulation.get('task_id')}".strip()
     if isinstance(trial, int):
         name += f", trial {trial}"
     turns = tuple(_turns(messages, run.agent))
     policy = [Turn(Role.SYSTEM, (Part("text", run.policy),), "policy", flags=_SYNTHETIC)] if run.policy else []
-    acts = any(one.role is Role.USER and one.value.get(CALLS) for one in messages)
+    user_has_calls = any(one.role is Role.USER and one.value.get(CALLS) for one in messages)
     trace = Trace(
         turns=(*policy, *turns),
         name=name,
         model=run.agent.model,
         started=instant(simulation.get("start_time")),
-        external_ids=(own,),
+        external_ids=(simulation_id,),
         recognised_by=RecognisedBy.FIELD,
         outcome=_simulation_outcome(simulation),
         provenance=Provenance(
@@ -269,28 +268,28 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
                 _NO_CHUNKS,
                 *([_POLICY] if policy else []),
                 *([_ALONE] if run.is_alone else [] if run.tools else [_NO_TOOLS]),
-                *([_WRITTEN_ANEW] if _are_rewritten(messages, Role.ASSISTANT) else []),
-                *([_USER] if acts else []),
+                *([_REWRITTEN] if _are_rewritten(messages, Role.ASSISTANT) else []),
+                *([_USER] if user_has_calls else []),
             ),
         ),
     )
     yield trace
-    if acts:
-        rewritten = [_WRITTEN_ANEW] if _are_rewritten(messages, Role.USER) else []
+    if user_has_calls:
+        rewritten = [_REWRITTEN] if _are_rewritten(messages, Role.USER) else []
         yield structs.replace(
             trace,
             turns=tuple(_turns(messages, run.user)),
             name=f"{name}, user",
             model=run.user.model,
-            external_ids=(ExternalId("user", own.value),),
+            external_ids=(ExternalId("user", simulation_id.value),),
             outcome=None,
-            parent=ParentTrace(own, ParentWhy.SUBAGENT),
+            parent=ParentTrace(simulation_id, ParentWhy.SUBAGENT),
             provenance=Provenance(record=f"{record}, user", warnings=(_NO_CHUNKS, _NO_USER_TOOLS, *rewritten)),
         )
 
 
 def _messages(simulation: JsonObject) -> Iterator[_Message]:
-    """The messages in order, those that are together one by one."""
+    """The messages in order; grouped tool messages one by one."""
     for outer in objects_of(simulation.get("messages")):
         for value in objects_of(outer.get("tool_messages")) or [outer]:
             role = _ROLES.get(text_of(value, "role"), Role.USER)
@@ -298,7 +297,7 @@ def _messages(simulation: JsonObject) -> Iterator[_Message]:
 
 
 def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[Turn]:
-    """The conversation as one side saw it: its own calls and results, and what the other said."""
+    """The conversation as one side saw it: its own calls and results, and the other side's messages."""
     for at, message in enumerate(messages):
         value = message.value
         if message.role is Role.TOOL:
@@ -326,7 +325,7 @@ def _result(value: JsonObject) -> Turn:
 
 
 def _greeting(value: JsonObject) -> Turn:
-    """The words with which every simulation begins: no model said them."""
+    """The first message of every simulation, which no model generated."""
     turn = read_message({"role": "assistant", "content": value.get("content")})
     return structs.replace(turn, source_role=text_of(value, "role"), flags=_SYNTHETIC)
 
@@ -339,7 +338,7 @@ def _answer(value: JsonObject, side: _Side) -> Turn:
     thoughts = raw.reasoning or None
     turn = read_message(message_object("assistant", value.get("content"), reasoning_content=thoughts, calls=calls))
     usage = object_of(value.get("usage"))
-    ended, took = instant(value.get("timestamp")), value.get("generation_time_seconds")
+    ended, duration_s = instant(value.get("timestamp")), value.get("generation_time_seconds")
     return structs.replace(
         turn,
         source_role=text_of(value, "role"),
@@ -350,7 +349,9 @@ def _answer(value: JsonObject, side: _Side) -> Turn:
             parameters=side.parameters,
             tools=side.tools,
             tools_origin=ToolsOrigin.REQUEST if side.tools else None,
-            started=Instant(ended.at_s - took, InstantSource.DERIVED) if ended and isinstance(took, float) else None,
+            started=Instant(ended.at_s - duration_s, InstantSource.DERIVED)
+            if ended and isinstance(duration_s, float)
+            else None,
             ended=ended,
             usage=Usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))),
             finish_reason=raw.finish or None,
@@ -369,17 +370,17 @@ def _are_rewritten(messages: tuple[_Message, ...], role: Role) -> bool:
 
 
 def _simulation_outcome(simulation: JsonObject) -> Outcome:
-    why = text_of(simulation, "termination_reason")
+    reason = text_of(simulation, "termination_reason")
     reward = object_of(simulation.get("reward_info")).get("reward")
     return Outcome(
-        completed=why in _ENDED if why else None,
-        exit_status=why or None,
+        completed=reason in _ENDED if reason else None,
+        exit_status=reason or None,
         reward=float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
     )
 
 
 class RawAnswer(Struct, frozen=True, dict=True):
-    """What `raw_data` tells of an answer; nothing where it is none."""
+    """The facts in an answer's `raw_data`; all empty if there is none."""
 
     value: JsonObject
 
@@ -394,17 +395,17 @@ class RawAnswer(Struct, frozen=True, dict=True):
 
     @property
     def model(self) -> str:
-        """The model that answered, `""` where it is not said."""
+        """The model that answered, `""` if it is missing."""
         return text_of(self.value, "model")
 
     @property
     def finish(self) -> str:
-        """Why the answer ended, in the provider's word."""
+        """The reason why the answer ended, as the provider names it."""
         return text_of(self._choice, "finish_reason", "stop_reason")
 
     @property
     def reasoning(self) -> str:
-        """The thoughts before the answer."""
+        """The reasoning before the answer."""
         blocks = objects_of(self._message.get("thinking_blocks"))
         return text_of(self._message, "reasoning_content", "reasoning") or "".join(
             text_of(block, "thinking") for block in blocks
@@ -414,9 +415,9 @@ class RawAnswer(Struct, frozen=True, dict=True):
     def arguments(self) -> dict[str, str]:
         """The exact texts of the calls' arguments, by the calls' ids."""
         texts = argument_texts([self._message])
-        return {named: text for named, text in texts if isinstance(named, str) and isinstance(text, str)}
+        return {call_id: text for call_id, text in texts if isinstance(call_id, str) and isinstance(text, str)}
 
 
 def raw_answer(message: JsonObject) -> RawAnswer:
-    """The provider's answer that a message keeps."""
+    """The provider's answer in a message's `raw_data`."""
     return RawAnswer(object_of(message.get("raw_data")))

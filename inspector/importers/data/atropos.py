@@ -1,11 +1,9 @@
-"""Atropos's groups of rollouts: a row a group, a trace a rollout, with its score.
+"""Atropos's groups of rollouts: one group per row, one trace per rollout, with its score.
 
-A row is `{"tokens": [[...]], "masks": [[...]], "scores": [...], "messages": [...]}`, entry N of each list for rollout
-N
-(Atropos, `atroposlib/envs/base.py`, `ScoredDataGroup`). A rollout's messages are OpenAI's, with `environment` and
-`agent` for roles in older ones; or, where its environment gave none, the whole text that its tokens decode to, alone
-or
-as the only message. Masks are -100 where a token was given and not generated.
+A row is `{"tokens": [[...]], "masks": [[...]], "scores": [...], "messages": [...]}`; entry N of each list belongs to
+rollout N (Atropos, `atroposlib/envs/base.py`, `ScoredDataGroup`). A rollout's messages are OpenAI's, in older ones with
+the roles `environment` and `agent`; if the environment provided none, they are the whole text that its tokens decode
+to, alone or as the only message. Masks are -100 for tokens of the input, which the model did not generate.
 """
 
 from collections.abc import Iterator
@@ -23,24 +21,24 @@ from inspector.model import ExternalId, Generation, Json, Outcome, Provenance, R
 from inspector.model.columns import Entries
 from inspector.wire.provider_json import compact_json
 
-_GIVEN = -100
+_INPUT_MASK = -100
 _TOKENS = "token ids and masks are left out: only the tokenizer knows which text each is"
 _NOT_STORED = "the source keeps no model, tools or times"
 _DECODED = "the conversation was decoded from its tokens as one text, and is cut where its chat template has headers"
 
 
 class AtroposImporter:
-    """One trace a rollout."""
+    """One trace per rollout."""
 
     name = "atropos"
     signs = "rows with lists of `tokens`, `masks` and `scores`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By rows with lists of tokens, of masks and of scores."""
+        """By rows with lists of tokens, masks and scores."""
         return 0.9 if any(map(_is_group, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The rollouts of each group; one that has tokens only is skipped."""
+        """The rollouts of each group; a rollout with only tokens is skipped."""
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
@@ -68,10 +66,12 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
         if not turns:
             yield Skipped(record, "the rollout has no messages")
             continue
-        asked = Generation(parameters=parameters, usage=_usage(_at(masks, at), turns))
+        generation = Generation(parameters=parameters, usage=_usage(_at(masks, at), turns))
         reward = _at(scores, at)
         yield Trace(
-            turns=tuple(replace(turn, generation=asked) if turn.role is Role.ASSISTANT else turn for turn in turns),
+            turns=tuple(
+                replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in turns
+            ),
             name=f"group {row.number}, rollout {at + 1}",
             external_ids=(*ids, ExternalId("rollout", str(at + 1))),
             recognised_by=RecognisedBy.RECORD,
@@ -81,7 +81,7 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
 
 
 def _read(messages: Json) -> tuple[Entries[Turn], tuple[str, ...]]:
-    """A rollout's turns, and what is to be said of how they were found."""
+    """A rollout's turns, and warnings about how they were found."""
     match messages:
         case str(text) if text and transcript_memory(text) <= RECORD_MEMORY:
             return read_transcript(text).turns, (_DECODED,)
@@ -90,25 +90,25 @@ def _read(messages: Json) -> tuple[Entries[Turn], tuple[str, ...]]:
             is_whole = len(turns) > 1 and any(turn.role is Role.ASSISTANT for turn in turns)
             return (turns, (_DECODED,)) if is_whole else (read_messages(messages), ())
         case list() if messages:
-            return tuple(_asked_first(read_messages(messages))), ()
+            return tuple(_user_turns_first(read_messages(messages))), ()
     return (), ()
 
 
-def _asked_first(turns: Entries[Turn]) -> Iterator[Turn]:
-    """An environment answers calls, but what it says before any answer it asks."""
+def _user_turns_first(turns: Entries[Turn]) -> Iterator[Turn]:
+    """The turns; those of the environment before the first answer are the user's, the later ones are results."""
     is_answered = False
     for turn in turns:
         is_answered = is_answered or turn.role is Role.ASSISTANT
-        asks = not is_answered and turn.source_role == "environment"
-        yield replace(turn, role=Role.USER, result=None) if asks else turn
+        is_user = not is_answered and turn.source_role == "environment"
+        yield replace(turn, role=Role.USER, result=None) if is_user else turn
 
 
 def _usage(mask: Json, turns: Entries[Turn]) -> Usage:
-    """How many tokens were given and generated, as the mask tells, for the only answer of a rollout."""
+    """The numbers of input and generated tokens according to the mask, if the rollout has only one answer."""
     if not isinstance(mask, list) or sum(turn.role is Role.ASSISTANT for turn in turns) != 1:
         return Usage()
-    given = sum(one == _GIVEN for one in mask)
-    return Usage(given, len(mask) - given, computed=True)
+    input_tokens = sum(one == _INPUT_MASK for one in mask)
+    return Usage(input_tokens, len(mask) - input_tokens, computed=True)
 
 
 def _at(values: list[Json], at: int) -> Json:

@@ -1,7 +1,7 @@
 """Conversations in OpenAI's messages: fine-tuning data sets and chat logs.
 
-A row is `{"messages": [{"role": "assistant", "content": ..., ...}], "tools": [...]}` (OpenAI's fine-tuning guide), with
-the legacy `functions` and `function_call` too. A file whose records are messages is one conversation, or one for each
+A row is `{"messages": [{"role": "assistant", "content": ..., ...}], "tools": [...]}` (OpenAI's fine-tuning guide), or
+has the legacy `functions` and `function_call`. A file whose records are messages is one conversation, or one for each
 session that its messages name.
 """
 
@@ -23,15 +23,15 @@ from inspector.model import ExternalId, Generation, Json, Provenance, Role, Tool
 from inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation")
-_SAID = frozenset({"content", CALLS, "function_call"})
+_CONTENT_KEYS = frozenset({"content", CALLS, "function_call"})
 _ANSWERS = ("response", "choices", "output", "run_type")
 _RUNS = ("trajectory", "trajectory_format", "traj", "steps", "events")
 _PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "tool_choice", "parallel_tool_calls")
-_BESIDE = ("model", "tools", "functions", "timestamp", "created")
+_METADATA_KEYS = ("model", "tools", "functions", "timestamp", "created")
 
 
 class OpenAiMessagesImporter:
-    """One trace a row, or one for all rows that are messages."""
+    """One trace per row, or one for all rows that are messages."""
 
     name = "openai-messages"
     signs = "messages with `role` and `content`, alone or as a row's list"
@@ -39,8 +39,9 @@ class OpenAiMessagesImporter:
     def recognises(self, sample: FileSample) -> float:
         """By rows with a list of messages that have roles.
 
-        Gateways and agents log messages too, beside an answer or a run. An answer would be lost here, so such a file is
-        none; one with a run is left to an importer that knows the run, and read as messages where none does.
+        Gateways and agents log messages too, with an answer or a run beside them. An answer would be lost here, so such
+        a file is not recognised. A file with a run is left to an importer that knows the run, and read as messages
+        without one.
         """
         rows = [row for row in sample.rows if _messages(row)]
         if not rows:
@@ -56,11 +57,11 @@ class OpenAiMessagesImporter:
 
 
 def _is_message(value: JsonObject) -> bool:
-    return isinstance(value.get("role"), str) and bool(_SAID & value.keys())
+    return isinstance(value.get("role"), str) and bool(_CONTENT_KEYS & value.keys())
 
 
 def _is_item(value: JsonObject) -> bool:
-    """Whether a row is one of a log that has rows of many kinds, messages among them (Codex, the Responses API)."""
+    """Whether a row is from a log with rows of many kinds, including messages (Codex, the Responses API)."""
     return "type" in value and not _is_message(value)
 
 
@@ -69,7 +70,7 @@ def _is_answer(value: JsonObject) -> bool:
 
 
 def _messages(value: JsonObject) -> list[Json]:
-    """The row's messages; none where it has none."""
+    """The row's messages; empty if it has none."""
     for key in _LISTS:
         listed = value.get(key)
         if isinstance(listed, list) and any(isinstance(one, dict) and "role" in one for one in listed):
@@ -100,7 +101,7 @@ def messages_trace(row: Row) -> Trace | Skipped:
 
 
 def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
-    """Whether a row has the shape of Anthropic's requests: its tools or its messages' blocks."""
+    """Whether a row has the shape of Anthropic's requests, in its tools or in its messages' blocks."""
     if api_of_request({"tools": value.get("tools")}) == ANTHROPIC:
         return True
     contents = (one.get("content") for one in messages if isinstance(one, dict) and CALLS not in one)
@@ -109,7 +110,7 @@ def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
 
 
 def _generation(value: JsonObject) -> Generation:
-    """What the row says of every answer in it."""
+    """The row's facts about every answer in it."""
     tools = read_tools(value.get("tools"), value.get("functions"))
     settings: JsonObject = {key: value[key] for key in _PARAMETERS if key in value}
     return Generation(
@@ -126,11 +127,11 @@ IsMessage = Callable[[JsonObject], bool]
 def read_conversations(
     file: SourceFile, is_message: IsMessage, is_answer: IsMessage, *, limit: int = RECORD_MEMORY
 ) -> Iterator[Row | Skipped]:
-    """The rows of a file; where its first is a message, rows `{"messages": [...]}` that hold all of its messages.
+    """The rows of a file; if its first is a message, rows `{"messages": [...]}` that contain all of its messages.
 
-    `is_answer` tells the messages of the model. A conversation begins where its first message stands. It is known
-    again, when the file has grown, by the file's name and the words up to its first answer, or by its session's id.
-    All of a file's messages are in memory at once, within `limit` bytes; beyond, the rest is a Skipped.
+    `is_answer` recognises the model's messages. A conversation has the position of its first message. When the file has
+    grown, the conversation is recognised by the file's name and its text up to the first answer, or by its session's
+    id. All of a file's messages are in memory at once, within `limit` bytes; beyond, the rest is a Skipped.
     """
     rows = read_rows(file)
     for row in rows:
@@ -149,21 +150,21 @@ class _Conversation(Struct):
 
     first: Row
     messages: list[Json] = field(default_factory=list)
-    beside: JsonObject = field(default_factory=dict)
+    metadata: JsonObject = field(default_factory=dict)
     opening: list[bytes] = field(default_factory=list)
     is_answered: bool = False
 
     def take(self, row: Row, is_answer: IsMessage) -> None:
         self.messages.append(row.value)
-        for key in _BESIDE:
+        for key in _METADATA_KEYS:
             if key in row.value:
-                self.beside.setdefault(key, row.value[key])
+                self.metadata.setdefault(key, row.value[key])
         if not self.is_answered:
             self.opening.append(row.raw.strip())
             self.is_answered = is_answer(row.value)
 
     def row(self, session: JsonObject, place: ExternalId) -> Row:
-        value: JsonObject = {**self.beside, **session, "messages": self.messages}
+        value: JsonObject = {**self.metadata, **session, "messages": self.messages}
         return Row(self.first.unit, self.first.number, value, b"\n".join(self.opening), (place,))
 
 
@@ -184,7 +185,7 @@ def _gathered(
             yield Skipped(row.record, TOO_MANY_ROWS)
             break
         session: JsonObject = {key: row.value[key] for key in SESSION_KEYS if isinstance(row.value.get(key), str | int)}
-        known = tuple((key, str(value)) for key, value in session.items())
-        found.setdefault(known, (session, _Conversation(row)))[1].take(row, is_answer)
+        session_key = tuple((key, str(value)) for key, value in session.items())
+        found.setdefault(session_key, (session, _Conversation(row)))[1].take(row, is_answer)
     for session, conversation in found.values():
         yield conversation.row(session, place)

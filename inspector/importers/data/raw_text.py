@@ -1,16 +1,13 @@
-"""Raw text of models.
+"""Raw model output: rows of completions, and transcripts as plain text.
 
-Rows of raw completions: what a model wrote, and perhaps the prompt that it continued.
+Rows: a completion, and possibly the prompt that it continued. A row is `{"prompt": ..., "completion": ...}`, `{"text":
+...}` or similar; `deltas` are the pieces that arrived. `weaklink segment --jsonl` takes the same rows. A prompt in a
+chat template is split into its turns, and the completion continues the last; the turns' joined texts are exactly prompt
+and completion. Only the text after the prompt was generated. Any other prompt is one user turn.
 
-A row is `{"prompt": ..., "completion": ...}`, `{"text": ...}` or the like; `deltas` are the pieces that arrived. It is
-also what `weaklink segment --jsonl` takes. A prompt in a chat template is split into its turns, and the completion
-continues the last; joining the turns' texts gives prompt and completion exactly. Only what is beyond the prompt was
-generated. Any other prompt is one user turn.
-
-Raw transcripts and completions as plain text: a file is one trace.
-
-A transcript in a chat template (ChatML, Llama 3, Gemma, harmony, DeepSeek, functionary) is split into its turns; any
-other text is one assistant turn. Joining the turns' texts gives the file exactly.
+Plain text: a file is one trace. A transcript in a chat template (ChatML, Llama 3, Gemma, harmony, DeepSeek,
+functionary) is split into its turns; any other text is one assistant turn. The turns' joined texts are exactly the
+file.
 """
 
 from collections.abc import Iterator
@@ -44,13 +41,13 @@ _NEAR = 300
 
 
 class CompletionsImporter:
-    """One trace a row."""
+    """One trace per row."""
 
     name = "completions"
     signs = "rows with a completion, beside its prompt or alone"
 
     def recognises(self, sample: FileSample) -> float:
-        """By rows with a completion: likely beside a prompt, faintly alone, as any table of texts has such rows."""
+        """By rows with a completion: with more confidence if there is a prompt, as any table of texts has such rows."""
         rows = [row for row in sample.rows if _completion(row) is not None]
         if not rows:
             return 0.0
@@ -63,7 +60,7 @@ class CompletionsImporter:
 
 
 def _completion(value: JsonObject) -> tuple[str, ...] | None:
-    """The pieces of the completion, one where it is whole; None where the row has none."""
+    """The pieces of the completion, one if it is whole; None if the row has none."""
     deltas = value.get("deltas")
     if isinstance(deltas, list) and all(isinstance(one, str) for one in deltas):
         return tuple(one for one in deltas if isinstance(one, str))
@@ -99,7 +96,7 @@ def completion_trace(row: Row) -> Trace | Skipped:
 
 
 def _format(name: str) -> str:
-    """The format that a row names, if there is one of that name; else it is detected."""
+    """The format that a row names, if it exists; else `""`, and the format is detected."""
     try:
         return find_format(name).name if name else ""
     except UnknownFormatError:
@@ -126,7 +123,7 @@ def _turns(prompt: str, pieces: tuple[str, ...], generation: Generation) -> Iter
 
 
 def _part(text: str, pieces: tuple[str, ...], before: int) -> Part:
-    """A part whose last characters arrived as `pieces`; what was before them counts as the first."""
+    """A part whose last characters arrived as `pieces`; the characters before them belong to the first piece."""
     if len(pieces) < 2:
         return Part("text", text)
     ends = tuple(before + end for end in accumulate(map(len, pieces)))
@@ -134,13 +131,13 @@ def _part(text: str, pieces: tuple[str, ...], before: int) -> Part:
 
 
 class RawTextImporter:
-    """One trace a file; one that would take too much memory is skipped."""
+    """One trace per file; a file that would take too much memory is skipped."""
 
     name = "raw-text"
     signs = "the markers of a chat template, or a call near the beginning of a text"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the header of a chat template at its beginning, or by a call near it.
+        """By the header of a chat template at its beginning, or by a call near the beginning.
 
         A call far from the beginning proves nothing: documentation and programs quote calls too.
         """
@@ -153,7 +150,7 @@ class RawTextImporter:
         return 0.3 if detect_format(near).confidence >= 0.8 else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The one trace."""
+        """The file's only trace."""
         with file.open() as stream:
             raw = stream.read(RECORD_BYTES + 1)
         if len(raw) > RECORD_BYTES:

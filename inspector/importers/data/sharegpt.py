@@ -1,15 +1,16 @@
 """ShareGPT conversations: fine-tuning data sets, hermes-function-calling-v1, and Hermes Agent's trajectories.
 
-A row is `{"conversations": [{"from": "gpt", "value": "..."}], ...}`. Beside it may stand `tools` (a list, or its JSON
-as a string), `system` (LLaMA-Factory), `id`, `model`, and, from Hermes Agent 0.19, `timestamp` (the time the row was
+A row is `{"conversations": [{"from": "gpt", "value": "..."}], ...}`. It may also have `tools` (a list, or its JSON as a
+string), `system` (LLaMA-Factory), `id`, `model`, and, from Hermes Agent 0.19, `timestamp` (the time the row was
 written, without a zone) and `completed`.
 
-Rows that are messages themselves are one conversation together, and so is a row that is a list of messages.
+Rows that are messages themselves are together one conversation; a row that is a list of messages is one too.
 
-A value is the model's raw stream and becomes the turn's part `text` as it stands. The exception is the role
-`function_call` (LLaMA-Factory), whose value is one call as JSON, or a list of them, without any marker of a format:
-it becomes a structured call, the part `call:N` being the exact characters of its arguments. A value that does not read
-so strictly becomes the part `call:0` whole, in a call without a name, so that its faults are shown where they are.
+A value is the model's raw stream and becomes the turn's part `text` unchanged. The exception is the role
+`function_call` (LLaMA-Factory), whose value is one call as JSON, or a list of them, without any marker of a format: it
+becomes a structured call, the part `call:N` being the exact characters of its arguments. A value that is not valid JSON
+of this shape becomes the part `call:0` as a whole, in a call without a name, so that its faults are reported at their
+positions.
 """
 
 from collections.abc import Iterator
@@ -58,12 +59,12 @@ _ROLES = {
     "environment": Role.TOOL,
 }
 
-_LISTS = ("conversations", "conversation", "items", "messages")  # under the last three in few data sets
+_LISTS = ("conversations", "conversation", "items", "messages")  # only few data sets use the last three
 _CALL_ROLES = frozenset({"function_call", "tool_call"})
 
 
 class ShareGptImporter:
-    """One trace a row, or one for all rows that are messages. See the module for what becomes of its values."""
+    """One trace per row, or one for all rows that are messages. The module's docstring describes the values."""
 
     name = "sharegpt"
     signs = "rows with `conversations` of `from` and `value`"
@@ -86,8 +87,8 @@ def _is_conversation(value: JsonObject) -> bool:
 
 
 def _is_message(value: JsonObject) -> bool:
-    said_by = value.get("from")
-    return isinstance(said_by, str) and said_by.lower() in _ROLES and isinstance(value.get("value"), str)
+    sender = value.get("from")
+    return isinstance(sender, str) and sender.lower() in _ROLES and isinstance(value.get("value"), str)
 
 
 def _is_answer(value: JsonObject) -> bool:
@@ -151,20 +152,20 @@ def _turn(message: Json, model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
 
 
 def _text(value: Json) -> str:
-    """A value as it stands; one that is no text as JSON, and nothing for null."""
+    """A text unchanged; any other value as JSON, and `""` for null."""
     if isinstance(value, str):
         return value
     return "" if value is None else write_json(value, ascii_only=False)
 
 
 def _result(message: JsonObject) -> ResultHeader | None:
-    """What a tool message says beside its value, as some writers do; the rest is in the value."""
+    """The id and name in a tool message, which some writers add; everything else is in the value."""
     header = ResultHeader(text_of(message, "tool_call_id") or None, text_of(message, "name") or None)
     return header if header.call_id or header.name else None
 
 
 def _calls(text: str) -> Iterator[tuple[CallHeader, str]]:
-    """The calls that a `function_call` holds, each with its arguments' exact text; never none."""
+    """The calls in a `function_call`, each with the exact text of its arguments; always at least one."""
     reading = read_json(text)
     nodes: tuple[JsonNode, ...] = ()
     if reading.strict and reading.nodes:
@@ -189,7 +190,7 @@ def _scalar(node: JsonNode) -> str:
 
 
 def _arguments(node: JsonNode, text: str) -> str:
-    """A JSON text in a string, as OpenAI has it, is what the string says; `""` where there are none."""
+    """The text of a JSON string, as in OpenAI's calls, or the exact JSON of other arguments; `""` if there are none."""
     member = node.member("arguments") or node.member("parameters")
     if member is None:
         return ""
@@ -207,7 +208,7 @@ def _outcome(value: JsonObject) -> Outcome | None:
 
 
 def _warnings(messages: list[Json], *, tools_are_whole: bool) -> Iterator[str]:
-    """What the row says in a way that could not be taken as it was meant."""
+    """Warnings about content of the row that could not be read as intended."""
     if not all(isinstance(message, dict) for message in messages):
         yield "a message is no object; it is kept as a user's turn"
     if not tools_are_whole:

@@ -11,7 +11,7 @@ from inspector.trace_file.reading import read_trace_stream
 
 
 class TraceFileImporter:
-    """Gives back the traces as they were; one that says where it first came from keeps that."""
+    """Reads the traces unchanged; one whose provenance names its original source keeps that."""
 
     name = "trace-file"
     signs = "weaklink's own first line, `weaklink_trace_file`"
@@ -21,7 +21,7 @@ class TraceFileImporter:
         return 1.0 if sample.rows and HEADER_KEY in sample.rows[0] else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each trace of the file. UnreadableFileError, after the traces before it, for a line that is broken."""
+        """Each trace of the file. UnreadableFileError for a broken line, after the traces before it."""
         with file.open() as stream:
             for number, trace in enumerate(read_trace_stream(stream, file.name), 1):
                 if trace.provenance.source:

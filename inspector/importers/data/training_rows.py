@@ -1,9 +1,9 @@
-"""Rows of training sets in every shape that weaklink reads, and the importer of those that no other importer knows.
+"""Rows of training sets in every shape that weaklink reads, and an importer for the shapes that have no other importer.
 
 The shapes: lists `messages` and `conversations` of `role` and `content` or `from` and `value`; TRL's `prompt` and
 `completion` as lists, and `prompt` with `chosen` and `rejected`; Alpaca's instruction rows, with LLaMA-Factory's
-`history` and `system`; Axolotl's `segments`; and raw completions. A list may also be its JSON text, as Parquet files
-often hold it.
+`history` and `system`; Axolotl's `segments`; and raw completions. A list may also be JSON text, as is common in Parquet
+files.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated
 
 
 class Shape(StrEnum):
-    """How a row holds its conversation."""
+    """How a row stores its conversation."""
 
     MESSAGES = "messages"  # `role` and `content`, OpenAI's or Anthropic's
     SHAREGPT = "sharegpt"  # `from` and `value`
@@ -35,9 +35,9 @@ class Shape(StrEnum):
 
 
 class TrainingRow(Struct, frozen=True):
-    """A row that was read: its shape, the row with its list under the name that the shape has, its messages, its trace.
+    """A row that was read: its shape, the row with its list under the shape's name, its messages, its trace.
 
-    `messages` is empty where the row is one text.
+    `messages` is empty if the row is one text.
     """
 
     shape: Shape
@@ -47,7 +47,7 @@ class TrainingRow(Struct, frozen=True):
 
 
 class TrainingDataImporter:
-    """One trace a row, of the shapes that no other importer reads."""
+    """One trace per row, for shapes that no other importer reads."""
 
     name = "training-data"
     signs = "rows with `chosen`, `segments`, `instruction` and `output`, or with lists as JSON texts"
@@ -75,7 +75,7 @@ def _trace(row: Row) -> Trace | Skipped:
 
 
 def read_training_row(row: Row) -> TrainingRow | None:
-    """The conversation of a row; None where it has none, as a row of a log that is one message has none."""
+    """The conversation of a row; None if it has none, such as a row of a log that is one message."""
     shape, value, messages = _conversation(row.value)
     if shape is None:
         return None
@@ -85,15 +85,15 @@ def read_training_row(row: Row) -> TrainingRow | None:
 
 
 def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
-    """The shape of a row, the row as its importer takes it, and its messages."""
+    """The shape of a row, the row in the form that its importer takes, and its messages."""
     for key in _LISTS:
         listed = decoded_list(row.get(key))
         if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
             return _listed(row, key, listed)
     chosen = _messages(row.get("chosen"))
     if chosen is not None:
-        begun = _messages(row.get("prompt")) or []
-        messages = chosen if chosen[: len(begun)] == begun else [*begun, *chosen]
+        prompt_messages = _messages(row.get("prompt")) or []
+        messages = chosen if chosen[: len(prompt_messages)] == prompt_messages else [*prompt_messages, *chosen]
         return Shape.PREFERENCE, {**row, "messages": messages}, messages
     completion, prompt = _messages(row.get("completion")), _messages(row.get("prompt"))
     if completion is not None and prompt is not None:
@@ -107,8 +107,12 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
     if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
         return Shape.SEGMENTS, {**row, **_segments(segments)}, []
     if any(isinstance(row.get(key), str | list) for key in _COMPLETIONS):
-        said = next((one for key in _COMPLETIONS if isinstance(one := row.get(key), str)), None)
-        return Shape.COMPLETION, row if said is None or "deltas" in row else {**row, "completion": said}, []
+        completion_text = next((one for key in _COMPLETIONS if isinstance(one := row.get(key), str)), None)
+        return (
+            Shape.COMPLETION,
+            row if completion_text is None or "deltas" in row else {**row, "completion": completion_text},
+            [],
+        )
     return None, row, []
 
 
@@ -121,13 +125,13 @@ def _listed(row: JsonObject, key: str, listed: list[Json]) -> tuple[Shape, JsonO
     has_system = any(isinstance(one, dict) and one.get("role") == "system" for one in listed)
     kept = {name: one for name, one in row.items() if name not in _LISTS}
     if isinstance(system, str) and system and not has_system and not _is_anthropic(row, listed):
-        said: JsonObject = {"role": "system", "content": system}
-        return Shape.MESSAGES, {**kept, "messages": [said, *listed]}, listed
+        system_message: JsonObject = {"role": "system", "content": system}
+        return Shape.MESSAGES, {**kept, "messages": [system_message, *listed]}, listed
     return Shape.MESSAGES, {**kept, "messages": listed}, listed
 
 
 def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
-    """Whether a row's own `system` is read with its messages."""
+    """Whether a row's `system` is read with its messages."""
     tools = row.get("tools")
     if isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools):
         return True
@@ -137,7 +141,7 @@ def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
 
 
 def decoded_list(value: Json) -> Json:
-    """A value, or what its JSON text says: Parquet files often hold lists of messages as texts."""
+    """The value of a JSON text, as Parquet files often store lists of messages; any other value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
@@ -154,20 +158,22 @@ def _messages(value: Json) -> list[Json] | None:
 
 
 def _instruction(row: JsonObject) -> Iterator[Json]:
-    system, beside, history = row.get("system"), row.get("input"), row.get("history")
+    system, extra_input, history = row.get("system"), row.get("input"), row.get("history")
     if isinstance(system, str) and system:
         yield {"role": "system", "content": system}
     for pair in history if isinstance(history, list) else ():
         if isinstance(pair, list) and len(pair) == 2:
             yield {"role": "user", "content": pair[0]}
             yield {"role": "assistant", "content": pair[1]}
-    said = f"{row['instruction']}\n{beside}" if isinstance(beside, str) and beside else row["instruction"]
-    yield {"role": "user", "content": said}
+    prompt = (
+        f"{row['instruction']}\n{extra_input}" if isinstance(extra_input, str) and extra_input else row["instruction"]
+    )
+    yield {"role": "user", "content": prompt}
     yield {"role": "assistant", "content": row["output"]}
 
 
 def _segments(segments: list[Json]) -> JsonObject:
-    """The prompt and the completion: the first piece with a label begins the completion."""
+    """The prompt and the completion: the first segment with a label begins the completion."""
     pieces = [(one.get("label") is True, str(one.get("text") or "")) for one in segments if isinstance(one, dict)]
     first = next((at for at, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
     texts = [text for _, text in pieces]

@@ -1,7 +1,7 @@
-"""Helicone's requests, as its export tool and its API give them: the bodies of a request and of its answer in a row.
+"""Helicone's requests from its export tool and its API: a row has the bodies of a request and of its answer.
 
-Bodies are there only if they were asked for (`--include-body`). The answer to a stream is what Helicone put together
-from it, or the stream's own text in `streamed_data` (docs.helicone.ai: rest/request/post-v1requestquery).
+Bodies are included only with `--include-body`. The answer to a stream is assembled by Helicone, or is the stream's own
+text in `streamed_data` (docs.helicone.ai: rest/request/post-v1requestquery).
 """
 
 from inspector.importers.gateways.logged_requests import (
@@ -23,7 +23,7 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestH
 NOT_TIMED = "the source keeps no times of chunks, and most answers as Helicone put them together"
 _ROW = frozenset({"request_id", "request_created_at"})
 _BODIES = frozenset({"request_body", "response_body", "signed_body_url"})
-_ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
+_INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 _NO_BODIES = "the row holds no request: Helicone exports bodies only with `--include-body`"
 _OMITTED = "Helicone did not keep the request's body, so the request is unknown"
 
@@ -32,7 +32,7 @@ _ENDS = {
     -3: (ExchangeEnd.CLIENT_LEFT, ""),
     -4: (ExchangeEnd.NOT_CONNECTED, "Helicone took the request for a threat and did not send it on."),
 }
-"""Statuses of Helicone's own: pending, cancelled, refused as a threat."""
+"""Helicone's own status codes: pending, cancelled, refused as a threat."""
 
 
 def _is_ours(value: JsonObject) -> bool:
@@ -54,9 +54,9 @@ HELICONE = GatewayImporter(
 
 
 def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
-    asked = parsed_object(row.get("request_body"))
-    if _ANY_WORDS.isdisjoint(asked):
-        return Skipped(record, _OMITTED if asked or not row.get("signed_body_url") else _NO_BODIES)
+    request_body = parsed_object(row.get("request_body"))
+    if _INPUT_KEYS.isdisjoint(request_body):
+        return Skipped(record, _OMITTED if request_body or not row.get("signed_body_url") else _NO_BODIES)
     started, ended, first = _times(row)
     upstream, target = address_of(text_of(row, "request_path"))
     status, end, message = _ending(row.get("response_status"))
@@ -65,7 +65,7 @@ def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
         status = 200
     exchange = Exchange(
         RequestHead("POST", target, _headers(row), upstream, text_of(row, "request_user_id", "helicone_user"), started),
-        body_of(asked),
+        body_of(request_body),
         status,
         answer.headers,
         answer.pieces,
@@ -79,23 +79,23 @@ def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
 
 
 def _times(row: JsonObject) -> tuple[float | None, float | None, float | None]:
-    """When it was asked, when the answer ended, when its first token came; Helicone's waits are in milliseconds."""
+    """The times of the request, of the answer's end and of its first token; Helicone's delays are in milliseconds."""
     began, stored = instant(row.get("request_created_at")), instant(row.get("response_created_at"))
     started = None if began is None else began.at_s
-    took, waited = number_of(row.get("delay_ms")), number_of(row.get("time_to_first_token"))
+    delay_ms, first_token_ms = number_of(row.get("delay_ms")), number_of(row.get("time_to_first_token"))
     ended = None if stored is None else stored.at_s
     if started is None:
         return None, ended, None
-    first = started + waited / 1000 if waited is not None and waited > 0 else None
-    return started, started + took / 1000 if took is not None and took > 0 else ended, first
+    first = started + first_token_ms / 1000 if first_token_ms is not None and first_token_ms > 0 else None
+    return started, started + delay_ms / 1000 if delay_ms is not None and delay_ms > 0 else ended, first
 
 
 def _headers(row: JsonObject) -> Headers:
-    """The ids that the client gave to its session, as headers; properties keep them."""
-    given = parsed_object(row.get("request_properties")) or parsed_object(row.get("properties"))
+    """The ids that the client gave to its session, as headers; properties contain them."""
+    properties = parsed_object(row.get("request_properties")) or parsed_object(row.get("properties"))
     return tuple(
         (name, str(value))
-        for name, value in given.items()
+        for name, value in properties.items()
         if name.lower().startswith("helicone-session") and isinstance(value, str | int)
     )
 
@@ -108,11 +108,11 @@ def _ending(status: Json) -> tuple[int | None, ExchangeEnd, str]:
 
 
 def _answer(body: Json, ended_s: float | None) -> GatewayAnswer:
-    """The answer's words; the stream's own text rather than what was put together from it."""
-    held = parsed_member(body)
-    if isinstance(held, dict):
-        streamed = answer_of(held.get("streamed_data"), ended_s)
+    """The answer; the stream's own text has priority over the answer that Helicone assembled from it."""
+    parsed = parsed_member(body)
+    if isinstance(parsed, dict):
+        streamed = answer_of(parsed.get("streamed_data"), ended_s)
         if streamed.pieces is not None:
             return streamed
-        held = {key: value for key, value in held.items() if key not in ("streamed_data", "helicone_message")}
-    return answer_of(held, ended_s)
+        parsed = {key: value for key, value in parsed.items() if key not in ("streamed_data", "helicone_message")}
+    return answer_of(parsed, ended_s)

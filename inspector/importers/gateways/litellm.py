@@ -1,8 +1,8 @@
 """LiteLLM's logs: a standard logging payload for each request, and the rows of its table `LiteLLM_SpendLogs`.
 
-Payloads come as lines (custom callbacks), as arrays (the generic API logger), and as one indented object a file (the
-S3 and GCS loggers); SpendLogs as rows of its API, or of a table's export. Requests in Anthropic's shape become chat
-completions, because LiteLLM logs their answers so.
+Payloads are lines (custom callbacks), arrays (the generic API logger), or one indented object per file (the S3 and GCS
+loggers); SpendLogs are rows of its API, or of a table's export. Requests in Anthropic's shape become chat completions,
+because LiteLLM logs their answers in that shape.
 """
 
 import re
@@ -40,8 +40,8 @@ _TARGETS = {
     "completions": "/v1/completions",
 }
 
-_WORDS = {"chat": "messages", "messages": "messages", "responses": "input", "completions": "prompt"}
-_ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
+_INPUT_KEY = {"chat": "messages", "messages": "messages", "responses": "input", "completions": "prompt"}
+_INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 ASSEMBLED = "the source keeps answers as LiteLLM put them together: no chunks, and no times of them"
 CUT = "LiteLLM cut long texts before it stored them (`litellm_truncated`)"
 
@@ -49,7 +49,7 @@ _NO_WORDS = lazy_pattern(
     r"embed|image|speech|audio|transcri|moderat|rerank|batch|file|fine_tun|vector|search|ocr|video|realtime|mcp",
     re.IGNORECASE,
 )
-"""Call types whose answers are no words of a model."""
+"""Call types whose answers are not text of a model."""
 
 _NOT_CONNECTED = lazy_pattern(r"connect", re.IGNORECASE)
 _TIMED_OUT = lazy_pattern(r"timeout", re.IGNORECASE)
@@ -73,9 +73,9 @@ def _new_reader() -> ReadEntry:
 
 
 def _unwrapped(value: JsonObject) -> JsonObject:
-    """The payload within the arguments of a callback, which some write down whole."""
-    held = value.get("standard_logging_object")
-    return held if isinstance(held, dict) else value
+    """The payload in the arguments of a callback, which some users log as a whole."""
+    payload = value.get("standard_logging_object")
+    return payload if isinstance(payload, dict) else value
 
 
 def _is_ours(value: JsonObject) -> bool:
@@ -93,13 +93,13 @@ LITELLM = GatewayImporter(
 
 
 def _key(value: JsonObject) -> tuple[str, ...]:
-    """What two records of one request have in common, and those of a retry do not."""
+    """What two records of one request have in common, unlike the records of its retry."""
     ids = (value.get("litellm_call_id"), value.get("id", value.get("request_id")))
     return tuple(str(one or "") for one in (*ids, value.get("startTime"), value.get("status")))
 
 
 class LiteLLMRequest(Struct, frozen=True):
-    """A request: the path that its shape belongs to, its body, whether it asked for a stream, and what to warn of."""
+    """A request: the path of its API, its body, whether the client requested a stream, and warnings about it."""
 
     target: str
     body: bytes
@@ -108,7 +108,7 @@ class LiteLLMRequest(Struct, frozen=True):
 
 
 def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest | str:
-    """What the row's client asked; why nobody knows, as words."""
+    """The client's request in a row; a text with the reason if it is unknown."""
     kind = _kind(answer, call_type)
     body = _as_sent(row)
     if body is None:
@@ -118,7 +118,7 @@ def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest 
         if not messages:
             return _NO_REQUEST if "spend" in row else _NOT_KEPT
         settings = parsed_object(row.get("model_parameters"))
-        body = {"model": text_of(row, "model_group", "model"), _WORDS[kind]: _words(messages, kind), **settings}
+        body = {"model": text_of(row, "model_group", "model"), _INPUT_KEY[kind]: _input_of(messages, kind), **settings}
     warnings: tuple[str, ...] = ()
     if kind == "chat" and (call_type.endswith("anthropic_messages") or "messages" not in body):
         body, warnings = as_chat(body), (_AS_CHAT,) if call_type.endswith("anthropic_messages") else ()
@@ -126,14 +126,14 @@ def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest 
 
 
 def _as_sent(row: JsonObject) -> JsonObject | None:
-    """The body that the proxy got, as newer SpendLogs keep it; None where they do not."""
-    held = parsed_object(row.get("proxy_server_request"))
-    body = parsed_object(held.get("body")) or held
-    return body if any(body.get(key) for key in _ANY_WORDS) else None
+    """The body that the proxy received, as newer SpendLogs store it; None if they do not."""
+    request = parsed_object(row.get("proxy_server_request"))
+    body = parsed_object(request.get("body")) or request
+    return body if any(body.get(key) for key in _INPUT_KEYS) else None
 
 
 def _kind(answer: Json, call_type: str) -> str:
-    """Whose shape the answer has; what the call's type says where there is none."""
+    """The API whose shape the answer has; without an answer, the API of the call's type."""
     if isinstance(answer, dict):
         choices = answer.get("choices")
         if isinstance(choices, list):
@@ -149,8 +149,8 @@ def _kind(answer: Json, call_type: str) -> str:
     )
 
 
-def _words(messages: Json, kind: str) -> Json:
-    """What was asked, in the shape of its endpoint: a text is one message, and prompts are texts."""
+def _input_of(messages: Json, kind: str) -> Json:
+    """The request's input in the shape of its endpoint: a text is one message, and prompts are texts."""
     if kind == "completions" and isinstance(messages, list):
         texts = [one.get("content") if isinstance(one, dict) else one for one in messages]
         return texts[0] if len(texts) == 1 else texts
@@ -166,42 +166,42 @@ def _is_redacted_text(messages: Json) -> bool:
 
 
 def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
-    """A payload's or a SpendLogs row's request and answer; why it tells of none."""
+    """The request and answer of a payload or a SpendLogs row; a Skipped with the reason if it contains none."""
     call_type = text_of(row, "call_type")
     if _NO_WORDS.search(call_type):
-        said = f"a request of the type `{call_type[:60]}` asks no model for words"
-        return Skipped(record, said, is_irrelevant=True)
+        reason = f"a request of the type `{call_type[:60]}` asks no model for words"
+        return Skipped(record, reason, is_irrelevant=True)
     answer = parsed_member(row.get("response"))
-    asked = request_in(row, answer, call_type)
-    if isinstance(asked, str):
-        return Skipped(record, asked)
-    exchange = _exchange(row, record, asked, None if _is_redacted(answer) else answer)
-    bodies = (asked.body, *(raw for _, raw in exchange.answer or ()))
+    request = request_in(row, answer, call_type)
+    if isinstance(request, str):
+        return Skipped(record, request)
+    exchange = _exchange(row, record, request, None if _is_redacted(answer) else answer)
+    bodies = (request.body, *(raw for _, raw in exchange.answer or ()))
     cut = (CUT,) if any(_CUT in body for body in bodies) else ()
-    return LoggedRequest(exchange, _doubtful(row), (ASSEMBLED, *asked.warnings, *cut))
+    return LoggedRequest(exchange, _doubtful(row), (ASSEMBLED, *request.warnings, *cut))
 
 
-def _exchange(row: JsonObject, record: str, asked: LiteLLMRequest, answer: Json) -> Exchange:
+def _exchange(row: JsonObject, record: str, request: LiteLLMRequest, answer: Json) -> Exchange:
     metadata = parsed_object(row.get("metadata"))
     started, first, ended = (_moment(row.get(key)) for key in ("startTime", "completionStartTime", "endTime"))
-    streams = asked.streams or row.get("stream") is True
+    streams = request.streams or row.get("stream") is True
     is_early = streams and first is not None and ended is not None and (started or 0.0) < first < ended
     head = RequestHead(
         "POST",
-        asked.target,
+        request.target,
         _headers(row, metadata),
         upstream=text_of(row, "api_base"),
         client=_client(row, metadata),
         at_s=started,
     )
     status, end, message = _ending(row, metadata, had_begun=is_early)
-    kept = answer_of(answer, ended)
+    stored = answer_of(answer, ended)
     return Exchange(
         head,
-        asked.body,
-        200 if kept.pieces is not None and status is None else status,
-        kept.headers,
-        kept.pieces,
+        request.body,
+        200 if stored.pieces is not None and status is None else status,
+        stored.headers,
+        stored.pieces,
         end,
         ended,
         message,
@@ -211,9 +211,10 @@ def _exchange(row: JsonObject, record: str, asked: LiteLLMRequest, answer: Json)
 
 
 def _ending(row: JsonObject, metadata: JsonObject, *, had_begun: bool) -> tuple[int | None, ExchangeEnd, str]:
-    """The answer's status, how the exchange ended, and the error's words.
+    """The answer's status, how the exchange ended, and the error's message.
 
-    LiteLLM gives a code of its own to a stream that broke off: what tells it from a refusal is that words had come.
+    LiteLLM gives its own error code to a stream that broke off. Text that had already arrived distinguishes such a
+    stream from a refused request.
     """
     if (text_of(row, "status") or text_of(metadata, "status")) != "failure":
         return 200, ExchangeEnd.COMPLETE, ""
@@ -230,33 +231,33 @@ def _ending(row: JsonObject, metadata: JsonObject, *, had_begun: bool) -> tuple[
 
 
 def _headers(row: JsonObject, metadata: JsonObject) -> Headers:
-    """The client's headers as far as LiteLLM kept them, and the session's id that it certainly sent."""
-    asked = parsed_object(metadata.get("requester_metadata"))
+    """The client's headers that LiteLLM stored, and the session id that the client certainly sent."""
+    requester = parsed_object(metadata.get("requester_metadata"))
     sent = tuple(
         (name, value)
-        for name, value in parsed_object(asked.get("headers")).items()
+        for name, value in parsed_object(requester.get("headers")).items()
         if isinstance(value, str) and not name.lower().startswith("content-")
     )
-    session = text_of(asked, "session_id") or ("" if "spend" in row else text_of(row, "session_id"))
-    known = session == header_of(sent, "x-session-id")
-    return sent if known else (*sent, ("x-litellm-session-id", session))
+    session = text_of(requester, "session_id") or ("" if "spend" in row else text_of(row, "session_id"))
+    is_sent = session == header_of(sent, "x-session-id")
+    return sent if is_sent else (*sent, ("x-litellm-session-id", session))
 
 
 def _doubtful(row: JsonObject) -> Headers:
-    """The ids that LiteLLM makes up where the client sends none: each payload's trace, each SpendLogs row's session."""
+    """The ids that LiteLLM generates if the client sends none: each payload's trace, each SpendLogs row's session."""
     named = (("x-litellm-session-id", "session_id"), ("x-litellm-trace-id", "trace_id"))
     return tuple((header, value) for header, key in named if (value := text_of(row, key)))
 
 
 def _client(row: JsonObject, metadata: JsonObject) -> str:
-    """Whoever asked: the hash of the key, the address and the program, as far as they were kept."""
+    """The client: the hash of the key, the address and the program, as far as they were stored."""
     key = text_of(metadata, "user_api_key_hash") or text_of(row, "api_key")
     address = text_of(metadata, "requester_ip_address") or text_of(row, "requester_ip_address")
     return " ".join((key, address, text_of(metadata, "user_agent"), text_of(row, "end_user")))
 
 
 def _moment(value: Json) -> float | None:
-    """When it was, in seconds; logs hold numbers, texts of numbers, and dates."""
+    """A time in seconds; logs contain numbers, texts of numbers, and dates."""
     number = number_of(value)
     at = instant(value if number is None else number)
     return None if at is None else at.at_s

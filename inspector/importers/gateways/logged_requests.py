@@ -1,4 +1,4 @@
-"""Rows of gateway logs: read from JSON or CSV, their common values, and the requests as traces by session."""
+"""Rows of gateway logs: reads them from JSON or CSV, parses common values, and builds traces of requests by session."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ LOST = "where a request failed or was stored without its answer, what the model 
 """The warning of a trace with such a request."""
 
 MAX_HELD_BYTES = RECORD_MEMORY // 5
-"""How much of requests and answers is held to find sessions in."""
+"""The most bytes of requests and answers that are kept in memory to find sessions."""
 
 _LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it become several traces"
 _MARK = "\0"
@@ -40,28 +40,29 @@ _BLANK = "\ufeff \t\r\n"
 class LoggedRequest(Struct, frozen=True):
     """One request and its answer, as a gateway logged them.
 
-    `perhaps` are ids, as headers, that gateways make up for each request whose client sends none: they count where two
-    different requests have one. `warnings` say what the source did not keep; they go to all traces of the file.
+    `uncertain_ids` are ids, as headers, that gateways generate for each request whose client sends none: they are used
+    only if two different requests share one. `warnings` list what the source did not keep; all traces of the file get
+    them.
     """
 
     exchange: Exchange
-    perhaps: Headers = ()
+    uncertain_ids: Headers = ()
     warnings: tuple[str, ...] = ()
 
 
 Logged: TypeAlias = Callable[[SourceFile], Iterator[LoggedRequest | Trace | Skipped]]
-"""What a gateway's file holds, record by record."""
+"""Yields the content of a gateway's file, record by record."""
 
 ReadEntry: TypeAlias = Callable[[JsonObject, str], LoggedRequest | Trace | Skipped]
-"""Reads an entry of a log; the text names its place."""
+"""Reads an entry of a log; the text is its position."""
 
 
 class GatewayImporter(Struct, frozen=True):
-    """An Importer of a gateway's log: the sessions that its requests make up.
+    """An Importer of a gateway's log: the sessions of its requests.
 
-    `confidence` says of an entry how sure it is that it is this gateway's; `new_reader` makes a ReadEntry for one
-    import. `unwrapped` takes the entry out of what some writers put around it. `may_be_table` is whether there are
-    exports as CSV.
+    `confidence` returns the confidence that an entry is this gateway's; `new_reader` makes a ReadEntry for one import.
+    `unwrapped` extracts the entry from an object that some writers put around it. `may_be_table` is True if the gateway
+    also exports CSV.
     """
 
     name: str
@@ -72,17 +73,17 @@ class GatewayImporter(Struct, frozen=True):
     may_be_table: bool = True
 
     def recognises(self, sample: FileSample) -> float:
-        """By the surest of the first entries."""
+        """The highest confidence among the first entries."""
         rows = sample_rows(sample) if self.may_be_table else sample.rows
         entries = (one for row in rows for _, one in entries_of(self.unwrapped(row)))
         return max(map(self.confidence, entries), default=0.0)
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces, behind the records that are none, or traces by themselves."""
+        """The records that contain no request, and traces of single records, then the traces of the requests."""
         return gathered(self._logged(file, self.new_reader()))
 
     def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
-        """The same of several files, whose requests may belong to the same sessions."""
+        """The same for several files, whose requests may belong to the same sessions."""
         return gathered_from(files, partial(self._logged, read=self.new_reader()), self.name)
 
     def _logged(self, file: SourceFile, read: ReadEntry) -> Iterator[LoggedRequest | Trace | Skipped]:
@@ -95,47 +96,47 @@ class GatewayImporter(Struct, frozen=True):
 
 
 def gathered(records: Iterable[LoggedRequest | Trace | Skipped]) -> Iterator[Trace | Skipped]:
-    """The traces that the requests of one log make up, behind all records that are none, or traces by themselves.
+    """The traces of the requests in one log, after all its other records: skipped ones, and traces by themselves.
 
-    Requests of one session may stand anywhere in a log, so they are held until the end, in some five times the bytes of
-    their bodies. A longer log than `MAX_HELD_BYTES` is gathered in stretches: a session that goes on beyond one stands
-    in several traces, the later with what came before as copied context.
+    Requests of one session may be anywhere in a log, so they are kept until the end, with about five times the bytes of
+    their bodies. A log longer than `MAX_HELD_BYTES` is processed in sections: a session that continues in a later
+    section becomes several traces, the later ones with the earlier turns as copied context.
     """
     logged: list[LoggedRequest] = []
-    held = 0
-    note: tuple[str, ...] = ()
+    size_so_far = 0
+    section_warning: tuple[str, ...] = ()
     for record in records:
         if not isinstance(record, LoggedRequest):
             yield record
             continue
         size = _size(record.exchange)
-        if logged and held + size > MAX_HELD_BYTES:
-            note = (_LONG,)
-            yield from _traces(logged, note)
-            logged, held = [], 0
+        if logged and size_so_far + size > MAX_HELD_BYTES:
+            section_warning = (_LONG,)
+            yield from _traces(logged, section_warning)
+            logged, size_so_far = [], 0
         logged.append(record)
-        held += size
-    yield from _traces(logged, note)
+        size_so_far += size
+    yield from _traces(logged, section_warning)
 
 
 def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> Iterator[Trace | Skipped]:
-    """The traces that the requests of several files make up; each says which file its first request is in."""
+    """The traces of the requests in several files; each names the file of its first request."""
     for found in gathered(_numbered(files, logged)):
         record = found.record if isinstance(found, Skipped) else found.provenance.record
-        number, _, place = record.partition(_MARK)
-        file = files[int(number)]
+        file_number, _, place = record.partition(_MARK)
+        file = files[int(file_number)]
         if isinstance(found, Skipped):
             yield structs.replace(found, record=place, file=file.name)
         else:
-            known = structs.replace(
+            provenance = structs.replace(
                 found.provenance, source=source, file=file.name, file_sha256=file.sha256, record=place
             )
-            yield structs.replace(found, provenance=known)
+            yield structs.replace(found, provenance=provenance)
 
 
-def _traces(logged: Sequence[LoggedRequest], note: tuple[str, ...]) -> Iterator[Trace | Skipped]:
+def _traces(logged: Sequence[LoggedRequest], section_warning: tuple[str, ...]) -> Iterator[Trace | Skipped]:
     shared = _shared(logged)
-    warnings = dict.fromkeys((*note, *(warning for one in logged for warning in one.warnings)))
+    warnings = dict.fromkeys((*section_warning, *(warning for one in logged for warning in one.warnings)))
     for found in traces_of(_with_ids(one, shared) for one in logged):
         if isinstance(found, SkippedExchange):
             yield Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
@@ -148,7 +149,7 @@ def _size(exchange: Exchange) -> int:
 
 
 def _numbered(files: Sequence[SourceFile], logged: Logged) -> Iterator[LoggedRequest | Trace | Skipped]:
-    """The records of all files, their places with the file's number before them."""
+    """The records of all files; each position begins with the file's number."""
     for number, file in enumerate(files):
         for one in logged(file):
             if isinstance(one, LoggedRequest):
@@ -163,56 +164,58 @@ def _numbered(files: Sequence[SourceFile], logged: Logged) -> Iterator[LoggedReq
 
 
 def _shared(logged: Iterable[LoggedRequest]) -> set[tuple[str, str]]:
-    """The doubtful ids that requests of different words have in common: retries alone make no session."""
+    """The uncertain ids that requests with different bodies share: retries alone make no session."""
     first: dict[tuple[str, str], int] = {}
     shared: set[tuple[str, str]] = set()
-    for one in logged:
-        words = hash(one.exchange.body)
-        shared.update(id_ for id_ in one.perhaps if first.setdefault(id_, words) != words)
+    for request in logged:
+        body_hash = hash(request.exchange.body)
+        shared.update(id_ for id_ in request.uncertain_ids if first.setdefault(id_, body_hash) != body_hash)
     return shared
 
 
-def _with_ids(one: LoggedRequest, shared: set[tuple[str, str]]) -> Exchange:
-    known = {value for _, value in one.exchange.head.headers}
-    ids = tuple(id_ for id_ in one.perhaps if id_ in shared and id_[1] not in known)
-    head = one.exchange.head
+def _with_ids(request: LoggedRequest, shared: set[tuple[str, str]]) -> Exchange:
+    header_values = {value for _, value in request.exchange.head.headers}
+    ids = tuple(id_ for id_ in request.uncertain_ids if id_ in shared and id_[1] not in header_values)
+    head = request.exchange.head
     return (
-        structs.replace(one.exchange, head=structs.replace(head, headers=(*head.headers, *ids)))
+        structs.replace(request.exchange, head=structs.replace(head, headers=(*head.headers, *ids)))
         if ids
-        else one.exchange
+        else request.exchange
     )
 
 
 def _warned(trace: Trace, warnings: Iterable[str]) -> Trace:
-    known = trace.provenance
+    provenance = trace.provenance
     bodies = (turn.generation.body for turn in trace.turns if turn.generation is not None)
     lost = [LOST] if BodyState.NOT_STORED in bodies else []
-    return structs.replace(trace, provenance=structs.replace(known, warnings=(*known.warnings, *warnings, *lost)))
+    return structs.replace(
+        trace, provenance=structs.replace(provenance, warnings=(*provenance.warnings, *warnings, *lost))
+    )
 
 
 class GatewayAnswer(Struct, frozen=True):
-    """An answer's body as a gateway kept it: what `Exchange` wants to know of it; `pieces` is None where it is lost."""
+    """An answer's body as a gateway stored it, in the form of `Exchange`; `pieces` is None if it is lost."""
 
     headers: Headers = ()
     pieces: tuple[tuple[float | None, bytes], ...] | None = None
 
 
 def entries_of(value: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """The rows that a record holds, each with its place within it: itself, or those of an answer's `data`, or a list's.
+    """The rows in a record, each with its position: the record itself, or the rows of its `data` or of a list.
 
     The pages of gateways' own APIs are `{"data": [...]}`, or `{"data": {...}}` for a single row.
     """
-    held = value.get("data", value.get("messages") if value.keys() == {"messages"} else None)
-    if isinstance(held, dict):
-        yield "", held
-    elif isinstance(held, list) and held and "request_id" not in value:
-        yield from ((f", row {at}", one) for at, one in enumerate(held, 1) if isinstance(one, dict))
+    rows = value.get("data", value.get("messages") if value.keys() == {"messages"} else None)
+    if isinstance(rows, dict):
+        yield "", rows
+    elif isinstance(rows, list) and rows and "request_id" not in value:
+        yield from ((f", row {at}", one) for at, one in enumerate(rows, 1) if isinstance(one, dict))
     else:
         yield "", value
 
 
 def parsed_member(value: Json) -> Json:
-    """A member that databases and tables hold as JSON text, as its value; any other as it stands."""
+    """The value of a member that databases and tables store as JSON text; any other member unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return parse_json(value)
@@ -223,12 +226,12 @@ def parsed_member(value: Json) -> Json:
 
 def parsed_object(value: Json) -> JsonObject:
     """An object, or its JSON text; an empty one for anything else."""
-    held = parsed_member(value)
-    return held if isinstance(held, dict) else {}
+    parsed = parsed_member(value)
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def number_of(value: Json) -> float | None:
-    """A number, or the text of one; None for what is none."""
+    """A number, or the number in a text; None for anything else."""
     if isinstance(value, str):
         return float(value) if _NUMBER.fullmatch(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) >= 1e15:
@@ -237,30 +240,30 @@ def number_of(value: Json) -> float | None:
 
 
 def address_of(text: str) -> tuple[str, str]:
-    """What is before the path of an address (`https://api.openai.com`), and the path with its query."""
+    """The part of an address before the path (`https://api.openai.com`), and the path with its query."""
     origin = _ORIGIN.match(text)
     return (origin[0], text[origin.end() :] or "/") if origin else ("", text)
 
 
 def answer_of(value: Json, ended_s: float | None) -> GatewayAnswer:
-    """A kept answer: JSON or its text, the text of an event stream, or the list of its chunks.
+    """A stored answer: JSON or its text, the text of an event stream, or the list of its chunks.
 
-    A stream has no times: whoever logged it did not keep when its pieces came. None, `""`, `{}` and `[]` are no answer.
+    A stream has no times: the gateway did not store when its pieces arrived. None, `""`, `{}` and `[]` are no answer.
     """
-    held = parsed_member(value)
-    if not held:
+    parsed = parsed_member(value)
+    if not parsed:
         return GatewayAnswer()
-    if isinstance(held, str) and _EVENTS.match(held):
-        return GatewayAnswer((("content-type", "text/event-stream"),), ((None, body_of(held)),))
-    if isinstance(held, list) and all(isinstance(one, dict) for one in held):
-        events = b"".join(b"data: " + body_of(one) + b"\n\n" for one in held)
+    if isinstance(parsed, str) and _EVENTS.match(parsed):
+        return GatewayAnswer((("content-type", "text/event-stream"),), ((None, body_of(parsed)),))
+    if isinstance(parsed, list) and all(isinstance(one, dict) for one in parsed):
+        events = b"".join(b"data: " + body_of(one) + b"\n\n" for one in parsed)
         return GatewayAnswer((("content-type", "text/event-stream"),), ((None, events),))
-    kind = () if isinstance(held, str) else (("content-type", "application/json"),)
-    return GatewayAnswer(kind, ((ended_s, body_of(held)),))
+    kind = () if isinstance(parsed, str) else (("content-type", "application/json"),)
+    return GatewayAnswer(kind, ((ended_s, body_of(parsed)),))
 
 
 def body_of(value: Json) -> bytes:
-    """A value as the body of a request or an answer: JSON in ASCII or UTF-8; a text is a body as it stands."""
+    """A value as the body of a request or an answer: JSON in ASCII or UTF-8; a text unchanged."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     try:
@@ -277,10 +280,10 @@ def _body_slowly(value: Json) -> bytes:
 
 
 def read_entries(file: SourceFile) -> Iterator[Row | Skipped]:
-    """The objects of a JSON file, as `read_rows` gives them, or the rows of a table with a line of names at its head.
+    """The objects of a JSON file, as from `read_rows`, or the rows of a table with a header line.
 
-    A table's members are texts; an empty field is no member. A field may have 64 MiB: an error in the quotes of one
-    ends the table there.
+    A table's members are texts; an empty field is left out. A field may have 64 MiB: an unmatched quote ends the table
+    at that field.
     """
     if not _columns(decode(file.head)):
         yield from read_rows(file)
@@ -293,7 +296,7 @@ def read_entries(file: SourceFile) -> Iterator[Row | Skipped]:
 
 
 def sample_rows(sample: FileSample) -> Iterator[JsonObject]:
-    """The first rows of a sample; of a table only the names of its columns, as the members of an object."""
+    """The first rows of a sample; for a table only the names of its columns, as the members of an object."""
     columns = _columns(sample.text)
     if columns:
         yield dict.fromkeys(columns)
@@ -302,7 +305,7 @@ def sample_rows(sample: FileSample) -> Iterator[JsonObject]:
 
 
 def _columns(head: str) -> list[str]:
-    """The names at the head of a table; none where the file is no table."""
+    """The names in the header of a table; empty if the file is not a table."""
     first = head.lstrip(_BLANK).partition("\n")[0]
     if not first or first[0] in "{[" or "," not in first:
         return []
@@ -315,12 +318,12 @@ def _columns(head: str) -> list[str]:
 
 
 def _rows(text: io.TextIOWrapper) -> Iterator[Row | Skipped]:
-    csv.field_size_limit(RECORD_BYTES)  # the library has one bound for all, of 128 KiB
+    csv.field_size_limit(RECORD_BYTES)  # the csv module's default limit is 128 KiB, for all readers
     reader = csv.reader(text)
     names = [name.strip() for name in next(reader)]
     number = 0
     try:
-        for number, fields in enumerate(reader, 1):  # the handler tells it
+        for number, fields in enumerate(reader, 1):  # `number` is used in the handler
             if len(fields) > len(names):
                 yield Skipped(f"row {number}", f"it has {len(fields)} fields, and the table {len(names)} columns")
             elif fields:

@@ -1,7 +1,7 @@
-"""OpenRouter's records of generations: the facts that its API returns for an id, and the texts, where it stored them.
+"""OpenRouter's records of generations: the facts that its API returns for an id, and the texts, if it stored them.
 
 `GET /api/v1/generation` returns facts without texts; `GET /api/v1/generation/content` the prompt and the completion. A
-record may hold both.
+record may contain both.
 """
 
 from msgspec.structs import replace
@@ -48,10 +48,10 @@ def _has_facts(value: JsonObject) -> bool:
 
 
 def _has_content(value: JsonObject) -> bool:
-    asked, answered = value.get("input"), value.get("output")
-    if not isinstance(asked, dict) or not isinstance(answered, dict):
+    request, answer = value.get("input"), value.get("output")
+    if not isinstance(request, dict) or not isinstance(answer, dict):
         return False
-    return not asked.keys().isdisjoint(("messages", "prompt")) and "completion" in answered
+    return not request.keys().isdisjoint(("messages", "prompt")) and "completion" in answer
 
 
 def _confidence(value: JsonObject) -> float:
@@ -75,19 +75,19 @@ OPENROUTER = GatewayImporter(
     new_reader=lambda: _read,
     may_be_table=False,
 )
-"""A trace each for generations known only by facts, then the sessions of those whose words were kept."""
+"""One trace for each generation with facts only, then the sessions of those whose texts were stored."""
 
 
 def _exchange(value: JsonObject, record: str) -> Exchange:
-    asked, answered = parsed_object(value.get("input")), parsed_object(value.get("output"))
+    request, output = parsed_object(value.get("input")), parsed_object(value.get("output"))
     began = instant(value.get("created_at"))
     started = None if began is None else began.at_s
     ended = ended_s(value)
-    has_words = bool(answered.get("completion") or answered.get("reasoning") or answered.get(CALLS))
-    is_chat = "messages" in asked
+    has_words = bool(output.get("completion") or output.get("reasoning") or output.get(CALLS))
+    is_chat = "messages" in request
     body: JsonObject = {
         **{key: value[key] for key in ("model", "session_id", "user") if value.get(key)},
-        **{key: asked[key] for key in ("messages", "prompt", "tools") if key in asked},
+        **{key: request[key] for key in ("messages", "prompt", "tools") if key in request},
     }
     return Exchange(
         RequestHead(
@@ -99,7 +99,7 @@ def _exchange(value: JsonObject, record: str) -> Exchange:
         body_of(body),
         200,
         (("content-type", "application/json"),) if has_words else (),
-        ((ended, body_of(_answer(value, answered, is_chat=is_chat))),) if has_words else None,
+        ((ended, body_of(_answer(value, output, is_chat=is_chat))),) if has_words else None,
         ExchangeEnd.CLIENT_LEFT if value.get("cancelled") is True else ExchangeEnd.COMPLETE,
         ended,
         "",
@@ -107,15 +107,15 @@ def _exchange(value: JsonObject, record: str) -> Exchange:
     )
 
 
-def _answer(value: JsonObject, answered: JsonObject, *, is_chat: bool) -> JsonObject:
-    """The completion as the API's answer would have been."""
-    said = answered.get("completion")
+def _answer(value: JsonObject, output: JsonObject, *, is_chat: bool) -> JsonObject:
+    """The completion in the shape of the API's answer."""
+    completion = output.get("completion")
     message: JsonObject = {
         "role": "assistant",
-        "content": said,
-        **{key: answered.get(key) for key in ("reasoning", CALLS)},
+        "content": completion,
+        **{key: output.get(key) for key in ("reasoning", CALLS)},
     }
-    choice: JsonObject = {"message": message} if is_chat else {"text": said or ""}
+    choice: JsonObject = {"message": message} if is_chat else {"text": completion or ""}
     usage: dict[str, Json] = {
         "prompt_tokens": value.get("tokens_prompt"),
         "completion_tokens": value.get("tokens_completion"),
@@ -130,7 +130,7 @@ def _answer(value: JsonObject, answered: JsonObject, *, is_chat: bool) -> JsonOb
 
 
 def known_by_facts(value: JsonObject, record: str) -> Trace:
-    """A trace of one answer whose words were not stored; its ids are those of the generation."""
+    """A trace of one answer whose text was not stored; its ids are those of the generation."""
     turn = Turn(Role.ASSISTANT, (Part("text", ""),), generation=_generation(value))
     return Trace(
         turns=(turn,),
@@ -143,7 +143,7 @@ def known_by_facts(value: JsonObject, record: str) -> Trace:
 
 
 def ended_s(value: JsonObject) -> float | None:
-    """When a generation ended, from its beginning and the longest of its waits; None where they are not told."""
+    """When a generation ended, from its start and the longest of its delays; None if they are not recorded."""
     began = instant(value.get("created_at"))
     waits = [wait for key in ("latency", "generation_time") if (wait := number_of(value.get(key))) is not None]
     return began.at_s + max(waits) / 1000 if began is not None and waits else None
@@ -151,7 +151,7 @@ def ended_s(value: JsonObject) -> float | None:
 
 def _generation(value: JsonObject) -> Generation:
     ended, reason = ended_s(value), text_of(value, "finish_reason", "native_finish_reason") or None
-    made = Generation(
+    generation = Generation(
         requested_model=text_of(value, "model"),
         answered_model=text_of(value, "model"),
         started=instant(value.get("created_at")),
@@ -167,12 +167,12 @@ def _generation(value: JsonObject) -> Generation:
         body=BodyState.NOT_STORED,
     )
     if value.get("cancelled") is True:
-        words = "The client left before the answer ended."
-        return replace(made, error=GenerationError(ErrorPhase.CLIENT_ABORT, words))
-    if made.finish is FinishReason.ERROR:
-        words = "OpenRouter reports that the generation ended with an error, without details."
-        return replace(made, error=GenerationError(ErrorPhase.IN_STREAM, words))
-    return made
+        message = "The client left before the answer ended."
+        return replace(generation, error=GenerationError(ErrorPhase.CLIENT_ABORT, message))
+    if generation.finish is FinishReason.ERROR:
+        message = "OpenRouter reports that the generation ended with an error, without details."
+        return replace(generation, error=GenerationError(ErrorPhase.IN_STREAM, message))
+    return generation
 
 
 def _count(*counts: Json) -> int | None:

@@ -1,7 +1,7 @@
-"""Portkey's logs: the rows of a logs export, and the objects that its API for custom logs takes.
+"""Portkey's logs: the rows of a logs export, and the objects that its API for custom logs accepts.
 
-A row has `request` and `response` beside the columns that were chosen; a log object has whole HTTP messages with their
-metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs).
+A row has `request` and `response` beside the columns that the user chose; a log object has whole HTTP messages with
+their metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs).
 """
 
 from inspector.importers.gateways.logged_requests import (
@@ -26,7 +26,7 @@ _COLUMNS = frozenset({
     "cost_currency", "prompt_slug",
 })  # fmt: skip
 
-_ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
+_INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 _NO_REQUEST = "the row holds no request: the columns `request` and `response` were not exported, or not kept"
 
 
@@ -61,33 +61,33 @@ PORTKEY = GatewayImporter(
 
 def _log(value: JsonObject, record: str) -> LoggedRequest | Skipped:
     request, response, metadata = (parsed_object(value.get(key)) for key in ("request", "response", "metadata"))
-    started = instant(value.get("created_at", metadata.get("created_at", metadata.get("start_time"))))
+    began = instant(value.get("created_at", metadata.get("created_at", metadata.get("start_time"))))
     return _request(
         record,
-        asked=parsed_member(request.get("body")),
-        answered=response.get("body"),
+        request_body=parsed_member(request.get("body")),
+        response_body=response.get("body"),
         address=text_of(request, "url"),
         headers=_texts(request.get("headers")),
         metadata=metadata,
         trace=text_of(metadata, "trace_id", "traceId"),
         status=number_of(response.get("status", 200)),
-        started=None if started is None else started.at_s,
+        started=None if began is None else began.at_s,
         took_ms=number_of(response.get("response_time", response.get("time"))),
     )
 
 
 def _row(value: JsonObject, record: str) -> LoggedRequest | Skipped:
-    started = instant(value.get("created_at"))
+    began = instant(value.get("created_at"))
     return _request(
         record,
-        asked=_inner(parsed_member(value.get("request"))),
-        answered=_inner(parsed_member(value.get("response"))),
+        request_body=_inner(parsed_member(value.get("request"))),
+        response_body=_inner(parsed_member(value.get("response"))),
         address=text_of(value, "request_url"),
         headers=(),
         metadata=parsed_object(value.get("metadata")),
         trace=text_of(value, "trace_id"),
         status=number_of(value.get("response_status_code")),
-        started=None if started is None else started.at_s,
+        started=None if began is None else began.at_s,
         took_ms=number_of(value.get("response_time")),
     )
 
@@ -95,8 +95,8 @@ def _row(value: JsonObject, record: str) -> LoggedRequest | Skipped:
 def _request(
     record: str,
     *,
-    asked: Json,
-    answered: Json,
+    request_body: Json,
+    response_body: Json,
     address: str,
     headers: Headers,
     metadata: JsonObject,
@@ -105,14 +105,14 @@ def _request(
     started: float | None,
     took_ms: float | None,
 ) -> LoggedRequest | Skipped:
-    if not isinstance(asked, dict) or _ANY_WORDS.isdisjoint(asked):
+    if not isinstance(request_body, dict) or _INPUT_KEYS.isdisjoint(request_body):
         return Skipped(record, _NO_REQUEST)
     ended = None if started is None or took_ms is None else started + took_ms / 1000
     upstream, target = address_of(address)
-    answer = answer_of(answered, ended)
+    answer = answer_of(response_body, ended)
     exchange = Exchange(
         RequestHead("POST", target, headers, upstream, text_of(metadata, "_user", "user_id", "userId"), started),
-        body_of(asked),
+        body_of(request_body),
         int(status) if status is not None and 100 <= status < 1000 else 200 if answer.pieces is not None else None,
         answer.headers,
         answer.pieces,
@@ -123,7 +123,7 @@ def _request(
 
 
 def _inner(value: Json) -> Json:
-    """The body where a column holds the whole HTTP message."""
+    """The body, if a column contains the whole HTTP message."""
     return (
         parsed_member(value["body"])
         if isinstance(value, dict) and "body" in value and "messages" not in value
@@ -132,7 +132,7 @@ def _inner(value: Json) -> Json:
 
 
 def _texts(headers: Json) -> Headers:
-    held = parsed_object(headers).items()
+    members = parsed_object(headers).items()
     return tuple(
-        (name, value) for name, value in held if isinstance(value, str) and not name.lower().startswith("content-")
+        (name, value) for name, value in members if isinstance(value, str) and not name.lower().startswith("content-")
     )

@@ -1,15 +1,15 @@
-"""What a proxy recorded, as traces.
+"""Converts a proxy's records to traces.
 
-MCP traffic in a proxy's file: runs of tools, put beside the results of the calls that they belong to.
+MCP traffic in a proxy's file: tool runs, attached to the results of the calls that they belong to.
 
-A run is the JSON-RPC request `tools/call` and its answer, which comes as the body of the same exchange, as events of
-its stream, or on another stream of the same session. Sources: modelcontextprotocol.io/specification/2025-06-18,
-"Transports" and "Tools", and for the older way with two endpoints 2024-11-05, "HTTP with SSE".
+A run is the JSON-RPC request `tools/call` and its answer, which is the body of the same exchange, an event of its
+stream, or on another stream of the same session. Sources: modelcontextprotocol.io/specification/2025-06-18,
+"Transports" and "Tools", and for the older transport with two endpoints 2024-11-05, "HTTP with SSE".
 
-Runs are aligned with calls by name and arguments first, over all traces of the file, then by name alone in their order.
-No run belongs to a call whose answer began after it.
+Runs are matched with calls first by name and arguments, over all traces of the file, then by name alone in their order.
+A run is never matched with a call whose answer began after the run.
 
-A proxy's records as traces: requests to models are gathered, all other traffic is counted and reported once.
+Requests to models become traces; all other traffic is counted and reported once.
 """
 
 from collections import Counter, deque
@@ -36,12 +36,12 @@ from inspector.wire.provider_json import compact_json, parse_json
 
 SOURCE = "mcp"
 """The name of this source in the runs of tools that it recorded."""
-_SIGN = b'"jsonrpc"'
+_MARKER = b'"jsonrpc"'
 _SESSION = "mcp-session-id"
 _SESSION_KEYS = ("session_id", "sessionId")
 _SEPARATORS = "_.:/-"
 _Key = tuple[str, str, str]
-"""An upstream, a session of it, and the id of a request in it, as JSON."""
+"""An upstream, one of its sessions, and the id of a request in the session, as JSON."""
 _NO_MODEL = "requests to no model"
 _MCP_MESSAGES = "MCP messages that call no tool"
 _MCP_RUNS = "calls of MCP tools that no recorded answer asked for"
@@ -49,7 +49,7 @@ _FEW = 5
 
 
 class _McpRun(Struct):
-    """A call of a tool of a server, with the answer where that was recorded."""
+    """A call of a server's tool, with the answer if it was recorded."""
 
     key: _Key
     name: str
@@ -59,7 +59,7 @@ class _McpRun(Struct):
     ended_s: float | None = None
 
     def recorded(self) -> RecordedRun:
-        """The run; a result of one text is that text, another of texts alone its JSON."""
+        """The run. The result is the text if it has a single one, else JSON."""
         answer = self.answer or {}
         result = answer.get("result")
         text: str | None = None
@@ -84,7 +84,7 @@ class _McpRun(Struct):
 
 
 def _result_text(result: JsonObject) -> tuple[str, bool]:
-    """What a tool returned, and whether an agent gives that to the model as it is: it does not with a picture."""
+    """What a tool returned, and whether an agent passes it to the model unchanged, which is not so for a picture."""
     blocks = result.get("content")
     listed = blocks if isinstance(blocks, list) else []
     texts = [block["text"] for block in listed if isinstance(block, dict) and isinstance(block.get("text"), str)]
@@ -94,7 +94,7 @@ def _result_text(result: JsonObject) -> tuple[str, bool]:
 
 
 class _OpenCall(Struct, frozen=True):
-    """A call with a result in its trace: `turn` is that of the result, by its index."""
+    """A call with a result in its trace: `turn` is the index of the result's turn."""
 
     trace: int
     turn: int
@@ -108,26 +108,26 @@ class _OpenCall(Struct, frozen=True):
 
 
 class _OpenCalls:
-    """The calls that no run belongs to yet, by their names, and by names and arguments."""
+    """The calls without a run, by name, and by name and arguments."""
 
     def __init__(self, calls: Iterable[_OpenCall]) -> None:
         self._by_name: dict[str, list[_OpenCall]] = {}
-        self._by_words: dict[tuple[str, str], list[_OpenCall]] = {}
+        self._by_arguments: dict[tuple[str, str], list[_OpenCall]] = {}
         for call in calls:
             self._by_name.setdefault(call.name, []).append(call)
-            self._by_words.setdefault((call.name, call.arguments), []).append(call)
+            self._by_arguments.setdefault((call.name, call.arguments), []).append(call)
 
     def take(self, run: _McpRun, *, is_exact: bool) -> _OpenCall | None:
-        """The first call that a run may belong to, which is open no longer; None without any."""
+        """Remove and return the first call that a run may belong to; None if there is none."""
         arguments = arguments_by_value(run.arguments) if is_exact else ""
         for name in self._by_name:
             if not _is_named(name, run.name):
                 continue
-            held = self._by_words.get((name, arguments), []) if is_exact else self._by_name[name]
-            found = next((one for one in held if one.is_before(run)), None)
+            candidates = self._by_arguments.get((name, arguments), []) if is_exact else self._by_name[name]
+            found = next((one for one in candidates if one.is_before(run)), None)
             if found is not None:
                 self._by_name[name].remove(found)
-                self._by_words[name, found.arguments].remove(found)
+                self._by_arguments[name, found.arguments].remove(found)
                 return found
         return None
 
@@ -138,7 +138,7 @@ def _is_named(name: str, tool: str) -> bool:
 
 
 class McpTraffic:
-    """The MCP messages of one file: `messages` counts the exchanges without a run, `unplaced` the runs of no call."""
+    """The MCP messages of one file: `messages` counts exchanges without a run, `unplaced` runs without a call."""
 
     def __init__(self) -> None:
         self.messages = 0
@@ -152,16 +152,16 @@ class McpTraffic:
         return bool(self._runs)
 
     def take(self, exchange: Exchange) -> bool:
-        """Note an exchange; whether it is one of MCP. Never raises."""
-        asked = _messages(decompressed(exchange.body or b"", exchange.head.headers))
+        """Record an exchange if it is an MCP one, and return whether it is. Never raises."""
+        requests = _messages(decompressed(exchange.body or b"", exchange.head.headers))
         is_stream = exchange.head.method.upper() == "GET"
-        answered = list(_answer_messages(exchange)) if asked or is_stream else []
-        if not asked and not answered:
+        answers = list(_answer_messages(exchange)) if requests or is_stream else []
+        if not requests and not answers:
             return False
         server, session = exchange.head.upstream, _session_of(exchange)
-        runs = [run for one in asked if (run := _run_of(one, (server, session), exchange.head)) is not None]
+        runs = [run for one in requests if (run := _run_of(one, (server, session), exchange.head)) is not None]
         self._runs.update((run.key, run) for run in runs if run.key not in self._runs)
-        for one in answered:
+        for one in answers:
             if "id" in one and ("content" in object_of(one.get("result")) or "error" in one):
                 key = (server, session, compact_json(one["id"]))
                 self._answers.setdefault(key, (one, exchange.ended_s))
@@ -169,7 +169,7 @@ class McpTraffic:
         return True
 
     def with_runs(self, traces: Sequence[Trace]) -> list[Trace]:
-        """The traces with the runs beside the results of the calls that they belong to."""
+        """The traces, with each run attached to the result of the call that it belongs to."""
         calls = _OpenCalls(call for number, trace in enumerate(traces) for call in _open_calls(number, trace.turns))
         left = sorted(self._runs.values(), key=lambda run: run.started_s or 0.0)
         placed: dict[tuple[int, int], RecordedRun] = {}
@@ -195,7 +195,7 @@ def _with_runs(number: int, trace: Trace, placed: dict[tuple[int, int], Recorded
 
 
 def _open_calls(number: int, turns: Sequence[Turn]) -> Iterator[_OpenCall]:
-    """The calls of a trace with a result of their own, in order; a result without an id is that of the first."""
+    """The calls of a trace with their results, in order; a result without an id belongs to the first open call."""
     open_: list[tuple[str | None, str, str, float | None]] = []
     for index, turn in enumerate(turns):
         if turn.role is Role.ASSISTANT:
@@ -213,18 +213,18 @@ def _open_calls(number: int, turns: Sequence[Turn]) -> Iterator[_OpenCall]:
                 yield _OpenCall(number, index, name, arguments, began_s)
 
 
-def _run_of(message: JsonObject, place: tuple[str, str], head: RequestHead) -> _McpRun | None:
+def _run_of(message: JsonObject, session_key: tuple[str, str], head: RequestHead) -> _McpRun | None:
     params = object_of(message.get("params"))
     name = params.get("name")
     if message.get("method") != "tools/call" or not isinstance(name, str) or "id" not in message:
         return None
     arguments = compact_json(params.get("arguments") or {})
-    return _McpRun((*place, compact_json(message["id"])), name, arguments, head.at_s)
+    return _McpRun((*session_key, compact_json(message["id"])), name, arguments, head.at_s)
 
 
 def _messages(body: bytes) -> list[JsonObject]:
     """The JSON-RPC messages of a body, which may be a list of them."""
-    if _SIGN not in body:
+    if _MARKER not in body:
         return []
     try:
         value: Json = parse_json(body.decode("utf-8", "surrogateescape"))
@@ -237,7 +237,7 @@ def _messages(body: bytes) -> list[JsonObject]:
 def _answer_messages(exchange: Exchange) -> Iterator[JsonObject]:
     """The messages of an answer: its body, or the events of its stream."""
     body = decompressed(b"".join(raw for _, raw in exchange.answer or ()), exchange.headers)
-    if _SIGN not in body:
+    if _MARKER not in body:
         return
     if not header_of(exchange.headers, "content-type").startswith("text/event-stream"):
         yield from _messages(body)
@@ -248,10 +248,10 @@ def _answer_messages(exchange: Exchange) -> Iterator[JsonObject]:
 
 
 def _session_of(exchange: Exchange) -> str:
-    """The session that an exchange belongs to, `""` where it names none."""
+    """The session that an exchange belongs to, `""` if it names none."""
     for headers in (exchange.head.headers, exchange.headers):
-        if named := header_of(headers, _SESSION):
-            return named
+        if session := header_of(headers, _SESSION):
+            return session
     return _named_in(exchange.head.target) or _endpoint_session(exchange)
 
 
@@ -274,14 +274,17 @@ def _named_in(target: str) -> str:
 
 
 class SeenExchange(Struct, frozen=True):
-    """An HTTP exchange, and what the proxy did not keep of it beside its bodies, as sentences without their period."""
+    """An HTTP exchange, and warnings about data other than bodies that the proxy did not keep.
+
+    The warnings are sentences without a period.
+    """
 
     exchange: Exchange
     warnings: tuple[str, ...] = ()
 
 
 class OtherTraffic(Struct, frozen=True):
-    """A record that is no HTTP exchange; `kind` says what in the plural (`TCP connections`)."""
+    """A record that is not an HTTP exchange; `kind` names it in the plural (`TCP connections`)."""
 
     kind: str
 
@@ -290,17 +293,17 @@ ProxyRecord: TypeAlias = SeenExchange | OtherTraffic | Skipped
 
 
 class _RequestNotes(NamedTuple):
-    """What is remembered of a request to a model: what the proxy did not keep of it."""
+    """The facts that are kept about a request to a model: its warnings, and whether its answer is missing."""
 
     warnings: tuple[str, ...]
     is_unanswered: bool
 
 
 class ProxyFile(Struct):
-    """What there is to say of a proxy's file; all but the first three grows while its records are read.
+    """A proxy's file; all members but the first three change while its records are read.
 
-    `units` is what the file calls its records (`flows`). `lost_requests` and `lost_answers` say why a body may be
-    missing. `warnings` say what the file did not keep.
+    `units` is what the file calls its records (`flows`). `lost_requests` and `lost_answers` are the reasons why a body
+    may be missing. `warnings` list what the file did not keep.
     """
 
     units: str
@@ -308,41 +311,41 @@ class ProxyFile(Struct):
     lost_answers: str
     source_version: str = ""
     warnings: list[str] = field(default_factory=list)
-    _asking: dict[str, _RequestNotes] = field(default_factory=dict)
-    _bodiless: list[SeenExchange] = field(default_factory=list)
+    _requests_seen: dict[str, _RequestNotes] = field(default_factory=dict)
+    _without_body: list[SeenExchange] = field(default_factory=list)
     _other: Counter[str] = field(default_factory=Counter)
     _count: int = 0
     _mcp: McpTraffic = field(default_factory=McpTraffic)
     _windows: dict[str, int] = field(default_factory=dict)
 
     def traces(self, records: Iterable[ProxyRecord]) -> Iterator[Trace | Skipped]:
-        """The traces, and what could not be read; then one record that counts all other traffic.
+        """The traces, and the records that could not be read; then one record that counts all other traffic.
 
-        Requests to models wait until the end, as sessions are recognised over the whole file; see `traces_of`.
-        Each trace has the file's warnings.
+        Requests to models are kept until the end, as sessions are recognised over the whole file; see `traces_of`. Each
+        trace has the file's warnings.
         """
         broken: deque[Skipped] = deque()
-        warnings: tuple[str, ...] | None = None  # they and the runs of tools are complete when the first trace comes
-        gathered: list[Trace] = []
-        for made in traces_of(self._requests(records, broken)):
+        warnings: tuple[str, ...] | None = None  # complete, like the tool runs, at the first trace
+        complete: list[Trace] = []
+        for result in traces_of(self._requests(records, broken)):
             while broken:
                 yield broken.popleft()
-            if isinstance(made, SkippedExchange):
-                del self._asking[made.record]
-                if made.is_irrelevant:
+            if isinstance(result, SkippedExchange):
+                del self._requests_seen[result.record]
+                if result.is_irrelevant:
                     self._other[_NO_MODEL] += 1
                 else:
-                    yield Skipped(made.record, made.reason)
+                    yield Skipped(result.record, result.reason)
             else:
                 warnings = self._warned() if warnings is None else warnings
                 if self._mcp.has_runs:
-                    gathered.append(self._placed(made, warnings))
+                    complete.append(self._placed(result, warnings))
                 else:
-                    yield self._placed(made, warnings)
-        yield from self._mcp.with_runs(gathered)
+                    yield self._placed(result, warnings)
+        yield from self._mcp.with_runs(complete)
         yield from broken
-        for seen in self._bodiless:
-            yield self._placed(_unasked(seen.exchange), (*self.warnings, *seen.warnings, self.lost_requests))
+        for seen in self._without_body:
+            yield self._placed(_answer_only(seen.exchange), (*self.warnings, *seen.warnings, self.lost_requests))
         yield from self._rest()
 
     def _requests(self, records: Iterable[ProxyRecord], broken: deque[Skipped]) -> Iterator[Exchange]:
@@ -359,32 +362,34 @@ class ProxyFile(Struct):
             if self._mcp.take(exchange):
                 continue
             if exchange.body is not None:
-                self._asking[exchange.record] = _RequestNotes(record.warnings, exchange.answer is None)
+                self._requests_seen[exchange.record] = _RequestNotes(record.warnings, exchange.answer is None)
                 yield exchange
             elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
-                self._bodiless.append(record)
+                self._without_body.append(record)
             else:
                 self._other[_NO_MODEL] += 1
 
     def _placed(self, trace: Trace, warnings: tuple[str, ...]) -> Trace:
-        known = trace.provenance
-        said = (*warnings, *known.warnings)
+        original = trace.provenance
+        all_warnings = (*warnings, *original.warnings)
         turns = trace.turns if not self._windows else tuple(map(self._with_window, trace.turns))
-        provenance = structs.replace(known, source_version=self.source_version, warnings=said)
+        provenance = structs.replace(original, source_version=self.source_version, warnings=all_warnings)
         return structs.replace(trace, turns=turns, provenance=provenance)
 
     def _with_window(self, turn: Turn) -> Turn:
-        made = turn.generation
-        window = None if made is None else self._windows.get(made.requested_model or made.answered_model)
-        if made is None or window is None:
+        generation = turn.generation
+        window = (
+            None if generation is None else self._windows.get(generation.requested_model or generation.answered_model)
+        )
+        if generation is None or window is None:
             return turn
-        return structs.replace(turn, generation=structs.replace(made, context_window=window))
+        return structs.replace(turn, generation=structs.replace(generation, context_window=window))
 
     def _warned(self) -> tuple[str, ...]:
-        told = dict.fromkeys(warning for one in self._asking.values() for warning in one.warnings)
-        lost = [place for place, one in self._asking.items() if one.is_unanswered]
+        all_warnings = dict.fromkeys(warning for notes in self._requests_seen.values() for warning in notes.warnings)
+        lost = [record for record, notes in self._requests_seen.items() if notes.is_unanswered]
         unanswered = (f"{self.lost_answers} ({_listed(lost)})",) if lost else ()
-        return (*self.warnings, *told, *unanswered)
+        return (*self.warnings, *all_warnings, *unanswered)
 
     def _rest(self) -> Iterator[Skipped]:
         self._other.update({_MCP_MESSAGES: self._mcp.messages, _MCP_RUNS: self._mcp.unplaced})
@@ -397,7 +402,7 @@ class ProxyFile(Struct):
 
 
 def listed_windows(exchange: Exchange) -> dict[str, int]:
-    """How many tokens the windows of models hold by their names, from an answer of `/models`; never raises.
+    """The context windows of models in tokens by their names, from an answer of `/models`; never raises.
 
     vLLM and SGLang write `max_model_len`, OpenRouter `context_length`.
     """
@@ -414,8 +419,8 @@ def listed_windows(exchange: Exchange) -> dict[str, int]:
     return {name: tokens for name, size in sizes if name and (tokens := window_of_tokens(size)) is not None}
 
 
-def _unasked(exchange: Exchange) -> Trace:
-    """A request to a model whose body was not kept: a trace of the answer alone, as far as that was kept."""
+def _answer_only(exchange: Exchange) -> Trace:
+    """A request to a model whose body was not kept, as a trace of the answer alone."""
     decoded, fault = decode_exchange(exchange, None)
     turn = answer_turn(
         DecodedRequest(find_api(exchange.head.target), "", ()),
@@ -439,6 +444,6 @@ def _unasked(exchange: Exchange) -> Trace:
 
 
 def _listed(records: Collection[str]) -> str:
-    """The first places, and how many more there are."""
+    """The first records, and how many more there are."""
     more = f" and {len(records) - _FEW} more" if len(records) > _FEW else ""
     return ", ".join(islice(records, _FEW)) + more

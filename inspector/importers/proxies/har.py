@@ -1,6 +1,6 @@
 """HAR files (HTTP Archive 1.2) of browsers and proxies, read one entry after another.
 
-A file is plain JSON, zlib (mitmproxy's `.zhar`), or a ZIP archive with bodies beside it (Playwright).
+A file is plain JSON, zlib (mitmproxy's `.zhar`), or a ZIP archive with the bodies as separate members (Playwright).
 Source: http://www.softwareishard.com/blog/har-12-spec.
 """
 
@@ -35,7 +35,7 @@ _GROWTH = 200
 _BODY_BYTES = 64 << 20
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
-"""What `zipfile` raises: RuntimeError for an encrypted member, OSError for a place before the file's beginning."""
+"""What `zipfile` raises: RuntimeError for an encrypted member, OSError for a position before the file's beginning."""
 
 _LOG = re.compile(rb'"log"\s*:\s*\{')
 _OF_A_LOG = re.compile(rb'"entries"\s*:\s*\[|"creator"\s*:\s*\{')
@@ -59,7 +59,7 @@ _REBUILT = "an answer without a text was put together from the events that the b
 
 
 class HarContent(Struct, frozen=True):
-    """A HAR document's bytes, and the bodies that are beside it by their names; None for one that is not there."""
+    """A HAR document's bytes, and a function that returns an archive's separate body by its name, or None."""
 
     stream: BinaryIO
     body: Callable[[str], bytes | None]
@@ -73,11 +73,11 @@ class BlockStream(io.RawIOBase):
         self._block = memoryview(b"")
 
     def readable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
-        """The next bytes, at most one block of them."""
+        """The next bytes, at most one block."""
         while not self._block and (block := next(self._blocks, None)) is not None:
             self._block = memoryview(block)
         count = min(len(buffer), len(self._block))
@@ -87,7 +87,7 @@ class BlockStream(io.RawIOBase):
 
 
 def beginning_of(file: SourceFile) -> bytes:
-    """The first bytes of the HAR document that a file may hold; `b""` where it can hold none."""
+    """The first bytes of the HAR document that a file may contain; `b""` if it cannot contain one."""
     if not file.head.startswith(_ZIP) and not _is_zlib(file.head):
         return file.head
     try:
@@ -99,10 +99,11 @@ def beginning_of(file: SourceFile) -> bytes:
 
 @contextmanager
 def open_har(file: SourceFile) -> Iterator[HarContent]:
-    """The document in a file. What is packed may unpack to 200 times as much, or one GiB if that is more.
+    """The document in a file. Compressed data may unpack to 200 times its size, or one GiB if that is more.
 
-    An archive's document is its first member whose name ends with `.har`. Names within an archive are only compared;
-    nothing is ever written under them. DamagedDataError, on the way too, where the container is broken or holds none.
+    An archive's document is its first member whose name ends with `.har`. Names in an archive are only compared;
+    nothing is ever written under them. DamagedDataError, also while reading, if the container is broken or has no
+    document.
     """
     if file.head.startswith(_ZIP):
         with file.open_seekable() as stream, _archive(stream, file.stored_bytes) as content:
@@ -117,11 +118,11 @@ def open_har(file: SourceFile) -> Iterator[HarContent]:
 
 
 def _no_body(name: str) -> None:
-    """A document that is alone has no bodies beside it: a name in it is never taken for a file's."""
+    """A document outside an archive has no separate bodies: a name in it is never used as a file's name."""
 
 
 def _is_zlib(head: bytes) -> bool:
-    """Whether a zlib stream begins here, and within it a document (RFC 1950, section 2.2)."""
+    """Whether a zlib stream (RFC 1950, section 2.2) with a JSON document begins here."""
     if head[:1] != b"\x78" or int.from_bytes(head[:2]) % 31:
         return False
     try:
@@ -186,21 +187,21 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
 
 
 def _inflated(stream: BinaryIO) -> Iterator[bytes]:
-    inflating = zlib.decompressobj()
+    decompressor = zlib.decompressobj()
     try:
         while raw := stream.read(_BLOCK):
             while raw:
-                yield inflating.decompress(raw, _BLOCK)
-                raw = inflating.unconsumed_tail
-        yield inflating.flush()
+                yield decompressor.decompress(raw, _BLOCK)
+                raw = decompressor.unconsumed_tail
+        yield decompressor.flush()
     except zlib.error as error:
         raise DamagedDataError(f"the compressed data is damaged: {error}") from error
-    if not inflating.eof:
+    if not decompressor.eof:
         raise DamagedDataError("the compressed data is damaged: it ends early")
 
 
 class HarImporter:
-    """The traces that a file's exchanges with models make up."""
+    """The traces from a file's exchanges with models."""
 
     name = "har"
     signs = "a `log` with `entries`, plain or in an archive"
@@ -214,10 +215,10 @@ class HarImporter:
         return 1.0 if log and _OF_A_LOG.search(head, log.end()) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces; what is cut off or damaged, and once, counted, what is no exchange with a model.
+        """The traces, a Skipped for each damaged entry, and one that counts what is not an exchange with a model.
 
-        One entry at a time is in memory, of at most 64 MiB, beside the exchanges with models: these are held until the
-        end, at about three times their size, as a session may go on anywhere in the file.
+        One entry at a time is in memory, of at most 64 MiB. Exchanges with models are kept until the end, at about
+        three times their size, as a session may continue anywhere in the file.
         """
         proxy = ProxyFile("entries", _LOST_REQUESTS, _LOST_ANSWERS)
         return proxy.traces(_records(file, proxy))
@@ -249,31 +250,31 @@ def _entries(har: HarContent, proxy: ProxyFile) -> Iterator[ProxyRecord]:
 
 
 def _version(log: JsonObject) -> str:
-    """The format's version and who wrote it: `1.2 (mitmproxy 12.2.3)`."""
+    """The format's version and the program that wrote it: `1.2 (mitmproxy 12.2.3)`."""
     creator = log.get("creator")
-    by = f"{text_of(creator, 'name')} {text_of(creator, 'version')}".strip() if isinstance(creator, dict) else ""
-    return f"{text_of(log, 'version')} ({by})" if by else text_of(log, "version")
+    writer = f"{text_of(creator, 'name')} {text_of(creator, 'version')}".strip() if isinstance(creator, dict) else ""
+    return f"{text_of(log, 'version')} ({writer})" if writer else text_of(log, "version")
 
 
 class HarDocument:
-    """A HAR document in a stream: what is before its entries was read when it is made, at most 32 MiB of it.
+    """A HAR document in a stream. The constructor reads what precedes its entries, at most 32 MiB.
 
-    `log` are the members of `log` that are there: `version`, `creator`, `pages`.
+    `log` has the members of `log` before the entries: `version`, `creator`, `pages`.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._held = b""
+        self._buffer = b""
         self._at = 0
-        self._found = self._find_entries()
-        self.log = _members(self._held[: self._at]) if self._found else {}
+        self._has_entries = self._find_entries()
+        self.log = _members(self._buffer[: self._at]) if self._has_entries else {}
 
     def entries(self) -> Iterator[Element | Skipped]:
-        """The entries, each within the bound of a record; where there are none, or the list is cut off, a Skipped.
+        """The entries, each within the bound of a record; a Skipped if there are none, or the list is truncated.
 
-        Their offsets are those in the document.
+        Their offsets are positions in the document.
         """
-        if not self._found:
+        if not self._has_entries:
             yield Skipped("log", _NO_ENTRIES)
             return
         start = self._at
@@ -285,13 +286,13 @@ class HarDocument:
                 yield element
 
     def _from_the_entries(self) -> Iterator[bytes]:
-        held, self._held = self._held[self._at :], b""
-        yield held
+        first, self._buffer = self._buffer[self._at :], b""
+        yield first
         while block := self._stream.read(_BLOCK):
             yield block
 
     def _find_entries(self) -> bool:
-        """Go to the bracket that opens `log.entries`: the one at depth 2 behind that name, within the object `log`."""
+        """Go to the bracket that opens `log.entries`: at depth 2, after that name, within the object `log`."""
         depth, name, is_log = 0, b"", False
         while (token := self._next()) is not None:
             if token[:1] == b'"':
@@ -307,23 +308,23 @@ class HarDocument:
         return False
 
     def _next(self) -> bytes | None:
-        """The next bracket or whole string, with `_at` behind it; None at the end, or where it is too far away."""
+        """The next bracket or whole string, with `_at` after it; None at the end, or if it is beyond the bound."""
         while True:
-            found = _BRACKET_OR_QUOTE.search(self._held, self._at)
-            self._at = len(self._held) if found is None else found.start()
+            found = _BRACKET_OR_QUOTE.search(self._buffer, self._at)
+            self._at = len(self._buffer) if found is None else found.start()
             if found is not None and (end := self._token_end(found[0])) >= 0:
                 start, self._at = self._at, end
-                return self._held[start:end]
-            block = self._stream.read(max(_BLOCK, len(self._held))) if len(self._held) < _MOST_BEFORE else b""
+                return self._buffer[start:end]
+            block = self._stream.read(max(_BLOCK, len(self._buffer))) if len(self._buffer) < _MOST_BEFORE else b""
             if not block:
                 return None
-            self._held += block
+            self._buffer += block
 
     def _token_end(self, first: bytes) -> int:
-        """Where the bracket or string at `_at` ends; -1 where a string goes on beyond what is held."""
+        """The position after the bracket or string at `_at`; -1 if a string continues after the buffered bytes."""
         if first != b'"':
             return self._at + 1
-        return closing_quote(self._held, first, self._at + 1, len(self._held)) + 1 or -1
+        return closing_quote(self._buffer, first, self._at + 1, len(self._buffer)) + 1 or -1
 
 
 def _members(before: bytes) -> JsonObject:
@@ -341,7 +342,7 @@ Pieces = tuple[tuple[float | None, bytes], ...]
 def read_entry(
     value: JsonObject, record: str, body_beside: Callable[[str], bytes | None]
 ) -> SeenExchange | OtherTraffic | None:
-    """What an entry holds, None where it has no request; never raises. `body_beside` finds a body by its name."""
+    """The exchange in an entry, None if it has no request; never raises. `body_beside` returns a body by its name."""
     request, response = object_of(value.get("request")), object_of(value.get("response"))
     url = text_of(request, "url")
     if not url:
@@ -366,14 +367,14 @@ def read_entry(
         message=message,
         record=record,
     )
-    said = {_NO_CHUNKS: not pieces, _UNPACKED: answered.was_unpacked or posted.was_unpacked, _REBUILT: is_rebuilt}
-    return SeenExchange(exchange, tuple(warning for warning, holds in said.items() if holds))
+    warnings = {_NO_CHUNKS: not pieces, _UNPACKED: answered.was_unpacked or posted.was_unpacked, _REBUILT: is_rebuilt}
+    return SeenExchange(exchange, tuple(warning for warning, applies in warnings.items() if applies))
 
 
 class _HarBody:
-    """A body and the headers that fit it: that of its encoding is left out where it was unpacked already.
+    """A body with its matching headers: the content encoding is left out if the body is already unpacked.
 
-    `raw` is None where the HAR does not keep it.
+    `raw` is None if the HAR does not contain it.
     """
 
     def __init__(self, content: JsonObject, headers: Headers, body_beside: Callable[[str], bytes | None]) -> None:
@@ -390,7 +391,7 @@ def _bytes_of(text: str, content: JsonObject) -> bytes:
     if text_of(content, "encoding").lower() == "base64":
         try:
             return base64.b64decode(text)
-        except (binascii.Error, ValueError):  # it stands as it is, and whoever decodes it tells
+        except (binascii.Error, ValueError):  # kept unchanged; decoding it reports the fault
             pass
     try:
         return text.encode("utf-8", "surrogateescape")
@@ -399,7 +400,7 @@ def _bytes_of(text: str, content: JsonObject) -> bytes:
 
 
 def _is_text(raw: bytes) -> bool:
-    """Whether a body is text, which no compressed one is, if perhaps looked at up to the middle of a character."""
+    """Whether a body is text, which no compressed body is; the checked prefix may end within a character."""
     start = raw[:_LOOKED_AT]
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start)
@@ -409,14 +410,14 @@ def _is_text(raw: bytes) -> bool:
 
 
 def _head(value: JsonObject, request: JsonObject, url: str, headers: Headers) -> RequestHead:
-    place = _URL.match(url)
-    assert place is not None, "every text has a target"
+    match = _URL.match(url)
+    assert match is not None, "every text has a target"
     began = instant(value.get("startedDateTime"))
     return RequestHead(
         text_of(request, "method"),
-        place["target"] or "/",
+        match["target"] or "/",
         headers,
-        upstream=place["upstream"] or "",
+        upstream=match["upstream"] or "",
         at_s=began.at_s if began else None,
     )
 
@@ -429,12 +430,12 @@ def _pairs(headers: list[Json]) -> Iterator[tuple[str, str]]:
     for header in headers:
         if isinstance(header, dict):
             yield text_of(header, "name"), text_of(header, "value")
-        elif isinstance(header, list) and len(header) == 2:  # as Slack writes them
+        elif isinstance(header, list) and len(header) == 2:  # as in Slack's files
             yield str(header[0]), str(header[1])
 
 
 def _answer(raw: bytes | None, status: int | None) -> Pieces | None:
-    """The answer's body; None for one that must have been there, as no model says nothing and calls it well done."""
+    """The answer's body; None if it must be missing: a successful answer of a model is never empty."""
     if status is None:
         return ()
     if raw:
@@ -454,13 +455,13 @@ def _events(messages: Json) -> Iterator[tuple[float | None, bytes]]:
 
 
 def _timed(raw: bytes, events: Pieces) -> Pieces:
-    """A stream's body cut where the browser noted its events, each with its time; nothing where they do not agree."""
+    """A stream's body split at the events that the browser recorded, each with its time; empty if they do not match."""
     if not events:
         return ()
-    decoder, noted = SseDecoder(), SseDecoder()
+    decoder, event_decoder = SseDecoder(), SseDecoder()
     found = [*decoder.feed(raw), *decoder.close()]
-    told = [event for _, piece in events for event in noted.feed(piece)]
-    if [event.data for event in found if event.data is not None] != [event.data for event in told]:
+    recorded = [event for _, piece in events for event in event_decoder.feed(piece)]
+    if [event.data for event in found if event.data is not None] != [event.data for event in recorded]:
         return ()
     times = (at_s for at_s, _ in events)
     return tuple(
@@ -469,7 +470,7 @@ def _timed(raw: bytes, events: Pieces) -> Pieces:
 
 
 def _status(value: Json) -> int | None:
-    """None for what is none: 0 stands where no answer came."""
+    """The status; None for any other value, such as the 0 that marks a missing answer."""
     return value if isinstance(value, int) and 100 <= value <= 999 else None
 
 
@@ -482,7 +483,7 @@ def _end(message: str, status: int | None) -> ExchangeEnd:
 
 
 def _ended_s(value: JsonObject) -> float | None:
-    began, lasted_ms = instant(value.get("startedDateTime")), value.get("time")
-    if began is None or isinstance(lasted_ms, bool) or not isinstance(lasted_ms, int | float):
+    began, duration_ms = instant(value.get("startedDateTime")), value.get("time")
+    if began is None or isinstance(duration_ms, bool) or not isinstance(duration_ms, int | float):
         return None
-    return began.at_s + lasted_ms / 1000 if 0 <= lasted_ms < 1e12 else None
+    return began.at_s + duration_ms / 1000 if 0 <= duration_ms < 1e12 else None

@@ -1,7 +1,7 @@
 """mitmproxy's flow files, format version 18 and later, read one flow after another.
 
-A flow holds a request and its answer with their bodies as they were sent, still encoded, and the times of their
-beginnings and ends; no piece of an answer has a time. Sources: mitmproxy:mitmproxy/io/compat.py and tnetstring.py.
+A flow contains a request and its answer with their bodies as they were sent, still encoded, and the times at which they
+began and ended; the pieces of an answer have no times. Sources: mitmproxy:mitmproxy/io/compat.py and tnetstring.py.
 """
 
 import re
@@ -21,7 +21,7 @@ from inspector.text import decode
 _MOST_DIGITS = 12
 _NO_FLOW = "no flow begins here: the file is damaged, or several wrote it at once; the rest was not read"
 MAX_ENTRIES = 10_000
-"""How many entries of one dictionary or list are read: no flow has so many, and each costs more than its bytes."""
+"""The most entries of a dictionary or list that are read: no flow has so many, and each costs more than its bytes."""
 
 _LENGTH = re.compile(rb"(\d{1,12}):")
 
@@ -38,14 +38,14 @@ _KINDS: Final = {
 
 _QUOTED = 20
 OLDEST_VERSION = 18
-"""The oldest flow format that is read: from it on requests, answers and errors have kept their members."""
+"""The oldest flow format that is read: since then requests, answers and errors have the same members."""
 
 NEWEST_VERSION = 21
-"""The newest one that is known."""
+"""The newest known flow format."""
 
 _OTHER = {"tcp": "TCP connections", "udp": "UDP connections", "dns": "DNS questions"}
 _PORTS = {"http": 80, "https": 443}
-_BLOCK = 1 << 16  # what is lost where packed data breaks
+_BLOCK = 1 << 16  # the bytes that are lost if compressed data is damaged
 
 _FIRST_KEYS = re.compile(
     rb"\d{1,12}:\d{1,2}:(?:backup|client_conn|comment|error|id|intercepted|is_replay|marked|messages|metadata|mode"
@@ -68,57 +68,57 @@ _TOO_OLD = (
 
 
 class FlowSplitter:
-    """Cuts a file of tnetstrings one behind the other; never raises.
+    """Splits a file of consecutive tnetstrings; never raises.
 
-    A flow's bytes are its dictionary, length and sign included. At most `limit` bytes of a flow, and what was fed last,
-    are held; a longer flow is a Skipped and passed over. Nothing can be found behind bytes that no flow begins with,
-    so that is where a file ends. `number` is the last flow's, from 1; `starts` are the places of all flows, in bytes.
+    A flow's bytes are its dictionary, with length and type tag. At most `limit` bytes of a flow, and the last bytes
+    fed, are in memory; a longer flow is a Skipped. After bytes that begin no flow, no other flow can be found, so the
+    file ends there. `number` is the last flow's, from 1; `starts` are the positions of all flows, in bytes.
     """
 
     def __init__(self, *, limit: int = RECORD_BYTES) -> None:
         self._limit = limit
-        self._held = bytearray()
-        self._length = 0  # what is still to come of the flow that has begun, its digits and its sign included
+        self._buffer = bytearray()
+        self._length = 0  # bytes missing from the current flow, including length digits and type tag
         self._is_kept = True
         self._is_over = False
-        self._base = 0  # the place in the file of the first byte that is held
+        self._base = 0  # the position in the file of the first buffered byte
         self.starts: list[int] = []
 
     def feed(self, raw: bytes) -> list[bytes | Skipped]:
         """The flows that end in these bytes."""
         found: list[bytes | Skipped] = []
-        self._held += b"" if self._is_over else raw
+        self._buffer += b"" if self._is_over else raw
         at = 0
-        while (self._length or self._begins(at, found)) and at + self._length <= len(self._held):
+        while (self._length or self._begins(at, found)) and at + self._length <= len(self._buffer):
             end = at + self._length
             if self._is_kept:
-                found.append(bytes(self._held[at:end]))
+                found.append(bytes(self._buffer[at:end]))
             at, self._length, self._is_kept = end, 0, True
         self._drop(at)
         if self._is_over or not self._is_kept:
-            self._length -= len(self._held) if self._length else 0
-            self._drop(len(self._held))
+            self._length -= len(self._buffer) if self._length else 0
+            self._drop(len(self._buffer))
         return found
 
     @property
     def number(self) -> int:
-        """How many flows began."""
+        """The number of flows that began."""
         return len(self.starts)
 
     def close(self) -> list[bytes | Skipped]:
-        """The end of the file: a flow that was cut off."""
-        if self._is_over or not (self._held or self._length) or not self._is_kept:
+        """End the file; a Skipped if it ends within a flow."""
+        if self._is_over or not (self._buffer or self._length) or not self._is_kept:
             return []
         if not self._length:
             self.starts.append(self._base)
-        there = f": {len(self._held)} of its {self._length} bytes are there" if self._length else ""
-        return [Skipped(f"flow {self.number}", f"the file ends in the middle of this flow{there}")]
+        present = f": {len(self._buffer)} of its {self._length} bytes are there" if self._length else ""
+        return [Skipped(f"flow {self.number}", f"the file ends in the middle of this flow{present}")]
 
     def _begins(self, at: int, found: list[bytes | Skipped]) -> bool:
-        """Whether a flow begins at `at`, whose length is known now."""
-        length = _LENGTH.match(self._held, at)
+        """Whether a flow begins at `at`; then its length is known."""
+        length = _LENGTH.match(self._buffer, at)
         if length is None:
-            rest = self._held[at : at + _MOST_DIGITS + 1]
+            rest = self._buffer[at : at + _MOST_DIGITS + 1]
             if rest and (len(rest) > _MOST_DIGITS or not rest.isdigit()):
                 self.starts.append(self._base + at)
                 self._is_over = True
@@ -132,17 +132,17 @@ class FlowSplitter:
         return True
 
     def _drop(self, count: int) -> None:
-        """Hold so many of the first bytes no longer."""
-        del self._held[:count]
+        """Discard this many of the first buffered bytes."""
+        del self._buffer[:count]
         self._base += count
 
 
 class MalformedValueError(ValueError):
-    """What is here is no tnetstring, or not of the kind that was asked for; the words say which."""
+    """The bytes are not a tnetstring, or not of the expected kind; the message gives the reason."""
 
 
 class TnetString(Struct, frozen=True):
-    """One value: its payload is `raw[start:end]`, `kind` the sign behind it. Nothing within it was looked at yet."""
+    """One value: its payload is `raw[start:end]`, `kind` the type tag after it. The payload is not parsed yet."""
 
     raw: bytes
     start: int
@@ -151,7 +151,7 @@ class TnetString(Struct, frozen=True):
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing is here."""
+        """Whether the value is null."""
         return self.kind == b"~"
 
     def payload(self) -> bytes:
@@ -160,11 +160,11 @@ class TnetString(Struct, frozen=True):
         return self.raw[self.start : self.end]
 
     def text(self) -> str:
-        """Those bytes as text."""
+        """The payload as text."""
         return decode(self.payload())
 
     def number(self) -> float:
-        """An integer or a number, which is finite."""
+        """A finite integer or float."""
         self._must_be(b"#", b"^")
         try:
             number = float(self.raw[self.start : min(self.end, self.start + 64)])
@@ -180,7 +180,7 @@ class TnetString(Struct, frozen=True):
         return self._within()
 
     def members(self) -> "dict[str, TnetString]":
-        """The members of a dictionary, at most half of `MAX_ENTRIES`; of several of one name the last."""
+        """The members of a dictionary, at most half of `MAX_ENTRIES`; the last of several with the same name."""
         self._must_be(b"}")
         found = self._within()
         if len(found) % 2:
@@ -205,7 +205,7 @@ class TnetString(Struct, frozen=True):
 
 
 def value_at(raw: bytes, at: int, end: int) -> TnetString:
-    """The value that begins at `at` and ends before `end`; MalformedValueError where none does."""
+    """The value that begins at `at` and ends before `end`; MalformedValueError if there is none."""
     length = _LENGTH.match(raw, at, end)
     if length is None:
         found = decode(raw[at : min(at + _QUOTED, end)])
@@ -218,14 +218,14 @@ def value_at(raw: bytes, at: int, end: int) -> TnetString:
 
 
 class MitmproxyFlow(Struct, frozen=True):
-    """A flow that could be read; `content` is None where its format is too old."""
+    """A flow that could be read; `content` is None if its format is too old."""
 
     version: int
     content: Exchange | OtherTraffic | None
 
 
 def read_flow(raw: bytes, number: int) -> MitmproxyFlow | Skipped:
-    """The flow that these bytes are, a dictionary in full; never raises."""
+    """The flow in these bytes, a complete dictionary; never raises."""
     record = f"flow {number}"
     try:
         members = value_at(raw, 0, len(raw)).members()
@@ -238,7 +238,7 @@ def read_flow(raw: bytes, number: int) -> MitmproxyFlow | Skipped:
 
 
 def _version(value: TnetString | None) -> int:
-    """A flow's format version; those before 4 were lists, and the first had none."""
+    """A flow's format version; formats before 4 were lists, and the first had no version."""
     return int(value.number()) if value is not None and value.kind == b"#" else 0
 
 
@@ -246,15 +246,15 @@ def _content(members: dict[str, TnetString], record: str) -> Exchange | OtherTra
     kind = members["type"].text()
     if kind != "http":
         return OtherTraffic(_OTHER.get(kind, "flows of another kind"))
-    if _there(members, "websocket"):
+    if _present(members, "websocket"):
         return OtherTraffic("WebSocket connections")
     return _exchange(members, record)
 
 
 def _exchange(members: dict[str, TnetString], record: str) -> Exchange:
     request = members["request"].members()
-    response = answered.members() if (answered := _there(members, "response")) else {}
-    error = failed.members() if (failed := _there(members, "error")) else {}
+    response = answered.members() if (answered := _present(members, "response")) else {}
+    error = failed.members() if (failed := _present(members, "error")) else {}
     message = error["msg"].text() if error else ""
     return Exchange(
         RequestHead(
@@ -277,7 +277,7 @@ def _exchange(members: dict[str, TnetString], record: str) -> Exchange:
 
 
 def _answer(response: dict[str, TnetString], *, is_over: bool) -> tuple[tuple[None, bytes], ...] | None:
-    """The answer's body in one piece; nothing where none began, None where there may have been one."""
+    """The answer's body in one piece; an empty tuple if no answer began, None if one may be missing."""
     if not response:
         return () if is_over else None
     body = _body(response.get("content"))
@@ -290,8 +290,8 @@ def _end(members: dict[str, TnetString], message: str) -> ExchangeEnd:
         return ExchangeEnd.CLIENT_LEFT
     if "timed out" in words or "timeout" in words:
         return ExchangeEnd.TIMED_OUT
-    server = there.members() if (there := _there(members, "server_conn")) else {}
-    connected = _there(server, "timestamp_tcp_setup") or _there(members, "response")
+    server = found.members() if (found := _present(members, "server_conn")) else {}
+    connected = _present(server, "timestamp_tcp_setup") or _present(members, "response")
     return ExchangeEnd.UPSTREAM_DROPPED if connected else ExchangeEnd.NOT_CONNECTED
 
 
@@ -305,14 +305,14 @@ def _upstream(request: dict[str, TnetString]) -> str:
 
 
 def _client(members: dict[str, TnetString]) -> str:
-    """The client's address without its port, which is another one for each connection; version 18 calls it `address`.
+    """The client's address without its port, which differs for each connection; version 18 calls it `address`.
 
-    ``""`` where none was kept, as in flows that were read from a HAR file.
+    ``""`` if none was kept, as in flows that were read from a HAR file.
     """
-    client = there.members() if (there := _there(members, "client_conn")) else {}
-    address = _there(client, "peername") or _there(client, "address")
-    place = address.entries() if address else []
-    return place[0].text() if place else ""
+    client = found.members() if (found := _present(members, "client_conn")) else {}
+    address = _present(client, "peername") or _present(client, "address")
+    pair = address.entries() if address else []
+    return pair[0].text() if pair else ""
 
 
 def _body(value: TnetString | None) -> bytes | None:
@@ -320,17 +320,17 @@ def _body(value: TnetString | None) -> bytes | None:
 
 
 def _time(members: dict[str, TnetString], name: str) -> float | None:
-    value = _there(members, name)
+    value = _present(members, name)
     return value.number() if value else None
 
 
-def _there(members: dict[str, TnetString], name: str) -> TnetString | None:
+def _present(members: dict[str, TnetString], name: str) -> TnetString | None:
     value = members.get(name)
     return None if value is None or value.is_null else value
 
 
 class MitmproxyImporter:
-    """The traces that a file's exchanges with models make up."""
+    """The traces from a file's exchanges with models."""
 
     name = "mitmproxy"
     signs = "a flow in mitmproxy's own notation, with its `version`"
@@ -340,10 +340,10 @@ class MitmproxyImporter:
         return 1.0 if _FIRST_KEYS.match(sample.head) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces; what is cut off or damaged, and once, counted, what is no exchange with a model.
+        """The traces, a Skipped for each damaged flow, and one that counts what is not an exchange with a model.
 
-        One flow at a time is in memory, of at most 64 MiB, beside the exchanges with models: these are held until the
-        end, at about three times their size, as a session may go on anywhere in the file.
+        One flow at a time is in memory, of at most 64 MiB. Exchanges with models are kept until the end, at about three
+        times their size, as a session may continue anywhere in the file.
         """
         proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
         return proxy.traces(_records(file, proxy))
@@ -351,11 +351,11 @@ class MitmproxyImporter:
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
     too_old = newest = 0
-    cutter = FlowSplitter()
-    for number, raw in _cut(file, cutter):
+    splitter = FlowSplitter()
+    for number, raw in _cut(file, splitter):
         flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
         if not isinstance(flow, MitmproxyFlow):
-            yield structs.replace(flow, start=cutter.starts[number - 1]) if number else flow
+            yield structs.replace(flow, start=splitter.starts[number - 1]) if number else flow
         elif flow.content is None:
             too_old += 1
         else:
@@ -368,16 +368,16 @@ def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
         yield Skipped(f"{too_old} of the flows", _TOO_OLD)
 
 
-def _cut(file: SourceFile, cutter: FlowSplitter) -> Iterator[tuple[int, bytes | Skipped]]:
-    """The flows with their numbers; 0 for what is wrong with the file as a whole."""
+def _cut(file: SourceFile, splitter: FlowSplitter) -> Iterator[tuple[int, bytes | Skipped]]:
+    """The flows with their numbers; 0 for an error in the file as a whole."""
     number = 0
     try:
         with file.open() as stream:
             while block := stream.read(_BLOCK):
-                for found in cutter.feed(block):
+                for found in splitter.feed(block):
                     number += 1
                     yield number, found
     except DamagedDataError as error:
         yield 0, Skipped("end of file", str(error))
-    for found in cutter.close():
-        yield cutter.number, found
+    for found in splitter.close():
+        yield splitter.number, found

@@ -1,9 +1,9 @@
-"""Bare answers of any API, as `curl` prints them or a program writes them down; chat completions by themselves.
+"""Answers of any API without their requests, as `curl` prints them or a program stores them.
 
-A file is an event stream or several (`data: {...}`), with the header lines of HTTP before each answer or without; or
-JSON: bodies that came whole, lines or chunks of a stream as rows, or one array of chunks. An answer is one trace of one
-turn; where it was streamed, its deltas are the turn's chunks. No request is kept here: prompts, tools and results are
-unknown.
+Chat completions have a separate importer. A file is one or several event streams (`data: {...}`), with or without the
+HTTP header lines before each answer; or JSON: whole bodies, lines or chunks of a stream as rows, or one array of
+chunks. An answer is one trace of one turn; if it was streamed, its deltas are the turn's chunks. No request is stored:
+prompts, tools and results are unknown.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from inspector.wire.provider_json import parse_json
 
 _BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # within JSON both are between values only
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # in JSON both occur only between values
 _FRAME = lazy_pattern(r"(?:data|event|id|retry)?:|HTTP/\d")
 
 _ANSWER = lazy_pattern(
@@ -51,13 +51,13 @@ _ANSWER = lazy_pattern(
 _CHAT_ANSWER = lazy_pattern(r'"choices"\s*:\s*\[')
 _OTHER_API = lazy_pattern(r'"object"\s*:\s*"text_completion"')
 _ERROR_OR_END = lazy_pattern(r'^(?:data:[ \t]*)?(?:\[DONE\]|\{\s*"error"\s*:)', re.MULTILINE)
-_WITH_AN_ERROR = frozenset({"error", "user_id"})
+_ERROR_KEYS = frozenset({"error", "user_id"})
 _CHAT_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\ndata:", re.MULTILINE)
 _TWO_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\n(?:data|event):", re.MULTILINE)
 _ONLY_THE_ANSWER = "the source keeps the answer only: no prompt, tools or results"
 _NO_TIMES = "the source keeps no times of chunks"
 _NO_ANSWER = "the row is no answer of an API that weaklink knows"
-_BETWEEN = {Framing.WHOLE: b"", Framing.LINES: b"\n", Framing.EVENTS: b"\n\n", Framing.ARRAY: b""}
+_SEPARATORS = {Framing.WHOLE: b"", Framing.LINES: b"\n", Framing.EVENTS: b"\n\n", Framing.ARRAY: b""}
 _BLANK_TEXT = "\ufeff\r\n\t "
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
 _BODY_STARTS = ("{", "[")
@@ -75,13 +75,16 @@ _READERS = {provider.api: provider.new_reader for provider in PROVIDERS}
 
 
 class ChatCompletionsImporter:
-    """One trace an answer."""
+    """One trace per answer."""
 
     name = "chat-completions"
     signs = "the `choices` of chat completions, or the error of a server, with no request beside them"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the `choices` of a chat completion in an event stream, an HTTP response or a row; faintly by an error."""
+        """By the `choices` of a chat completion in an event stream, an HTTP response or a row.
+
+        An error object is recognised with less confidence.
+        """
         text = sample.text.lstrip("\ufeff \t\r\n")
         if _FRAME.match(text):
             if _OTHER_API.search(text):
@@ -100,17 +103,17 @@ class ChatCompletionsImporter:
 
 
 def _is_chat_answer(row: JsonObject) -> bool:
-    named = isinstance(row.get("choices"), list) and str(row.get("object", "")).startswith("chat.completion")
-    return named or _holds(row, "message") or _holds(row, "delta")
+    is_declared = isinstance(row.get("choices"), list) and str(row.get("object", "")).startswith("chat.completion")
+    return is_declared or _has_choice_with(row, "message") or _has_choice_with(row, "delta")
 
 
-def _holds(row: JsonObject, key: str) -> bool:
+def _has_choice_with(row: JsonObject, key: str) -> bool:
     """Whether one of the row's choices has this member."""
     return any(key in choice for choice in objects_of(row.get("choices")))
 
 
 def _is_error(row: JsonObject) -> bool:
-    return isinstance(row.get("error"), dict) and row.keys() <= _WITH_AN_ERROR
+    return isinstance(row.get("error"), dict) and row.keys() <= _ERROR_KEYS
 
 
 def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
@@ -120,7 +123,7 @@ def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
             yield row
             continue
         raw = row.raw.translate(_ONE_LINE) + b"\n\n"
-        if _holds(row.value, "message"):
+        if _has_choice_with(row.value, "message"):
             yield from decoder.close()
             yield from decoder.feed(raw)
             yield from decoder.close()
@@ -134,13 +137,13 @@ def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
 
 
 class ApiCapturesImporter:
-    """One trace an answer."""
+    """One trace per answer."""
 
     name = "api-captures"
     signs = "the events or the body of an answer of another API, with no request beside them"
 
     def recognises(self, sample: FileSample) -> float:
-        """By an object of one of the APIs but chat completions, in an event stream, an HTTP response or a row."""
+        """By an object of an API other than chat completions, in an event stream, an HTTP response or a row."""
         if _FRAME.match(sample.text.lstrip("\ufeff \t\r\n")):
             return 0.95 if _ANSWER.search(sample.text) else 0.0
         heads = map(head_of, sample.rows)
@@ -164,8 +167,8 @@ def _from_stream(
     two_events: re.Pattern[bytes],
     ended: Callable[[bytes], bytes],
 ) -> Iterator[CapturedAnswer | Skipped]:
-    """The answers of a stream; where it has `two_events` without the empty line between, `ended` ends each line."""
-    lost_empty_lines = two_events.search(file.head)  # and with them where events end
+    """The answers of a stream. If it has `two_events` without the empty line between, `ended` ends each line."""
+    lost_empty_lines = two_events.search(file.head)  # which mark the ends of events
     try:
         with file.open() as stream:
             if lost_empty_lines:
@@ -186,14 +189,14 @@ def _ended(line: bytes) -> bytes:
 
 
 def _with_end(line: bytes) -> bytes:
-    """A line of an event stream with the empty line that ends its event; the name is before what it names."""
+    """A line of an event stream with the empty line that ends its event; a field such as `event:` precedes its data."""
     return line + (b"\n" if line.startswith((b"event:", b"id:", b"retry:")) else b"\n\n")
 
 
 class _JsonRecord(Struct, frozen=True):
-    """A record of a JSON file: `value` is None where it is no JSON, `fault` says why."""
+    """A record of a JSON file: `value` is None if it is not JSON, `fault` is the reason."""
 
-    place: str
+    record: str
     raw: bytes
     value: Json
     fault: str = ""
@@ -210,17 +213,17 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
             continue
         head = head_of(record.value)
         if head is None and (answer is None or bounds.has_ended):
-            yield Skipped(record.place, record.fault or _NO_ANSWER)
+            yield Skipped(record.record, record.fault or _NO_ANSWER)
             continue
         if not bounds.take(head) and answer is not None:
             number += 1
             yield answer.captured(number)
             answer = None
-        between = _BETWEEN[framing]
+        separator = _SEPARATORS[framing]
         if answer is None:
-            between, framing = b"", _framing(head)
+            separator, framing = b"", _framing(head)
             answer = ArrivingCapture(new_decoder(framing, _READERS[(head and head.api) or CHAT]))
-        answer.take(between + _framed(record.raw, framing), head)
+        answer.take(separator + _framed(record.raw, framing), head)
         if framing is Framing.WHOLE:
             bounds.end()
     if answer is not None:
@@ -228,7 +231,7 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
 
 
 def _records(file: SourceFile) -> Iterator[_JsonRecord | Skipped]:
-    """The records; a line that is broken too, as it may be part of a stream."""
+    """The records; also broken lines, as they may be part of a stream."""
     if layout_of(file.head) != "line":
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _JsonRecord(row.record, row.raw, row.value)
@@ -242,29 +245,29 @@ def _records(file: SourceFile) -> Iterator[_JsonRecord | Skipped]:
 
 
 def _record(line: Line) -> _JsonRecord:
-    place = f"line {line.number}"
+    record = f"line {line.number}"
     try:
-        return _JsonRecord(place, line.raw, parse_json_bytes(line.raw))
+        return _JsonRecord(record, line.raw, parse_json_bytes(line.raw))
     except ValueError as error:
-        return _JsonRecord(place, line.raw, None, str(error))
+        return _JsonRecord(record, line.raw, None, str(error))
 
 
 def _framing(head: ObjectHead | None) -> Framing:
-    """How an answer in rows came, told by its first: whole, in lines, or in events whose frames were left out."""
+    """The framing of an answer in rows, from its first object: whole, lines, or events without their `data:`."""
     if head is None or not head.api or head.is_whole:
         return Framing.WHOLE
     return Framing.LINES if head.api in OLLAMA else Framing.EVENTS
 
 
 def _framed(raw: bytes, framing: Framing) -> bytes:
-    """A record as the stream had it, without what parts it from the next: the last may have been cut off."""
+    """A record as it was in the stream, without the separator after it: the last one may be truncated."""
     if framing is Framing.WHOLE:
         return raw
     return (b"data: " if framing is Framing.EVENTS else b"") + raw.translate(_ONE_LINE)
 
 
 def _is_one_array(file: SourceFile) -> bool:
-    """Whether a file is what Gemini streams without `alt=sse`: one array, whose elements are chunks of one answer."""
+    """Whether a file is Gemini's stream without `alt=sse`: one array, whose elements are chunks of one answer."""
     heads = [head_of(row) for row in first_rows(file)] if layout_of(file.head) == "entry" else []
     return bool(heads) and all(head and head.api == GEMINI for head in heads) and len({h.id for h in heads if h}) == 1
 
@@ -291,12 +294,12 @@ def _trace(answer: CapturedAnswer, path: Path, warnings: tuple[str, ...]) -> Tra
     if answer.decoded is None:
         return Skipped(record, too_long(MAX_ANSWER_BYTES))
     turn = answer.decoded.turn
-    made = turn.generation
-    assert isinstance(made, Generation)
+    generation = turn.generation
+    assert isinstance(generation, Generation)
     return Trace(
         turns=(turn,),
-        model=made.answered_model,
-        started=made.started or (Instant(answer.created_s) if answer.created_s else None),
+        model=generation.answered_model,
+        started=generation.started or (Instant(answer.created_s) if answer.created_s else None),
         external_ids=tuple(answer_ids(answer, path)),
         recognised_by=RecognisedBy.FILE,
         provenance=Provenance(record=record, warnings=warnings),
@@ -304,10 +307,10 @@ def _trace(answer: CapturedAnswer, path: Path, warnings: tuple[str, ...]) -> Tra
 
 
 class AnswerBounds:
-    """Tells, object by object, where one answer of a capture ends and the next begins.
+    """Finds, object by object, where one answer of a capture ends and the next begins.
 
-    `is_framed` is whether the capture itself holds answers together, as a JSON array or an event stream does; where it
-    does not (lines), an object without an id behind a finish is another answer's.
+    `is_framed` is True if the capture itself groups answers, as a JSON array or an event stream does. Otherwise
+    (lines), an object without an id after a finish belongs to another answer.
     """
 
     def __init__(self, *, is_framed: bool) -> None:
@@ -317,11 +320,11 @@ class AnswerBounds:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the answer has what ends it, so that what says nothing belongs to none."""
+        """Whether the answer has ended, so that an object without a head does not belong to it."""
         return self._has_ended
 
     def take(self, head: ObjectHead | None) -> bool:
-        """Take the next object, None for one that says nothing; False where another answer begins with it."""
+        """Take the head of the next object, None if it has none; returns False if another answer begins with it."""
         belongs = self._belongs(head)
         if not belongs:
             self._has_ended, self._is_finished, self._id, self._api = False, False, "", ""
@@ -333,7 +336,7 @@ class AnswerBounds:
         return belongs
 
     def end(self) -> None:
-        """What ends an answer by itself came: `[DONE]`."""
+        """End the answer by an explicit marker: `[DONE]`."""
         self._has_ended = not self._is_empty
 
     def _belongs(self, head: ObjectHead | None) -> bool:
@@ -354,12 +357,12 @@ class AnswerBounds:
 
 
 def api_decoder(api: str, *, status: int | None = None) -> Decoder:
-    """A decoder for an answer of this kind of endpoint, however it is framed; of any where `api` is empty."""
+    """A decoder for an answer of this kind of endpoint, however it is framed; of any endpoint if `api` is empty."""
     return decoder_for(_PATHS.get(api, ""), status=status)
 
 
 class ArrivingCapture:
-    """An answer while its bytes come, which `decoder` reads; of more than `limit` bytes nothing is kept."""
+    """An answer that `decoder` reads as its bytes arrive; nothing is kept of an answer with more than `limit` bytes."""
 
     def __init__(self, decoder: Decoder, *, limit: int = MAX_ANSWER_BYTES) -> None:
         self._decoder = decoder
@@ -369,7 +372,7 @@ class ArrivingCapture:
         self._created: Json = None
 
     def take(self, raw: bytes, head: ObjectHead | None = None) -> None:
-        """Take bytes of the answer; `head` is that of the object in them."""
+        """Take bytes of the answer; `head` is the head of the object in them."""
         self._sha256.update(raw)
         self._left -= len(raw)
         self._created = self._created or (head.created if head else None)
@@ -379,7 +382,7 @@ class ArrivingCapture:
             self._assembly = None
 
     def captured(self, number: int) -> CapturedAnswer:
-        """The answer, now that it has ended."""
+        """The complete answer; call it once the answer has ended."""
         digest = self._sha256.hexdigest()[:16]
         if self._left < 0:
             return CapturedAnswer(number, None, None, digest)
@@ -396,11 +399,11 @@ class ArrivingCapture:
 
 
 class ApiCaptureDecoder:
-    """Cuts a capture into answers and decodes each; never raises, and where the bytes are cut does not matter.
+    """Splits a capture into answers and decodes each; never raises, and accepts bytes cut at any position.
 
-    Answers are event streams, bodies of JSON or of lines of it, or all by turns, with the header lines of HTTP before
-    them or without; headers are read for the status and not kept. It holds the answer that has not ended, of at most
-    64 MiB, and one event of the stream beside it.
+    Answers are event streams, JSON bodies or JSON lines, or a mix of them, with or without HTTP header lines before
+    them; headers are read for the status and not kept. The unfinished answer is in memory, of at most 64 MiB, and one
+    event of the stream.
     """
 
     def __init__(self) -> None:
@@ -409,14 +412,14 @@ class ApiCaptureDecoder:
         self._status: int | None = None
         self._answer: ArrivingCapture | None = None
         self._bounds = AnswerBounds(is_framed=True)
-        self._is_whole = self._goes_on = False
+        self._is_whole = self._continues_event = False
 
     def feed(self, raw: bytes) -> list[CapturedAnswer]:
         """The answers that are known to have ended."""
         return self._take(self._sse.feed(raw))
 
     def close(self) -> list[CapturedAnswer]:
-        """The end of the capture: the last answer."""
+        """End the capture; returns the last answer."""
         found = self._take(self._sse.close())
         self._begin(None, found, at_end=True)
         return found
@@ -429,11 +432,11 @@ class ApiCaptureDecoder:
                 if before := event.raw[: head.start()].strip(_BLANK_TEXT):
                     self._add(before, None)
                 self._begin(int(head["status"]), found)
-            elif self._goes_on:
+            elif self._continues_event:
                 self._add(event.raw, None)
             else:
                 self._take_event(event, found)
-            self._goes_on = not event.complete
+            self._continues_event = not event.complete
         return found
 
     def _take_event(self, event: ServerSentEvent, found: list[CapturedAnswer]) -> None:
@@ -461,11 +464,17 @@ class ApiCaptureDecoder:
         self._answer.take(text.encode("utf-8", "surrogateescape"), head)
 
     def _begin(self, status: int | None, found: list[CapturedAnswer], *, at_end: bool = False) -> None:
-        """Hand out the answer so far, if it is one: what only forwards or announces (1xx, 3xx, a tunnel) is none."""
-        known = self._status
-        if self._answer is None and known is not None and (known >= 400 or (at_end and known < 300)):
-            self._answer = ArrivingCapture(api_decoder("", status=known))
-        if self._answer is not None and (known is None or 200 <= known < 300 or known >= 400):
+        """Append the answer so far to `found`, unless the response only forwards or announces (1xx, 3xx, a tunnel)."""
+        previous_status = self._status
+        if (
+            self._answer is None
+            and previous_status is not None
+            and (previous_status >= 400 or (at_end and previous_status < 300))
+        ):
+            self._answer = ArrivingCapture(api_decoder("", status=previous_status))
+        if self._answer is not None and (
+            previous_status is None or 200 <= previous_status < 300 or previous_status >= 400
+        ):
             self._number += 1
             found.append(self._answer.captured(self._number))
         self._answer, self._status = None, status

@@ -1,24 +1,21 @@
-"""What inference servers log of their own work.
+"""Logs of inference servers: each request as an exchange of a raw completion, and the traces of all requests.
 
-What an inference server logs of its own work, as the exchanges of a raw completion, and their traces.
+Servers log the prompt as the model received it, in its chat template, and the generated text. `/v1/completions` has the
+same input and output, so the log is read as such: sessions are recognised from the prompts.
 
-Servers log the prompt as the model got it, in its chat template, and the text that came out. That is what
-`/v1/completions` takes and gives, so it is read as such: which requests are one session is told from their prompts.
-
-SGLang's requests as JSON lines, with `--log-requests --log-requests-format json`.
+SGLang: requests as JSON lines, from `--log-requests --log-requests-format json`.
 
 A row is `{"timestamp", "event": "request.received" | "request.finished", "rid", "obj": {...}, "out": {...}}` (SGLang,
-`python/sglang/srt/utils/request_logger.py`); other lines of the server may be between. Levels 0 and 1 have no
-texts.
-Level 2 keeps of a text of more than 2,048 characters the first and the last 1,024, with `...` between: such a cut is
-known by its length. What the server logs as text and not as JSON is another form, and not read.
+`python/sglang/srt/utils/request_logger.py`); other lines of the server may be between. Levels 0 and 1 have no texts.
+Level 2 shortens a text of more than 2,048 characters to the first and the last 1,024, with `...` between: its length
+shows that it was shortened. The server's logs in text form instead of JSON are another format, which is not read.
 
-vLLM's own log with `--enable-log-requests`, and `--enable-log-outputs` where it is to hold the answers too.
+vLLM: its log with `--enable-log-requests`, and `--enable-log-outputs` to include the answers.
 
-A request is a line `Received request ID: prompt: 'REPR', params: SamplingParams(...), ...`; newer versions tell the
+A request is a line `Received request ID: prompt: 'REPR', params: SamplingParams(...), ...`; newer versions log the
 prompt in a line `Request ID details: prompt: ...` at level DEBUG, or not at all. An answer is `Generated response ID:
-output: 'REPR', output_token_ids: [...], finish_reason: stop`, with `(streaming delta)` behind the id for each arrival
-of a stream and `(streaming complete)` at its end (vLLM, `vllm/entrypoints/logger.py`). All texts may be cut off at
+output: 'REPR', output_token_ids: [...], finish_reason: stop`, with `(streaming delta)` after the id for each chunk of a
+stream and `(streaming complete)` at its end (vLLM, `vllm/entrypoints/logger.py`). All texts may be truncated at
 `--max-log-len`. Calls of an answer that was not streamed read `[tool_calls: name({...}), ...]`.
 """
 
@@ -56,9 +53,9 @@ from inspector.text import decode
 _TARGET = "/v1/completions"
 _NO_PROMPT = "the log has no prompt of this answer: the request is unknown"
 _CUT_PROMPT = "the log cut the prompt in its middle: its turns are not whole, and it identifies no session"
-_PIECE_BYTES = 200  # what a piece takes in memory beside its text
+_PIECE_BYTES = 200  # the memory of a piece without its text
 HELD_BYTES = RECORD_BYTES
-"""How much of a log is held at once; a session that goes on beyond is two."""
+"""The most bytes of a log that are held at once; a session that continues beyond becomes two."""
 _ROW = re.compile(rb'\{"timestamp": ?"[^"]{1,40}", ?"event": ?"request\.(?:received|finished)"')
 _EVENTS = frozenset({"request.received", "request.finished"})
 _GAP = "..."
@@ -79,7 +76,7 @@ _ZONE = "times have no zone and are taken for UTC"
 _CUT_ANSWER = "the log cut an answer in its middle"
 _NO_TEXTS = "the row has no texts: SGLang logs them from `--log-requests-level 2` on"
 _CUTS = frozenset(1 << power for power in range(6, 24))
-# At most a million escapes: a greedy repeat keeps some 60 bytes for each while it matches.
+# At most a million escapes: a greedy repeat needs about 60 bytes for each while it matches.
 _REPR = r"""(?:'[^'\\]*+(?:\\.[^'\\]*+){0,1000000}'|"[^"\\]*+(?:\\.[^"\\]*+){0,1000000}"|None)"""
 _RECEIVED = lazy_pattern(
     r"(?:Received request|(?P<details>Request)) (?P<id>[^\s:]+)(?(details) details): "
@@ -109,7 +106,7 @@ _UNTIMED = "times without a year are left out"
 
 
 class OutputPiece(Struct, frozen=True):
-    """A text that came out, its time in seconds since 1970-01-01 UTC and its token ids where they are known."""
+    """A generated piece of text, its time in seconds since 1970-01-01 UTC and its token ids, if they are known."""
 
     text: str
     at_s: float | None = None
@@ -117,10 +114,10 @@ class OutputPiece(Struct, frozen=True):
 
 
 class ServedCompletion(Struct):
-    """One request to a server, as far as its log tells; `pieces` are None where the log kept no output.
+    """One request to a server, as far as its log describes it; `pieces` are None if the log has no output.
 
-    `streamed` says that the pieces are arrivals, `is_cut` that the log left out a part of the prompt. `settings` go
-    into the request beside the prompt.
+    `streamed` is True if the pieces are the chunks of a stream, `is_cut` if the log left out a part of the prompt.
+    `settings` become members of the request beside the prompt.
     """
 
     id: str
@@ -138,14 +135,14 @@ class ServedCompletion(Struct):
     is_cut: bool = False
 
     def add(self, piece: OutputPiece) -> None:
-        """Note a piece that came out."""
+        """Add a generated piece."""
         if self.pieces is None:
             self.pieces = []
         self.pieces.append(piece)
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate size in bytes."""
         pieces = self.pieces or ()
         return len(self.prompt or "") + sum(len(piece.text) + _PIECE_BYTES for piece in pieces) + _PIECE_BYTES
 
@@ -153,18 +150,18 @@ class ServedCompletion(Struct):
 def traces_served(
     completions: Iterable[ServedCompletion | Skipped], warnings: tuple[str, ...], *, held_bytes: int = HELD_BYTES
 ) -> Iterator[Trace | Skipped]:
-    """The sessions that a server's requests make up, with `warnings`, and a trace for each answer without a prompt.
+    """The sessions of a server's requests, with `warnings`, and a trace for each answer without a prompt.
 
-    What was skipped comes at once; traces come when `held_bytes` are held, and at the end.
+    Skipped records are yielded at once; traces when `held_bytes` are held, and at the end.
     """
     held: list[ServedCompletion] = []
     size = 0
-    for one in completions:
-        if isinstance(one, Skipped):
-            yield one
+    for completion in completions:
+        if isinstance(completion, Skipped):
+            yield completion
             continue
-        held.append(one)
-        size += one.size
+        held.append(completion)
+        size += completion.size
         if size > held_bytes:
             yield from _gathered(held, warnings)
             held, size = [], 0
@@ -172,87 +169,103 @@ def traces_served(
 
 
 def _gathered(held: list[ServedCompletion], warnings: tuple[str, ...]) -> Iterator[Trace | Skipped]:
-    ids = {one.record: ExternalId("request_id", one.id) for one in held}
-    whole = [one for one in held if one.prompt is not None and not one.is_cut]
-    for found in traces_of(_exchange(one) for one in whole):
-        yield _told(found, ids, warnings)
-    for one in held:
-        if one.prompt is not None and one.is_cut:
-            yield from (_told(found, ids, (_CUT_PROMPT, *warnings)) for found in traces_of([_exchange(one)]))
-        elif one.prompt is None and one.pieces is not None:
-            yield _told(_answer_alone(one), ids, (_NO_PROMPT, *warnings))
-        elif one.prompt is None:
-            yield Skipped(one.record, "the log has neither the prompt nor the output of this request")
+    ids = {completion.record: ExternalId("request_id", completion.id) for completion in held}
+    whole = [completion for completion in held if completion.prompt is not None and not completion.is_cut]
+    for found in traces_of(_exchange(completion) for completion in whole):
+        yield _with_server_id(found, ids, warnings)
+    for completion in held:
+        if completion.prompt is not None and completion.is_cut:
+            yield from (
+                _with_server_id(found, ids, (_CUT_PROMPT, *warnings)) for found in traces_of([_exchange(completion)])
+            )
+        elif completion.prompt is None and completion.pieces is not None:
+            yield _with_server_id(_answer_alone(completion), ids, (_NO_PROMPT, *warnings))
+        elif completion.prompt is None:
+            yield Skipped(completion.record, "the log has neither the prompt nor the output of this request")
 
 
-def _told(found: Trace | SkippedExchange, ids: dict[str, ExternalId], warnings: tuple[str, ...]) -> Trace | Skipped:
-    """A trace with the id that the server gave to its first request: two logs may begin with the same words."""
+def _with_server_id(
+    found: Trace | SkippedExchange, ids: dict[str, ExternalId], warnings: tuple[str, ...]
+) -> Trace | Skipped:
+    """A trace with the server's id of its first request: two logs may begin with the same prompt."""
     if isinstance(found, SkippedExchange):
         return Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
-    known = found.provenance
+    provenance = found.provenance
     return structs.replace(
         found,
-        external_ids=(*found.external_ids, ids[known.record]),
-        provenance=structs.replace(known, warnings=(*known.warnings, *warnings)),
+        external_ids=(*found.external_ids, ids[provenance.record]),
+        provenance=structs.replace(provenance, warnings=(*provenance.warnings, *warnings)),
     )
 
 
-def _answer_alone(one: ServedCompletion) -> Trace:
-    decoded, _ = decode_exchange(_exchange(one), None)
+def _answer_alone(completion: ServedCompletion) -> Trace:
+    decoded, _ = decode_exchange(_exchange(completion), None)
     return Trace(
         turns=(decoded.turn,),
-        model=one.model,
-        started=None if one.received_s is None else Instant(one.received_s),
-        external_ids=(ExternalId("record", one.record),),
+        model=completion.model,
+        started=None if completion.received_s is None else Instant(completion.received_s),
+        external_ids=(ExternalId("record", completion.record),),
         recognised_by=RecognisedBy.RECORD,
-        provenance=Provenance(record=one.record),
+        provenance=Provenance(record=completion.record),
     )
 
 
-def _exchange(one: ServedCompletion) -> Exchange:
-    request: JsonObject = {**one.settings, "prompt": one.prompt or "", "stream": one.streamed}
-    if one.model:
-        request["model"] = one.model
-    answer = None if one.pieces is None else tuple(_events(one) if one.streamed else [(one.ended_s, _body(one))])
-    kind = "text/event-stream" if one.streamed else "application/json"
+def _exchange(completion: ServedCompletion) -> Exchange:
+    request: JsonObject = {**completion.settings, "prompt": completion.prompt or "", "stream": completion.streamed}
+    if completion.model:
+        request["model"] = completion.model
+    answer = (
+        None
+        if completion.pieces is None
+        else tuple(_events(completion) if completion.streamed else [(completion.ended_s, _body(completion))])
+    )
+    kind = "text/event-stream" if completion.streamed else "application/json"
     return Exchange(
-        RequestHead("POST", _TARGET, at_s=one.received_s),
+        RequestHead("POST", _TARGET, at_s=completion.received_s),
         _json(request),
         None if answer is None else 200,
         (("content-type", kind),),
         answer,
         ExchangeEnd.NOT_STORED if answer is None else ExchangeEnd.COMPLETE,
-        ended_s=one.ended_s,
-        record=one.record,
+        ended_s=completion.ended_s,
+        record=completion.record,
     )
 
 
-def _events(one: ServedCompletion) -> Iterator[tuple[float | None, bytes]]:
-    for piece in one.pieces or ():
-        yield piece.at_s, _event(one, {"text": piece.text, "token_ids": list(piece.token_ids) or None})
-    last = {**_chunk(one, {"text": "", "finish_reason": one.finish or None}), "usage": one.usage or None}
-    yield one.ended_s, b"data: " + _json(last) + b"\n\ndata: [DONE]\n\n"
+def _events(completion: ServedCompletion) -> Iterator[tuple[float | None, bytes]]:
+    for piece in completion.pieces or ():
+        yield piece.at_s, _event(completion, {"text": piece.text, "token_ids": list(piece.token_ids) or None})
+    last = {
+        **_chunk(completion, {"text": "", "finish_reason": completion.finish or None}),
+        "usage": completion.usage or None,
+    }
+    yield completion.ended_s, b"data: " + _json(last) + b"\n\ndata: [DONE]\n\n"
 
 
-def _event(one: ServedCompletion, choice: JsonObject) -> bytes:
-    return b"data: " + _json(_chunk(one, choice)) + b"\n\n"
+def _event(completion: ServedCompletion, choice: JsonObject) -> bytes:
+    return b"data: " + _json(_chunk(completion, choice)) + b"\n\n"
 
 
-def _body(one: ServedCompletion) -> bytes:
+def _body(completion: ServedCompletion) -> bytes:
     choices: list[Json] = [
         {
             "index": at,
             "text": piece.text,
-            "finish_reason": one.finish or None,
+            "finish_reason": completion.finish or None,
             "token_ids": list(piece.token_ids) or None,
         }
-        for at, piece in enumerate(one.pieces or ())
+        for at, piece in enumerate(completion.pieces or ())
     ]
-    return _json({**_chunk(one, {}), "choices": choices, "usage": one.usage or None})
+    return _json({**_chunk(completion, {}), "choices": choices, "usage": completion.usage or None})
 
 
-def _chunk(one: ServedCompletion, choice: JsonObject) -> JsonObject:
-    return {"id": one.id, "object": "text_completion", "model": one.model, "choices": [{"index": 0, **choice}]}
+def _chunk(completion: ServedCompletion, choice: JsonObject) -> JsonObject:
+    return {
+        "id": completion.id,
+        "object": "text_completion",
+        "model": completion.model,
+        "choices": [{"index": 0, **choice}],
+    }
 
 
 def _json(value: JsonObject) -> bytes:
@@ -263,7 +276,7 @@ def _json(value: JsonObject) -> bytes:
 
 
 class SglangLogImporter:
-    """One trace a session, told from the prompts; a prompt that was cut is one by itself."""
+    """One trace per session, recognised from the prompts; a request with a shortened prompt is a session by itself."""
 
     name = "sglang"
     signs = "rows of requests that SGLang received or finished"
@@ -273,7 +286,7 @@ class SglangLogImporter:
         return 0.9 if _ROW.search(sample.head) or any(map(_is_event, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 64 MiB, and a session across two of them is two."""
+        """The sessions of the log; it is read in portions of 64 MiB, and a session across two portions becomes two."""
         is_empty = True
         for found in traces_served(_completions(file), (_NOT_STORED, _ZONE)):
             is_empty = False
@@ -287,7 +300,7 @@ def _is_event(row: JsonObject) -> bool:
 
 
 def _completions(file: SourceFile) -> Iterator[ServedCompletion | Skipped]:
-    waiting: dict[str, ServedCompletion] = {}
+    pending: dict[str, ServedCompletion] = {}
     size = 0
     try:
         with file.open() as stream:
@@ -299,70 +312,70 @@ def _completions(file: SourceFile) -> Iterator[ServedCompletion | Skipped]:
                 if isinstance(row, Skipped):
                     yield row
                 elif row and row.get("event") == "request.received":
-                    one = _received(row, f"line {line.number}")
-                    waiting[one.id] = one
-                    size += one.size
+                    completion = _received(row, f"line {line.number}")
+                    pending[completion.id] = completion
+                    size += completion.size
                 elif row:
-                    received = waiting.pop(text_of(row, "rid"), None)
+                    received = pending.pop(text_of(row, "rid"), None)
                     size -= received.size if received else 0
                     yield _finished(row, received, f"line {line.number}")
                 if size > HELD_BYTES:
-                    yield from waiting.values()
-                    waiting, size = {}, 0
+                    yield from pending.values()
+                    pending, size = {}, 0
     except DamagedDataError as error:
         yield Skipped("end of file", str(error))
-    for one in waiting.values():
-        yield one if one.prompt is not None else Skipped(one.record, _NO_TEXTS)
+    for completion in pending.values():
+        yield completion if completion.prompt is not None else Skipped(completion.record, _NO_TEXTS)
 
 
 def _row(raw: bytes, record: str) -> JsonObject | Skipped | None:
-    """The row of a request in a line, wherever in it it begins; None for any other line."""
-    begins = _ROW.search(raw)
-    if begins is None and (not raw.lstrip().startswith(b"{") or b'"request.' not in raw):
+    """The row of a request in a line, at any position in the line; None for any other line."""
+    match = _ROW.search(raw)
+    if match is None and (not raw.lstrip().startswith(b"{") or b'"request.' not in raw):
         return None
     try:
-        value = parse_json_bytes(raw[begins.start() if begins else 0 :])
+        value = parse_json_bytes(raw[match.start() if match else 0 :])
     except ValueError as error:
         return Skipped(record, str(error))
     return value if isinstance(value, dict) and _is_event(value) else None
 
 
 def _received(row: JsonObject, record: str) -> ServedCompletion:
-    asked = object_of(row.get("obj"))
-    given = object_of(asked.get("sampling_params"))
-    text = asked.get("text")
+    request = object_of(row.get("obj"))
+    params = object_of(request.get("sampling_params"))
+    text = request.get("text")
     prompt = text if isinstance(text, str) and text else None
     at = instant(row.get("timestamp"))
     return ServedCompletion(
         text_of(row, "rid") or record,
         record,
         prompt,
-        {name: given[key] for key, name in _SETTINGS.items() if given.get(key) is not None},
+        {name: params[key] for key, name in _SETTINGS.items() if params.get(key) is not None},
         received_s=at.at_s if at else None,
         is_cut=prompt is not None and _is_cut(prompt),
     )
 
 
 def _finished(row: JsonObject, received: ServedCompletion | None, record: str) -> ServedCompletion | Skipped:
-    """A request that is over; its row repeats what it asked, by now as text too."""
-    again = _received(row, received.record if received else record)
+    """A finished request; its row repeats the request, now also as text."""
+    request = _received(row, received.record if received else record)
     out = object_of(row.get("out"))
-    told = object_of(out.get("meta_info"))
+    meta = object_of(out.get("meta_info"))
     text = out.get("text")
-    if again.prompt is None and received is not None:
-        again = structs.replace(again, prompt=received.prompt, is_cut=received.is_cut)
-    if again.prompt is None and not isinstance(text, str):
-        return Skipped(again.record, _NO_TEXTS)
-    ended, took = again.received_s, told.get("e2e_latency")
+    if request.prompt is None and received is not None:
+        request = structs.replace(request, prompt=received.prompt, is_cut=received.is_cut)
+    if request.prompt is None and not isinstance(text, str):
+        return Skipped(request.record, _NO_TEXTS)
+    ended, latency_s = request.received_s, meta.get("e2e_latency")
     began = received.received_s if received else None
-    if began is None and ended is not None and isinstance(took, int | float):
-        began = ended - took
-    reason = told.get("finish_reason")
-    counts = {"prompt_tokens": told.get("prompt_tokens"), "completion_tokens": told.get("completion_tokens")}
-    cached = told.get("cached_tokens")
+    if began is None and ended is not None and isinstance(latency_s, int | float):
+        began = ended - latency_s
+    reason = meta.get("finish_reason")
+    counts = {"prompt_tokens": meta.get("prompt_tokens"), "completion_tokens": meta.get("completion_tokens")}
+    cached = meta.get("cached_tokens")
     return structs.replace(
-        again,
-        settings=again.settings or (received.settings if received else {}),
+        request,
+        settings=request.settings or (received.settings if received else {}),
         received_s=began,
         ended_s=ended,
         pieces=[OutputPiece(text)] if isinstance(text, str) else None,
@@ -379,14 +392,14 @@ def _flagged(trace: Trace) -> Trace:
     turns = tuple(map(_with_cut, trace.turns))
     if turns == trace.turns:
         return trace
-    known = trace.provenance
+    provenance = trace.provenance
     return structs.replace(
-        trace, turns=turns, provenance=structs.replace(known, warnings=(*known.warnings, _CUT_ANSWER))
+        trace, turns=turns, provenance=structs.replace(provenance, warnings=(*provenance.warnings, _CUT_ANSWER))
     )
 
 
 def _with_cut(turn: Turn) -> Turn:
-    """An answer that the log cut is one whose body is not whole."""
+    """The turn; an answer that the log shortened has a truncated body."""
     text = turn.part("text")
     if turn.generation is None or text is None or not _is_cut(text.text):
         return turn
@@ -394,19 +407,19 @@ def _with_cut(turn: Turn) -> Turn:
 
 
 def _is_cut(text: str) -> bool:
-    """Whether a text has the length that cuts leave, and the gap in its middle."""
+    """Whether a text has the length of a shortened one, and the gap in its middle."""
     kept = len(text) - len(_GAP)
     return kept in _CUTS and text.startswith(_GAP, kept // 2)
 
 
 class VllmLogImporter:
-    """One trace a session, told from the prompts; one for each answer whose prompt was not logged."""
+    """One trace per session, recognised from the prompts; one for each answer whose prompt was not logged."""
 
     name = "vllm"
     signs = "log lines of requests that vLLM received or answered"
 
     def recognises(self, sample: FileSample) -> float:
-        """By a line of a request or of an answer, likely by what vLLM logs when it starts."""
+        """By a line of a request or of an answer; with less confidence by the lines that vLLM logs when it starts."""
         text = sample.text
         if text.lstrip("\ufeff \t\r\n").startswith(("{", "[{")):
             return 0.0
@@ -415,7 +428,7 @@ class VllmLogImporter:
         return 0.6 if _SERVER.search(text) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 64 MiB, and a session across two of them is two."""
+        """The sessions of the log; it is read in portions of 64 MiB, and a session across two portions becomes two."""
         is_empty = True
         for found in traces_served(_Log(file).completions(), (_PARSED, _CUT)):
             is_empty = False
@@ -425,7 +438,7 @@ class VllmLogImporter:
 
 
 class _Log:
-    """The lines of a log, gathered by the ids of requests."""
+    """The lines of a log, grouped by the ids of requests."""
 
     def __init__(self, file: SourceFile) -> None:
         self._file = file
@@ -433,7 +446,7 @@ class _Log:
         self._size = 0
 
     def completions(self) -> Iterator[ServedCompletion | Skipped]:
-        """The requests, when many are over, and at the end."""
+        """The requests: the finished ones when the log is long, the rest at the end."""
         try:
             with self._file.open() as stream:
                 for line in read_lines(stream):
@@ -448,11 +461,11 @@ class _Log:
         yield from self._open.values()
 
     def _over(self) -> Iterator[ServedCompletion]:
-        """Those that are over; all, where those that are not hold too much."""
-        over = [one for one in self._open.values() if one.is_over] or [*self._open.values()]
-        for one in over:
-            del self._open[one.id]
-        self._size = sum(one.size for one in self._open.values())
+        """The finished requests; all requests if none is finished."""
+        over = [completion for completion in self._open.values() if completion.is_over] or [*self._open.values()]
+        for completion in over:
+            del self._open[completion.id]
+        self._size = sum(completion.size for completion in self._open.values())
         yield from over
 
     def _take(self, line: str, record: str) -> Skipped | None:
@@ -466,54 +479,54 @@ class _Log:
         return None
 
     def _receive(self, found: re.Match[str], line: str, record: str) -> None:
-        one = self._open.get(found["id"])
-        if one is None or (one.is_over and not found["details"]):
-            one = self._new(found["id"], record, line)
+        completion = self._open.get(found["id"])
+        if completion is None or (completion.is_over and not found["details"]):
+            completion = self._new(found["id"], record, line)
         prompt = found["prompt"]
         if prompt and prompt != "None":
-            one.prompt = _unquoted(prompt)
-            self._size += len(one.prompt)
-        one.settings |= _settings(line[found.end() :])
+            completion.prompt = _unquoted(prompt)
+            self._size += len(completion.prompt)
+        completion.settings |= _settings(line[found.end() :])
 
     def _generate(self, found: re.Match[str], line: str, record: str) -> None:
-        one = self._open.get(found["id"]) or self._new(found["id"], record, line, is_answer=True)
+        completion = self._open.get(found["id"]) or self._new(found["id"], record, line, is_answer=True)
         at_s, text = _moment(line), "" if found["output"] == "None" else _unquoted(found["output"])
-        one.ended_s = at_s if one.received_s is not None else None
+        completion.ended_s = at_s if completion.received_s is not None else None
         token_ids = tuple(map(int, re.findall(r"\d{1,9}", found["ids"] or "")))
         finish = found["finish"] or ""
         if finish not in ("", "None", "streaming_complete"):
-            one.finish = finish
+            completion.finish = finish
         self._size += len(text) + 200
         if found["kind"] == "delta":
-            one.streamed = True
-            one.add(OutputPiece(text, one.ended_s, token_ids))
+            completion.streamed = True
+            completion.add(OutputPiece(text, completion.ended_s, token_ids))
         elif found["kind"] == "complete":
-            one.is_over = True
+            completion.is_over = True
             if count := _PLACEHOLDER.fullmatch(text):
-                one.usage["completion_tokens"] = int(count["tokens"][:18])
-            elif one.pieces is None:
-                one.add(OutputPiece(text))
+                completion.usage["completion_tokens"] = int(count["tokens"][:18])
+            elif completion.pieces is None:
+                completion.add(OutputPiece(text))
         else:
-            one.is_over = True
-            one.add(OutputPiece(text))
+            completion.is_over = True
+            completion.add(OutputPiece(text))
             if token_ids:
-                one.usage["completion_tokens"] = len(token_ids)
+                completion.usage["completion_tokens"] = len(token_ids)
 
-    def _new(self, named: str, record: str, line: str, *, is_answer: bool = False) -> ServedCompletion:
-        """A request that begins; one of the same id that is here gives way under another."""
-        if named in self._open:
-            earlier = self._open.pop(named)
-            earlier.id = f"{named} {earlier.record}"
+    def _new(self, request_id: str, record: str, line: str, *, is_answer: bool = False) -> ServedCompletion:
+        """A new request; an open one with the same id is renamed."""
+        if request_id in self._open:
+            earlier = self._open.pop(request_id)
+            earlier.id = f"{request_id} {earlier.record}"
             self._open[earlier.id] = earlier
-        one = ServedCompletion(named, record, received_s=None if is_answer else _moment(line))
-        self._open[named] = one
-        return one
+        completion = ServedCompletion(request_id, record, received_s=None if is_answer else _moment(line))
+        self._open[request_id] = completion
+        return completion
 
 
 def _unquoted(text: str) -> str:
-    """The text that Python's `repr` wrote so."""
-    bare = text[1:-1]
-    return _ESCAPE.sub(_unescaped, bare) if "\\" in bare else bare
+    """The text that Python's `repr` quoted."""
+    inner = text[1:-1]
+    return _ESCAPE.sub(_unescaped, inner) if "\\" in inner else inner
 
 
 def _unescaped(found: re.Match[str]) -> str:
@@ -529,24 +542,24 @@ def _settings(text: str) -> JsonObject:
 
 
 def _moment(line: str) -> float | None:
-    """The line's time, where it begins with one that has a year."""
+    """The time at the beginning of a line, if it has a year."""
     found = _TIME.search(line[:40])
     read = instant(found[0].replace(",", ".")) if found else None
     return None if read is None else read.at_s
 
 
 def _vllm_finished(trace: Trace) -> Trace:
-    known = trace.provenance
+    provenance = trace.provenance
     untimed = () if trace.started else (_UNTIMED,)
     return structs.replace(
         trace,
         turns=tuple(map(_with_calls, trace.turns)),
-        provenance=structs.replace(known, warnings=(*known.warnings, *untimed)),
+        provenance=structs.replace(provenance, warnings=(*provenance.warnings, *untimed)),
     )
 
 
 def _with_calls(turn: Turn) -> Turn:
-    """An answer that tells its calls in vLLM's words has them as calls; what cannot be told apart stays one call."""
+    """An answer in vLLM's notation of calls, with structured calls; text that cannot be parsed becomes one call."""
     text = turn.part("text")
     if turn.role is not Role.ASSISTANT or text is None or not text.text.startswith(_CALLS):
         return turn

@@ -1,6 +1,6 @@
-"""Model requests, model answers and tool results in whatever shape a tracing store holds them.
+"""Model requests, model answers and tool results in whatever shape a tracing store keeps them.
 
-Requests are bodies, messages or texts; answers response bodies, messages or texts; each may be JSON within a text.
+Requests are bodies, messages or texts; answers are response bodies, messages or texts; each may be JSON within a text.
 """
 
 import re
@@ -54,7 +54,7 @@ _JOINED = ("text", "reasoning")
 
 
 class ToolOutput(Struct, frozen=True):
-    """A result's text, None where there is none; the id of the call, and whether it failed, where that is told."""
+    """A result's text, None if there is none; the id of the call, and whether it failed, if the store has them."""
 
     text: str | None
     call_id: str = ""
@@ -64,25 +64,25 @@ class ToolOutput(Struct, frozen=True):
 def read_tool_output(output: Json, *, depth: int = 4) -> ToolOutput:
     """A tool's output: a text, a tool message of a framework, a list of text blocks (MCP), or any JSON; never raises.
 
-    JSON that was stored as a text stays that text, character by character. What is in `{"output": ...}` counts, to
-    a `depth`.
+    JSON that was stored as a text is kept as that text, character by character. The content of `{"output": ...}` is
+    used, to a `depth`.
     """
-    given, text = unwrapped_json(output)
-    if given is None:
+    value, text = unwrapped_json(output)
+    if value is None:
         return ToolOutput(None)
-    if isinstance(given, str):
-        return ToolOutput(given)
-    if isinstance(given, dict):
-        if framework_messages.is_message(given):
-            return _of_message(given) or ToolOutput(text or compact_json(given))
-        within = given.get("output")
-        if given.keys() == {"output"} and isinstance(within, str | dict) and depth:
-            return read_tool_output(within, depth=depth - 1)
-        content = given.get("content")
-        if isinstance(content, list) and given.keys() <= {"content", "isError", "is_error", "structuredContent"}:
-            failed = given.get("isError", given.get("is_error"))
+    if isinstance(value, str):
+        return ToolOutput(value)
+    if isinstance(value, dict):
+        if framework_messages.is_message(value):
+            return _of_message(value) or ToolOutput(text or compact_json(value))
+        inner = value.get("output")
+        if value.keys() == {"output"} and isinstance(inner, str | dict) and depth:
+            return read_tool_output(inner, depth=depth - 1)
+        content = value.get("content")
+        if isinstance(content, list) and value.keys() <= {"content", "isError", "is_error", "structuredContent"}:
+            failed = value.get("isError", value.get("is_error"))
             return ToolOutput(_blocks_text(content), failed=failed if isinstance(failed, bool) else None)
-    return ToolOutput(text or compact_json(given))
+    return ToolOutput(text or compact_json(value))
 
 
 def _of_message(message: Json) -> ToolOutput | None:
@@ -99,9 +99,9 @@ def _blocks_text(blocks: list[Json]) -> str:
 
 
 def unwrapped_json(value: Json) -> tuple[Json, str | None]:
-    """A value without the JSON texts around it, and the innermost text that was one; None where there was none.
+    """A value without the JSON texts around it, and the innermost text that was JSON; None if there was none.
 
-    Stores keep JSON as a text, and texts as JSON texts. A text that is no JSON object, list or string is a text.
+    Stores keep JSON as a text, and texts as JSON texts. A text that is not a JSON object, list or string is unchanged.
     """
     text: str | None = None
     for _ in range(_LAYERS):
@@ -119,41 +119,41 @@ def unwrapped_json(value: Json) -> tuple[Json, str | None]:
 def read_request_input(value: Json, known: framework_messages.KnownMessages, *, depth: int = 4) -> DecodedRequest:
     """A model call's input as a request; `known` are messages that were read before. Never raises.
 
-    A list is its messages, or plain prompts; an object is a request's body, in the words of OpenAI, Anthropic, Gemini,
-    LangChain or the Vercel AI SDK, or one message; a text is the user's. Any other object is the user's text, as JSON.
-    LangSmith's exporter to OpenTelemetry writes `{"content": "role"}` in place of messages that it does not understand.
-    Requests within requests (`{"input": {...}}`) are read to a `depth`.
+    A list is its messages, or plain prompts. An object is a request's body, with the member names of OpenAI, Anthropic,
+    Gemini, LangChain or the Vercel AI SDK, or one message. A text is the user's. Any other object is the user's text,
+    as JSON. LangSmith's exporter to OpenTelemetry writes `{"content": "role"}` in place of messages that it does not
+    support. Requests within requests (`{"input": {...}}`) are read to a `depth`.
     """
-    asked, text = unwrapped_json(value)
-    if asked is None or asked in ("", [], {}) or asked == _LOST_BY_LANGSMITH:
+    request, text = unwrapped_json(value)
+    if request is None or request in ("", [], {}) or request == _LOST_BY_LANGSMITH:
         return _NOTHING
-    if not isinstance(asked, dict):
-        return structs.replace(_NOTHING, turns=known.read(asked).turns)
-    if "contents" in asked:
-        return _gemini(asked)
-    if framework_messages.is_message(asked):
-        return structs.replace(_NOTHING, turns=known.read(asked).turns)
-    turns = (*_system(asked), *_conversation(asked, known, depth))
+    if not isinstance(request, dict):
+        return structs.replace(_NOTHING, turns=known.read(request).turns)
+    if "contents" in request:
+        return _gemini(request)
+    if framework_messages.is_message(request):
+        return structs.replace(_NOTHING, turns=known.read(request).turns)
+    turns = (*_system(request), *_conversation(request, known, depth))
     if not turns:
         return structs.replace(
-            _NOTHING, turns=(read_message({"role": "user", "content": text or compact_json(asked)}),)
+            _NOTHING, turns=(read_message({"role": "user", "content": text or compact_json(request)}),)
         )
     return DecodedRequest(
         "",
-        word_of(asked.get("model")),
+        word_of(request.get("model")),
         turns,
-        tools_of(asked),
-        parameters_of(asked, without=_NO_SETTINGS),
+        tools_of(request),
+        parameters_of(request, without=_NO_SETTINGS),
     )
 
 
-def tools_of(asked: JsonObject) -> tuple[ToolDefinition, ...]:
-    """The tools that a request offers; each may be kept as a JSON text of its own."""
-    return read_tool_list(asked.get("tools")) or read_tools(None, asked.get("functions"))
+def tools_of(request: JsonObject) -> tuple[ToolDefinition, ...]:
+    """The tools that a request offers; each may be a separate JSON text."""
+    return read_tool_list(request.get("tools")) or read_tools(None, request.get("functions"))
 
 
 def read_tool_list(tools: Json) -> tuple[ToolDefinition, ...]:
-    """Tools as a list, an object of them by name, or their JSON text; each may be a JSON text once more."""
+    """Tools as a list, as an object of them by name, or as the JSON text of either; each may again be a JSON text."""
     listed, _ = unwrapped_json(tools)
     if isinstance(listed, dict):
         named = all(isinstance(one, dict | str) for one in listed.values()) and "name" not in listed
@@ -167,43 +167,43 @@ def read_tool_list(tools: Json) -> tuple[ToolDefinition, ...]:
 
 
 def _named(tool: Json) -> Json:
-    """A tool with its schema under OpenAI's word for it (Vercel says `inputSchema`)."""
+    """A tool with its schema under OpenAI's name for it (Vercel uses `inputSchema`)."""
     if isinstance(tool, dict) and "inputSchema" in tool and "parameters" not in tool:
         return {("parameters" if key == "inputSchema" else key): value for key, value in tool.items()}
     return tool
 
 
-def _gemini(asked: JsonObject) -> DecodedRequest:
-    config = asked.get("config")
-    within: JsonObject = {**config, **asked} if isinstance(config, dict) else asked
-    within = {key: value for key, value in within.items() if key != "config"}
-    return read_gemini_request(within)
+def _gemini(request: JsonObject) -> DecodedRequest:
+    config = request.get("config")
+    merged: JsonObject = {**config, **request} if isinstance(config, dict) else request
+    merged = {key: value for key, value in merged.items() if key != "config"}
+    return read_gemini_request(merged)
 
 
-def _system(asked: JsonObject) -> Iterator[Turn]:
+def _system(request: JsonObject) -> Iterator[Turn]:
     for key in ("system", "system_prompt", "instructions"):
-        words = asked.get(key)
+        words = request.get(key)
         if words and isinstance(words, str | list):
             yield from framework_messages.read_any_messages({"role": "system", "content": words}).turns
 
 
-def _conversation(asked: JsonObject, known: framework_messages.KnownMessages, depth: int) -> Iterator[Turn]:
+def _conversation(request: JsonObject, known: framework_messages.KnownMessages, depth: int) -> Iterator[Turn]:
     for key in ("chat_history", "messages", "prompts", "prompt", "input"):
-        given, _ = unwrapped_json(asked.get(key))
-        if not given or (key == "input" and any(asked.get(one) for one in ("messages", "prompt", "prompts"))):
+        value, _ = unwrapped_json(request.get(key))
+        if not value or (key == "input" and any(request.get(one) for one in ("messages", "prompt", "prompts"))):
             continue
-        if key == "input" and "model" in asked and isinstance(given, list):
-            yield from read_responses_request({"input": given}).turns
-        elif key == "input" and isinstance(given, dict) and depth:
-            yield from read_request_input(given, known, depth=depth - 1).turns
+        if key == "input" and "model" in request and isinstance(value, list):
+            yield from read_responses_request({"input": value}).turns
+        elif key == "input" and isinstance(value, dict) and depth:
+            yield from read_request_input(value, known, depth=depth - 1).turns
         else:
-            yield from known.read(given).turns
+            yield from known.read(value).turns
 
 
 class FrameworkAnswer(Struct, frozen=True):
-    """An answer as a turn with a generation, and its own id, `""` where it has none.
+    """An answer as a turn with a generation, and its id, `""` if it has none.
 
-    `is_rewritten` says that arguments of calls were kept as objects, so that their text is not the model's.
+    `is_rewritten` is True if arguments of calls were stored as objects, so that their text is not the model's.
     """
 
     turn: Turn
@@ -214,20 +214,20 @@ class FrameworkAnswer(Struct, frozen=True):
 def read_answer_output(value: Json) -> FrameworkAnswer:
     """A model call's output as an answer; never raises.
 
-    A provider's whole body is read as from the wire. Of a list of messages the last of the model's counts. An object
-    that is no answer of any framework is the answer's text, as JSON: what a structured output gives. Nothing at all is
-    an empty text whose body is not stored.
+    A provider's whole body is read as if from the wire. In a list of messages the model's last consecutive messages
+    count. An object that is not an answer of any framework is the answer's text, as JSON: structured outputs are stored
+    that way. An empty output is an empty text whose body is not stored.
     """
     return _read(value, _DEPTH)
 
 
 def missing_answer() -> FrameworkAnswer:
-    """An answer that the store does not hold."""
+    """An answer that the store does not have."""
     return FrameworkAnswer(_turn([Part("text", "")], Generation(body=BodyState.NOT_STORED)))
 
 
 def failure(words: str) -> GenerationError:
-    """An error as stores keep it, a text: of HTTP, where it names a status as the SDKs do (`Error code: 429 - ...`)."""
+    """An error from the text that stores keep; HTTP if it names a status, as in the SDKs (`Error code: 429 - ...`)."""
     found = _STATUS.search(words)
     status = int(found[1]) if found else None
     phase = ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT
@@ -235,7 +235,7 @@ def failure(words: str) -> GenerationError:
 
 
 def usage_of(usage: Json) -> Usage:
-    """Token counts under the names that frameworks and stores give them; None for those that are missing."""
+    """Token counts under the names that frameworks and stores use; None for those that are missing."""
     if not isinstance(usage, dict):
         return Usage()
     inner: list[JsonObject] = [usage]
@@ -249,29 +249,29 @@ def usage_of(usage: Json) -> Usage:
 
 
 def _read(value: Json, depth: int) -> FrameworkAnswer:
-    said, text = unwrapped_json(value)
-    if said is None or said in ([], {}) or depth == 0:
-        return missing_answer() if depth else _of_text(text or compact_json(said))
-    if isinstance(said, str):
-        return _of_text(said)
-    if isinstance(said, list):
-        return _of_list(said, depth) or _of_text(text or compact_json(said))
-    if not isinstance(said, dict):
-        return _of_text(text or compact_json(said))
-    return _of_object(said, depth) or _of_text(text or compact_json(said))
+    output, text = unwrapped_json(value)
+    if output is None or output in ([], {}) or depth == 0:
+        return missing_answer() if depth else _of_text(text or compact_json(output))
+    if isinstance(output, str):
+        return _of_text(output)
+    if isinstance(output, list):
+        return _of_list(output, depth) or _of_text(text or compact_json(output))
+    if not isinstance(output, dict):
+        return _of_text(text or compact_json(output))
+    return _of_object(output, depth) or _of_text(text or compact_json(output))
 
 
 def _of_text(text: str) -> FrameworkAnswer:
     return FrameworkAnswer(_turn([Part("text", text)], Generation()))
 
 
-def _of_list(said: list[Json], depth: int) -> FrameworkAnswer | None:
-    first = said[0]
-    if isinstance(first, list) and len(said) == 1 and first:
+def _of_list(items: list[Json], depth: int) -> FrameworkAnswer | None:
+    first = items[0]
+    if isinstance(first, list) and len(items) == 1 and first:
         return _of_list(first, depth - 1) if depth > 1 else None
-    if not all(isinstance(one, dict) for one in said):
+    if not all(isinstance(one, dict) for one in items):
         return None
-    objects = [one for one in said if isinstance(one, dict)]
+    objects = [one for one in items if isinstance(one, dict)]
     if all(any(key in one for key in _CALL_KEYS) for one in objects):
         return _of_calls("", objects)
     if all("generation_info" in one or ("text" in one and "message" in one) for one in objects):
@@ -282,24 +282,24 @@ def _of_list(said: list[Json], depth: int) -> FrameworkAnswer | None:
             return _answer_of_message([*kept])
         return _of_messages(_answered(objects) or kept[-1:])
     if any("type" in one for one in objects):
-        return _answer_of_message({"role": "assistant", "content": said})
+        return _answer_of_message({"role": "assistant", "content": items})
     return None
 
 
 def _answered(messages: list[JsonObject]) -> list[JsonObject]:
-    """The last messages of the model, behind which nobody else speaks: what came before is the conversation."""
-    own: list[JsonObject] = []
+    """The last consecutive messages of the model; the messages before them are the conversation."""
+    answer: list[JsonObject] = []
     for message in reversed(messages):
         if _is_from_others(message):
-            if own:
+            if answer:
                 break
             continue
-        own.insert(0, message)
-    return own
+        answer.insert(0, message)
+    return answer
 
 
 def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
-    """All these messages as one answer; its facts are those of the last that gives any."""
+    """All these messages as one answer, with the generation of the last and the last response id."""
     read = list(map(_answer_of_message, messages))
     last = read[-1]
     turn = structs.replace(one_answer([one.turn for one in read]), generation=last.turn.generation)
@@ -312,54 +312,54 @@ def _is_from_others(message: JsonObject) -> bool:
     return all(turn.role is not Role.ASSISTANT for turn in turns)
 
 
-def _of_object(said: JsonObject, depth: int) -> FrameworkAnswer | None:
-    if (body := _as_body(said)) is not None:
+def _of_object(output: JsonObject, depth: int) -> FrameworkAnswer | None:
+    if (body := _as_body(output)) is not None:
         return _of_body(body)
-    generations, messages = said.get("generations"), said.get("messages")
+    generations, messages = output.get("generations"), output.get("messages")
     if isinstance(generations, list):
         if generations in ([], [[]]):
             return missing_answer()
-        return _with_facts(_read(generations, depth - 1), said, said.get("llm_output"))
-    if framework_messages.is_message(said) or isinstance(said.get("parts"), list):
-        return _answer_of_message(said)
+        return _with_facts(_read(generations, depth - 1), output, output.get("llm_output"))
+    if framework_messages.is_message(output) or isinstance(output.get("parts"), list):
+        return _answer_of_message(output)
     if isinstance(messages, list) and messages:
-        return _with_facts(_read(messages, depth - 1), said)
-    calls = said.get("toolCalls", said.get(CALLS))
-    if isinstance(calls, list) and (calls or "text" in said):
+        return _with_facts(_read(messages, depth - 1), output)
+    calls = output.get("toolCalls", output.get(CALLS))
+    if isinstance(calls, list) and (calls or "text" in output):
         listed = [one for one in calls if isinstance(one, dict)]
-        found = _of_calls(_first_text(said, ("text", "content")), listed)
-        return _with_facts(_reasoned(found, _first_text(said, ("reasoning", "reasoningText"))), said)
+        found = _of_calls(_first_text(output, ("text", "content")), listed)
+        return _with_facts(_reasoned(found, _first_text(output, ("reasoning", "reasoningText"))), output)
     for key in _WITHIN:
-        within = said.get(key)
-        if within and _stands_for_all(key, within, said):
-            return _with_facts(_read(within, depth - 1), said)
+        inner = output.get(key)
+        if inner and _is_whole_answer(key, inner, output):
+            return _with_facts(_read(inner, depth - 1), output)
     return None
 
 
-def _stands_for_all(key: str, within: Json, said: JsonObject) -> bool:
+def _is_whole_answer(key: str, inner: Json, output: JsonObject) -> bool:
     """Whether a member is the answer itself: alone, beside facts of the generation, or a message by its shape."""
-    if key in ("message", "response") and isinstance(within, dict):
+    if key in ("message", "response") and isinstance(inner, dict):
         return True
-    if key == "content" and not isinstance(within, str):
-        return any(isinstance(one, dict) and "type" in one for one in within) if isinstance(within, list) else False
-    return not said.keys() - {key, *_FINISH, *_MODEL, "usage", "usage_metadata", "id", "index", "type", "role"}
+    if key == "content" and not isinstance(inner, str):
+        return any(isinstance(one, dict) and "type" in one for one in inner) if isinstance(inner, list) else False
+    return not output.keys() - {key, *_FINISH, *_MODEL, "usage", "usage_metadata", "id", "index", "type", "role"}
 
 
-def _as_body(said: JsonObject) -> JsonObject | None:
-    """A provider's whole body; ADK's events are taken for a candidate of Gemini's. None for what is none."""
-    content = said.get("content")
+def _as_body(output: JsonObject) -> JsonObject | None:
+    """A provider's whole body; an event of ADK is converted to a candidate of Gemini. None for anything else."""
+    content = output.get("content")
     if isinstance(content, dict) and isinstance(content.get("parts"), list):
-        facts = {key: value for key, value in said.items() if key in ("finish_reason", "finishReason")}
-        usage = said.get("usage_metadata", said.get("usageMetadata"))
+        facts = {key: value for key, value in output.items() if key in ("finish_reason", "finishReason")}
+        usage = output.get("usage_metadata", output.get("usageMetadata"))
         return {"candidates": [{"content": content, **facts}], "usageMetadata": usage}
-    if isinstance(said.get("candidates"), list) or said.get("object") == "response":
-        return said
-    choices = said.get("choices")
+    if isinstance(output.get("candidates"), list) or output.get("object") == "response":
+        return output
+    choices = output.get("choices")
     if isinstance(choices, list) and choices and all(isinstance(one, dict) for one in choices):
-        return said
-    if said.get("type") == "message" and isinstance(content, list) and "stop_reason" in said:
-        return said
-    return said if isinstance(said.get("message"), dict) and "done" in said else None
+        return output
+    if output.get("type") == "message" and isinstance(content, list) and "stop_reason" in output:
+        return output
+    return output if isinstance(output.get("message"), dict) and "done" in output else None
 
 
 def _of_body(body: JsonObject) -> FrameworkAnswer:
@@ -393,37 +393,38 @@ def _reasoned(found: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
     return structs.replace(found, turn=structs.replace(found.turn, parts=parts))
 
 
-def _of_generation(said: JsonObject, depth: int) -> FrameworkAnswer:
-    """One of LangChain's generations."""
-    message = said.get("message")
-    found = _read(message, depth - 1) if isinstance(message, dict) and depth > 1 else _of_text(str(said.get("text")))
-    return _with_facts(found, said, said.get("generation_info"))
+def _of_generation(generation: JsonObject, depth: int) -> FrameworkAnswer:
+    message = generation.get("message")
+    found = (
+        _read(message, depth - 1) if isinstance(message, dict) and depth > 1 else _of_text(str(generation.get("text")))
+    )
+    return _with_facts(found, generation, generation.get("generation_info"))
 
 
 def _with_facts(found: FrameworkAnswer, *sources: Json) -> FrameworkAnswer:
-    """The answer with what is beside it: its id, model, end and usage; what it says itself counts first."""
-    known = found.turn.generation or Generation()
+    """The answer, completed with the id, model, finish reason and usage beside it; its own facts have priority."""
+    generation = found.turn.generation or Generation()
     response_id = found.response_id
     for facts in _facts(sources):
         word = _first_text(facts, _FINISH)
-        if word and known.finish_reason is None:
-            known = structs.replace(known, finish_reason=word, finish=finish_meaning(word.replace("-", "_")))
+        if word and generation.finish_reason is None:
+            generation = structs.replace(generation, finish_reason=word, finish=finish_meaning(word.replace("-", "_")))
         for key in ("usage_metadata", "token_usage", "usage", "tokenUsage"):
-            if known.usage == Usage():
-                known = structs.replace(known, usage=usage_of(facts.get(key)))
-        known = structs.replace(known, answered_model=known.answered_model or _first_text(facts, _MODEL))
+            if generation.usage == Usage():
+                generation = structs.replace(generation, usage=usage_of(facts.get(key)))
+        generation = structs.replace(generation, answered_model=generation.answered_model or _first_text(facts, _MODEL))
         response_id = response_id or _first_text(facts, ("id",) if "finish_reason" in facts or "model" in facts else ())
-    return structs.replace(found, turn=structs.replace(found.turn, generation=known), response_id=response_id)
+    return structs.replace(found, turn=structs.replace(found.turn, generation=generation), response_id=response_id)
 
 
 def _facts(sources: tuple[Json, ...]) -> Iterator[JsonObject]:
     for source in sources:
         if isinstance(source, dict):
             kwargs = source.get("kwargs")
-            within = kwargs if isinstance(kwargs, dict) else source
-            meta = within.get("response_metadata")
+            members = kwargs if isinstance(kwargs, dict) else source
+            meta = members.get("response_metadata")
             yield from [meta] if isinstance(meta, dict) else []
-            yield within
+            yield members
 
 
 def _first_text(value: JsonObject, keys: tuple[str, ...]) -> str:
@@ -445,11 +446,11 @@ def _turn(parts: list[Part], generation: Generation) -> Turn:
 
 
 def one_answer(messages: Sequence[Turn]) -> Turn:
-    """All that the messages say as one turn of the assistant; there must be one message. Nothing is left out.
+    """All that the messages contain as one turn of the assistant; at least one message is required.
 
-    Messages of which only some hold calls are pieces of one answer, in their order: their texts follow each other on
-    lines of their own, and their calls are numbered through. Else the first is the answer, and the parts of the others
-    have the names of further choices (`choice1:text`).
+    If only some of the messages contain calls, they are pieces of one answer, in their order: their texts are joined
+    with line breaks, and their calls are numbered consecutively. Otherwise the first message is the answer, and the
+    parts of the others get the names of further choices (`choice1:text`).
     """
     turns = [structs.replace(one, role=Role.ASSISTANT, result=None) for one in messages]
     with_calls = sum(bool(one.calls) for one in turns)

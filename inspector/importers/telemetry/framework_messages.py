@@ -1,4 +1,4 @@
-"""Messages in the shapes that agent frameworks write, as turns.
+"""Converts messages in the shapes that agent frameworks write to turns.
 
 Reads OpenAI's and Anthropic's messages, Responses items, Gemini's contents, LangChain's messages, the Vercel AI SDK's,
 Pydantic AI's and others, their content blocks, and messages that an instrumentation flattened into one text.
@@ -62,9 +62,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class ReadMessages(Struct, frozen=True):
-    """Messages as turns; `is_rewritten` says that arguments were kept as objects, so that their text is not a model's.
+    """Messages as turns. `is_rewritten`: call arguments were stored as objects, so that their text is not the model's.
 
-    Where it is a list of messages that was read, it says so of the last alone: the one that may be an answer.
+    For a list of messages, `is_rewritten` refers only to the last one, which may be an answer.
     """
 
     turns: tuple[Turn, ...]
@@ -72,14 +72,14 @@ class ReadMessages(Struct, frozen=True):
 
 
 def is_item(value: Json) -> bool:
-    """Whether an object is an item of OpenAI's Responses, and no message of any other."""
+    """Whether an object is an item of OpenAI's Responses API, and not a message of another API."""
     if not isinstance(value, dict) or value.keys() & {"role", "kwargs"}:
         return False
     return str(value.get("type")) in _ITEMS or (value.get("type") == "reasoning" and "summary" in value)
 
 
 def is_message(value: Json) -> bool:
-    """Whether an object is a message of any of the frameworks."""
+    """Whether an object is a message of one of the frameworks."""
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("role"), str) or isinstance(value.get("kwargs"), dict):
@@ -88,13 +88,13 @@ def is_message(value: Json) -> bool:
 
 
 class KnownMessages:
-    """Reads messages; one that came before is the same turn again, so that a session holds each only once."""
+    """Reads messages. Equal messages share one turn, so that a session keeps each only once."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, ReadMessages] = {}
 
     def read(self, messages: Json) -> ReadMessages:
-        """See `read_any_messages`; never raises."""
+        """As `read_any_messages`; never raises."""
         return read_any_messages(messages, self._read)
 
     def _read(self, message: Json) -> ReadMessages:
@@ -109,9 +109,10 @@ class KnownMessages:
 
 
 def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | None = None) -> ReadMessages:
-    """A list of messages, or a single one, as turns in order, each with `read`; never raises.
+    """A list of messages, or a single one, as turns in order; `read` converts each message. Never raises.
 
-    A message that is a plain text is the user's. A list that holds one list is that list (LangChain's batches).
+    A message that is a plain text is the user's. A list that contains only one list is replaced by it (LangChain's
+    batches).
     """
     listed: list[Json] = messages if isinstance(messages, list) else [messages]
     if len(listed) == 1 and isinstance(batch := listed[0], list):
@@ -124,7 +125,7 @@ def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | Non
 
 
 def read_any_message(message: Json) -> ReadMessages:
-    """One message as a turn, or as several where results are in it; never raises."""
+    """One message as a turn, or as several if it contains results; never raises."""
     if isinstance(message, str):
         if (shown := message_shown(message)) is not None:
             return read_any_message(shown)
@@ -149,25 +150,25 @@ def read_any_message(message: Json) -> ReadMessages:
 
 
 def _unwrapped(message: JsonObject) -> JsonObject:
-    """LangChain's messages as others write theirs; any other as it is."""
-    kwargs, beside = message.get("kwargs"), message.get("data")
-    named, within = message.get("type"), message
+    """LangChain's messages in the usual form; any other message unchanged."""
+    kwargs, data = message.get("kwargs"), message.get("data")
+    named, members = message.get("type"), message
     if isinstance(kwargs, dict):
         path = message.get("id")
-        named, within = (path[-1] if isinstance(path, list) and path else kwargs.get("type")), kwargs
-    elif isinstance(beside, dict) and "content" in beside:
-        within = beside
+        named, members = (path[-1] if isinstance(path, list) and path else kwargs.get("type")), kwargs
+    elif isinstance(data, dict) and "content" in data:
+        members = data
     elif "role" in message:
         return message
     role = _langchain_role(named)
     if not role:
-        return {**within, "role": "assistant"} if message.get("kind") == "response" else within
-    written = within.get("role")
-    return {**within, "role": written if isinstance(written, str) else role}
+        return {**members, "role": "assistant"} if message.get("kind") == "response" else members
+    own_role = members.get("role")
+    return {**members, "role": own_role if isinstance(own_role, str) else role}
 
 
 def _langchain_role(named: Json) -> str:
-    """The role of a message class or type: `HumanMessage`, `AIMessageChunk`, `human`; `""` for what is none."""
+    """The role of a message class or type: `HumanMessage`, `AIMessageChunk`, `human`; `""` for any other."""
     if not isinstance(named, str):
         return ""
     word = named.removesuffix("Chunk").removesuffix("Message").lower()
@@ -182,7 +183,7 @@ def _of_blocks(message: JsonObject, blocks: list[Json]) -> ReadMessages:
     calls, is_rewritten = _calls(message)
     calls = calls or found.calls
     if found.content or calls or not turns:
-        turns.append(_said({**rest, "content": found.content or ""}, calls))
+        turns.append(_with_calls({**rest, "content": found.content or ""}, calls))
     return ReadMessages(tuple(turns), is_rewritten or found.is_rewritten)
 
 
@@ -190,16 +191,16 @@ def _of_members(message: JsonObject) -> ReadMessages:
     calls, is_rewritten = _calls(message)
     if message.get("role") in ("tool", "function"):
         return ReadMessages((_result_turn(result_of(message), message),))
-    return ReadMessages((_said(message, calls),), is_rewritten)
+    return ReadMessages((_with_calls(message, calls),), is_rewritten)
 
 
-def _said(message: JsonObject, calls: list[Json]) -> Turn:
+def _with_calls(message: JsonObject, calls: list[Json]) -> Turn:
     extra = message.get("additional_kwargs")
     more = extra if isinstance(extra, dict) else {}
     thoughts = {key: message.get(key) or more.get(key) for key in _KEPT}
     legacy = None if calls else message.get("function_call")
-    said: JsonObject = {"role": message.get("role", "user"), "content": message.get("content"), **thoughts}
-    return read_message({**said, CALLS: calls, "function_call": legacy})
+    members: JsonObject = {"role": message.get("role", "user"), "content": message.get("content"), **thoughts}
+    return read_message({**members, CALLS: calls, "function_call": legacy})
 
 
 def _result_turn(result: JsonObject, message: JsonObject) -> Turn:
@@ -209,7 +210,7 @@ def _result_turn(result: JsonObject, message: JsonObject) -> Turn:
 
 
 def _calls(message: JsonObject) -> tuple[list[Json], bool]:
-    """The calls of an answer: LangChain keeps their text beside the parsed ones, and broken ones apart."""
+    """The calls of an answer: LangChain keeps their text beside the parsed ones, and lists invalid ones separately."""
     extra = message.get("additional_kwargs")
     raw = extra.get(CALLS) if isinstance(extra, dict) else None
     if isinstance(raw, list) and raw:
@@ -224,12 +225,12 @@ def _calls(message: JsonObject) -> tuple[list[Json], bool]:
 
 
 def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
-    """The turns; one whose role is the name of a tool that was called is its result (LangChain told to Langfuse)."""
-    waiting: dict[str, list[CallHeader]] = {}
+    """The turns. A user turn whose role is the name of a called tool is its result (LangChain messages in Langfuse)."""
+    pending: dict[str, list[CallHeader]] = {}
     for turn in turns:
         for call in turn.calls:
-            waiting.setdefault(call.name or "", []).append(call)
-        found = waiting.get(turn.source_role) if turn.role is Role.USER else None
+            pending.setdefault(call.name or "", []).append(call)
+        found = pending.get(turn.source_role) if turn.role is Role.USER else None
         if found:
             call = found.pop(0)
             yield structs.replace(turn, role=Role.TOOL, result=ResultHeader(call.id, call.name), calls=())
@@ -238,10 +239,10 @@ def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 
 class SortedBlocks(Struct):
-    """The blocks of one message: words and what is unknown in their order, calls, and results as messages.
+    """The blocks of one message: text and unknown blocks in their order, calls, and results as messages.
 
-    `instructions` are system prompts that are among other parts (pydantic-ai). `is_rewritten` says that the arguments
-    of a call was there as an object, so that their text is not the model's.
+    `instructions` are system prompts among the other parts (pydantic-ai). `is_rewritten` is True if the arguments of a
+    call were stored as an object, so that their text is not the model's.
     """
 
     content: list[Json] = field(default_factory=list)
@@ -252,7 +253,7 @@ class SortedBlocks(Struct):
 
 
 def sort_blocks(blocks: Iterable[Json]) -> SortedBlocks:
-    """The blocks of a message, or its `parts`, each where it belongs; what is unknown stays as it is."""
+    """Sort the blocks of a message, or its `parts`, by kind; unknown blocks are unchanged."""
     found = SortedBlocks()
     for block in blocks:
         if not isinstance(block, dict):
@@ -273,7 +274,7 @@ def sort_blocks(blocks: Iterable[Json]) -> SortedBlocks:
 
 
 def call_of(block: JsonObject) -> JsonObject:
-    """A call as OpenAI's API has it, whatever its members are called; arguments as they are there."""
+    """A call in the shape of OpenAI's API, whatever the names of its members; arguments are unchanged."""
     inner = next((one for key in ("function", "toolInvocation") if isinstance(one := block.get(key), dict)), block)
     arguments = first_member(inner, _ARGUMENTS)
     name = first_member(inner, _NAMES)
@@ -282,7 +283,7 @@ def call_of(block: JsonObject) -> JsonObject:
 
 
 def has_parsed_arguments(call: JsonObject) -> bool:
-    """Whether a call's arguments are an object: whoever stored it had parsed the model's text."""
+    """Whether a call's arguments are an object: the program that stored it had parsed the model's text."""
     function = call.get("function")
     return isinstance(function, dict) and not isinstance(function.get("arguments"), str | None)
 
@@ -306,7 +307,7 @@ def result_of(block: JsonObject) -> JsonObject:
 
 
 def block_text(content: Json) -> Json:
-    """What a tool gave: words, or a list of text blocks, as it is; anything else as compact JSON."""
+    """A tool's output: text, or a list of text blocks, unchanged; anything else as compact JSON."""
     if content is None or isinstance(content, str):
         return content or ""
     if isinstance(content, list) and content and all(isinstance(one, dict) and "type" in one for one in content):
@@ -315,21 +316,21 @@ def block_text(content: Json) -> Json:
 
 
 def first_member(value: JsonObject, keys: Iterable[str]) -> Json:
-    """The first of the members that is there and not null."""
+    """The first of the members that is present and not null."""
     return next((value[key] for key in keys if value.get(key) is not None), None)
 
 
 def _block_words(kind: str, block: JsonObject) -> Json:
-    said = first_member(block, ("text", "content", "thinking", "reasoning"))
-    if not isinstance(said, str):
+    text = first_member(block, ("text", "content", "thinking", "reasoning"))
+    if not isinstance(text, str):
         return block
     if kind in _TEXTS or kind == "retry-prompt":
-        return {"type": "text", "text": said}
-    return {"type": "reasoning", "text": said} if kind in _THOUGHTS else block
+        return {"type": "text", "text": text}
+    return {"type": "reasoning", "text": text} if kind in _THOUGHTS else block
 
 
 def message_shown(text: str) -> JsonObject | None:
-    """The message that Python's way to show an object stands for; None where the text is none, or beyond 1 MiB."""
+    """The message in a text that is the Python repr of an object; None for any other text, or one beyond 1 MiB."""
     if not text.startswith("role=") or len(text) > _LONGEST or (found := _SHOWN.match(text)) is None:
         return None
     members: JsonObject = {}
@@ -343,7 +344,10 @@ def message_shown(text: str) -> JsonObject | None:
 
 
 def without_flattened(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
-    """The spans; one within another of a model loses what is but joined or Python's `None`: there the other counts."""
+    """The spans, without flattened messages in a span inside a model span: the outer span has the real ones.
+
+    Flattened messages are messages joined to one text, and an answer that is Python's `None`.
+    """
     listed = list(spans)
     outer = {span.id: span.call for span in listed if span.kind is OperationKind.MODEL and span.call is not None}
     return [
@@ -363,8 +367,8 @@ def _without(call: ModelCall, outer: ModelCall) -> ModelCall:
         and _flattened_words(answer.parts) == "None"
         and _flattened_words(outer.answer.parts) != "None"
     ):
-        known = structs.replace(answer.generation or Generation(), body=BodyState.COMPLETE)
-        call = structs.replace(call, answer=structs.replace(answer, parts=(Part("text", ""),), generation=known))
+        generation = structs.replace(answer.generation or Generation(), body=BodyState.COMPLETE)
+        call = structs.replace(call, answer=structs.replace(answer, parts=(Part("text", ""),), generation=generation))
     return call
 
 

@@ -1,8 +1,8 @@
 """Langfuse: traces with their observations, as the UI and the API return them, and tables of observations.
 
-A trace is an object with a list `observations`, or `{"trace": {...}, "observations": [...]}`. A table has an
-observation a row, or pages of them (`{"data": [...]}`). Columns are named in camelCase (the UI, the API) or snake_case
-(exports to blob storage).
+A trace is an object with a list `observations`, or `{"trace": {...}, "observations": [...]}`. A table has one
+observation per row, or pages of them (`{"data": [...]}`). Columns are named in camelCase (the UI, the API) or
+snake_case (exports to blob storage).
 """
 
 from collections.abc import Iterable, Iterator
@@ -56,48 +56,48 @@ _UPPER = lazy_pattern("[A-Z]")
 
 
 class LangfuseImporter:
-    """The traces of each session: one for each conversation that its generations make up."""
+    """The traces of each session, one for each conversation in its generations."""
 
     name = "langfuse"
     signs = "observations with a `traceId`, or a trace that holds them"
 
     def recognises(self, sample: FileSample) -> float:
-        """By a trace with observations, or by rows that have a trace's id, a type of Langfuse's and a start."""
+        """By a trace with observations, or by rows with a trace id, one of Langfuse's types and a start time."""
         return 0.9 if any(_observations(row) is not None or _listed(row) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces of each document as it is read, then those of the rows of a table, which wait until then."""
-        with RowSpool(_trace_of, _session_of) as shelf:
+        """The traces of each document as it is read; at the end of the file, the traces from the rows of a table."""
+        with RowSpool(_trace_of, _session_of) as spool:
             for row in read_rows(file):
                 if isinstance(row, Skipped):
                     yield row
                 elif (observations := _observations(row.value)) is not None:
                     yield from _traces(row, observations)
                 else:
-                    yield from _shelved(row, shelf)
-            for own, rows in shelf.sessions():
-                yield from session_traces(_spans(rows), own)
+                    yield from _spooled(row, spool)
+            for id_, rows in spool.sessions():
+                yield from session_traces(_spans(rows), id_)
 
 
-def _shelved(row: Row, shelf: RowSpool) -> Iterator[Skipped]:
-    """The observations of a row put aside; a Skipped where it has none."""
+def _spooled(row: Row, spool: RowSpool) -> Iterator[Skipped]:
+    """Store the observations of a row; yields a Skipped if it has none."""
     rows = _listed(row.value)
     if not rows:
         yield Skipped(row.record, _NEITHER)
     for one in rows:
         try:
-            shelf.put(f"{_trace_of(one)} {word(one, 'id')}", one)
+            spool.put(f"{_trace_of(one)} {word(one, 'id')}", one)
         except ValueError as error:
             yield Skipped(row.record, str(error))
 
 
 def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skipped]:
     inner = row.value.get("trace")
-    told = inner if isinstance(inner, dict) else row.value
+    trace = inner if isinstance(inner, dict) else row.value
     first = observations[0]
-    session = _session_of(told) or _session_of(first)
-    own = ExternalId(SESSION, session) if session else ExternalId(TRACE, _trace_of(first) or text_of(told, "id"))
-    return session_traces(_spans(observations), own, row.record)
+    session = _session_of(trace) or _session_of(first)
+    id_ = ExternalId(SESSION, session) if session else ExternalId(TRACE, _trace_of(first) or text_of(trace, "id"))
+    return session_traces(_spans(observations), id_, row.record)
 
 
 def _spans(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
@@ -106,7 +106,7 @@ def _spans(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
 
 
 def _observations(row: JsonObject) -> list[JsonObject] | None:
-    """The observations of a row that is a trace; None where it is none."""
+    """The observations of a row that is a trace; None for any other row."""
     inner = row.get("trace")
     for holder in (row, inner if isinstance(inner, dict) else {}):
         listed = holder.get("observations")
@@ -118,7 +118,7 @@ def _observations(row: JsonObject) -> list[JsonObject] | None:
 
 
 def _listed(row: JsonObject) -> list[JsonObject]:
-    """The observations of a row of a table, or of a page; none where it is neither."""
+    """The observations of a row of a table or of a page; empty for any other row."""
     if _is_observation(row):
         return [row]
     listed = row.get("data", row.get("messages"))
@@ -144,12 +144,12 @@ def _trace_of(row: JsonObject) -> str:
 
 
 def _session_of(row: JsonObject) -> str:
-    """The session that a trace or an observation names: it has a trace for each of the user's messages."""
+    """The session that a trace or an observation names; a session has one trace per user message."""
     return word(row, "sessionId") or word(row, "traceSessionId")
 
 
 def member(row: JsonObject, name: str) -> Json:
-    """A column by its name in camelCase, or the same in snake_case."""
+    """A column by its name in camelCase, or the same name in snake_case."""
     found = row.get(name)
     return row.get(_snake_case(name)) if found is None else found
 
@@ -184,7 +184,7 @@ def _snake_case(name: str) -> str:
 
 
 def _attributes(row: JsonObject) -> JsonObject:
-    """What OpenTelemetry said of the observation, and what else its metadata holds."""
+    """The observation's OpenTelemetry attributes, and the rest of its metadata."""
     metadata, _ = framework_calls.unwrapped_json(row.get("metadata"))
     if not isinstance(metadata, dict):
         return {}
@@ -215,13 +215,13 @@ def _is_tool_message(row: JsonObject) -> bool:
 
 
 def _name(name: str) -> str:
-    """A span's name; an agent's own, where the kind of its span is before it (ADK: `agent_run [hotels]`)."""
+    """A span's name; only the agent's name if ADK put the span's kind before it (`agent_run [hotels]`)."""
     found = _AGENT.fullmatch(name)
     return found["name"] if found else name
 
 
 def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> ModelCall:
-    asked = _request(row, attributes, known)
+    request = _request(row, attributes, known)
     answer = (
         framework_calls.missing_answer()
         if row.get("output") in (None, "")
@@ -229,33 +229,33 @@ def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -
     )
     turn = replace(answer.turn, generation=_generation(row, attributes, answer))
     response_id = answer.response_id or text_of(attributes, "gen_ai.response.id", "ai.response.id")
-    return ModelCall(asked, turn, response_id, answer.is_rewritten)
+    return ModelCall(request, turn, response_id, answer.is_rewritten)
 
 
 def _request(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> DecodedRequest:
-    asked = framework_calls.read_request_input(row.get("input"), known)
+    request = framework_calls.read_request_input(row.get("input"), known)
     settings, _ = framework_calls.unwrapped_json(member(row, "modelParameters"))
     kept: JsonObject = dict(settings) if isinstance(settings, dict) else {}
-    tools = asked.tools or _tools(row, attributes, kept)
+    tools = request.tools or _tools(row, attributes, kept)
     kept = {key: value for key, value in kept.items() if value not in (None, "") and key not in ("tools", "system")}
-    words, _ = framework_calls.unwrapped_json(attributes.get("gen_ai.system_instructions"))
-    if words and all(turn.role is not Role.SYSTEM for turn in asked.turns):
-        system = read_any_message({"role": "system", "content": words})
-        asked = replace(asked, turns=(*system.turns, *asked.turns))
-    before = text_of(attributes, "gen_ai.conversation.id", "previous_response_id")
+    instructions, _ = framework_calls.unwrapped_json(attributes.get("gen_ai.system_instructions"))
+    if instructions and all(turn.role is not Role.SYSTEM for turn in request.turns):
+        system = read_any_message({"role": "system", "content": instructions})
+        request = replace(request, turns=(*system.turns, *request.turns))
+    previous = text_of(attributes, "gen_ai.conversation.id", "previous_response_id")
     return replace(
-        asked,
-        model=asked.model or text_of(attributes, "gen_ai.request.model", "ai.model.id", "llm.model_name"),
+        request,
+        model=request.model or text_of(attributes, "gen_ai.request.model", "ai.model.id", "llm.model_name"),
         tools=tools,
-        parameters=asked.parameters or (compact_json(kept) if kept else ""),
-        continues=before if before.startswith("resp_") else "",
+        parameters=request.parameters or (compact_json(kept) if kept else ""),
+        continues=previous if previous.startswith("resp_") else "",
     )
 
 
 def _tools(row: JsonObject, attributes: JsonObject, settings: JsonObject) -> tuple[ToolDefinition, ...]:
     offered = [attributes.get(key) for key in _TOOL_LISTS]
-    places = (*offered, settings.get("tools"), member(row, "toolDefinitions"))
-    return next((found for one in places if (found := framework_calls.read_tool_list(one))), ())
+    candidates = (*offered, settings.get("tools"), member(row, "toolDefinitions"))
+    return next((found for one in candidates if (found := framework_calls.read_tool_list(one))), ())
 
 
 def _generation(row: JsonObject, attributes: JsonObject, answer: framework_calls.FrameworkAnswer) -> Generation:
@@ -294,18 +294,18 @@ def _error(row: JsonObject) -> GenerationError | None:
 
 
 def _tool_run(row: JsonObject, attributes: JsonObject) -> ToolRun:
-    given = framework_calls.read_tool_output(row.get("output"))
+    output = framework_calls.read_tool_output(row.get("output"))
     name = text_of(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or word(row, "name")
-    asked, text = framework_calls.unwrapped_json(row.get("input"))
-    arguments = text if text is not None else asked if isinstance(asked, str) else compact_json(asked)
-    failed = True if word(row, "level") == "ERROR" else given.failed
-    words = given.text
-    if words is None and failed:
-        words = word(row, "statusMessage") or None
+    value, text = framework_calls.unwrapped_json(row.get("input"))
+    arguments = text if text is not None else value if isinstance(value, str) else compact_json(value)
+    failed = True if word(row, "level") == "ERROR" else output.failed
+    result = output.text
+    if result is None and failed:
+        result = word(row, "statusMessage") or None
     return ToolRun(
         name.removeprefix(_PREFIX),
-        text_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or given.call_id,
+        text_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or output.call_id,
         arguments,
-        words,
+        result,
         failed,
     )

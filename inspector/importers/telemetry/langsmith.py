@@ -1,7 +1,8 @@
-"""LangSmith: exports of runs, and the bodies of its ingestion, multipart or as JSON.
+"""LangSmith: exports of runs, and the bodies of its ingestion API, multipart or as JSON.
 
-A run a row or an entry, runs with their children in them (`child_runs`), pages of them (`{"runs": [...]}`), or what an
-SDK sends: `{"post": [...], "patch": [...]}` and multipart bodies. Source: langchain-ai/langsmith-sdk:python/langsmith.
+A file contains one run per row or entry, runs that contain their children (`child_runs`), pages of them (`{"runs":
+[...]}`), or the bodies that an SDK sends: `{"post": [...], "patch": [...]}` and multipart. Source:
+langchain-ai/langsmith-sdk:python/langsmith.
 """
 
 import re
@@ -60,7 +61,7 @@ _NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", 
 
 
 class LangSmithImporter:
-    """The traces of each session: one for each conversation that its runs of models make up."""
+    """The traces of each session, one for each conversation in its runs of models."""
 
     name = "langsmith"
     signs = "runs with a `run_type`, or the parts of an ingestion's body"
@@ -72,19 +73,19 @@ class LangSmithImporter:
         return 0.9 if any(_runs(row) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces of all sessions, in the order in which these began; their runs wait until the file's end."""
-        with RowSpool(trace_of, session_of) as shelf:
-            for told in _told(file):
-                if isinstance(told, Skipped):
-                    yield told
+        """The traces of all sessions, in the order in which these began, at the end of the file."""
+        with RowSpool(trace_of, session_of) as spool:
+            for entry in _entries(file):
+                if isinstance(entry, Skipped):
+                    yield entry
                     continue
-                record, run = told
+                record, run = entry
                 try:
-                    shelf.put(text_of(run, "id"), run)
+                    spool.put(text_of(run, "id"), run)
                 except ValueError as error:
                     yield Skipped(record, str(error))
-            for own, runs in shelf.sessions():
-                yield from session_traces(_spans(runs), own)
+            for id_, runs in spool.sessions():
+                yield from session_traces(_spans(runs), id_)
 
 
 def _spans(runs: Iterable[JsonObject]) -> Iterator[TracedSpan]:
@@ -92,8 +93,8 @@ def _spans(runs: Iterable[JsonObject]) -> Iterator[TracedSpan]:
     return (read_run(run, known) for run in runs)
 
 
-def _told(file: SourceFile) -> Iterator[tuple[str, JsonObject] | Skipped]:
-    """What each record tells of a run."""
+def _entries(file: SourceFile) -> Iterator[tuple[str, JsonObject] | Skipped]:
+    """The members of a run that each record contains, with the record's position."""
     if is_multipart(file.head):
         for part in read_parts(file):
             yield part if isinstance(part, Skipped) else (part.record, part.members)
@@ -109,26 +110,26 @@ def _told(file: SourceFile) -> Iterator[tuple[str, JsonObject] | Skipped]:
 
 
 def _runs(row: JsonObject) -> list[JsonObject]:
-    """The runs of a row with those within them, parents first; none where it has none."""
+    """The runs of a row and their descendants, parents first; empty if it has none."""
     listed = [row] if _is_run(row) else []
     if not listed:
         for key in _LISTS:
-            within = row.get(key)
-            entries: list[Json] = within if isinstance(within, list) else []
+            members = row.get(key)
+            entries: list[Json] = members if isinstance(members, list) else []
             listed += [one for one in entries if isinstance(one, dict) and _may_be_run(one, key)]
     found: list[JsonObject] = []
-    waiting = listed[::-1]
-    while waiting:
-        run = waiting.pop()
+    pending = listed[::-1]
+    while pending:
+        run = pending.pop()
         children = run.get("child_runs")
         found.append({key: value for key, value in run.items() if key != "child_runs"})
         entries = children if isinstance(children, list) else []
-        waiting += [one for one in reversed(entries) if isinstance(one, dict) and _is_run(one)]
+        pending += [one for one in reversed(entries) if isinstance(one, dict) and _is_run(one)]
     return found
 
 
 def _may_be_run(value: JsonObject, key: str) -> bool:
-    """Whether it is a run, or what is told later of one."""
+    """Whether it is a run, or a later update of one."""
     return _is_run(value) or (key == "patch" and bool(text_of(value, "id") and text_of(value, *_TRACE)))
 
 
@@ -137,21 +138,21 @@ def _is_run(value: JsonObject) -> bool:
 
 
 class RunPart(Struct, frozen=True):
-    """Members of a run, as one part tells them."""
+    """The members of a run in one part of a multipart body."""
 
     record: str
     members: JsonObject
 
 
 def is_multipart(head: bytes) -> bool:
-    """Whether a file begins with such a body."""
+    """Whether a file begins with a multipart body of LangSmith's ingestion API."""
     return _BEGINS.match(head) is not None
 
 
 def read_parts(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[RunPart | Skipped]:
-    """What each part tells of its run, in the file's order; one part of at most `limit` bytes is in memory at a time.
+    """The members of a run in each part, in the file's order; one part of at most `limit` bytes is in memory at a time.
 
-    Several bodies may follow each other. Parts that are no run's (attachments, feedback) are passed over in silence.
+    Several bodies may follow each other. Parts that belong to no run (attachments, feedback) are silently ignored.
     """
     try:
         with file.open() as stream:
@@ -164,8 +165,8 @@ def read_parts(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[RunPa
 
 
 def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Skipped | None:
-    told = _RUN.fullmatch(name)
-    if told is None:
+    match = _RUN.fullmatch(name)
+    if match is None:
         return None
     if raw is None:
         return Skipped(record, too_long(limit))
@@ -173,32 +174,32 @@ def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Sk
         value = parse_json_bytes(raw)
     except ValueError as error:
         return Skipped(record, str(error))
-    if told["member"]:
-        return RunPart(record, {"id": told["id"], told["member"]: value})
+    if match["member"]:
+        return RunPart(record, {"id": match["id"], match["member"]: value})
     if not isinstance(value, dict):
         return Skipped(record, "the part is no object, as a run is")
-    return RunPart(record, {**value, "id": told["id"]})
+    return RunPart(record, {**value, "id": match["id"]})
 
 
 def _parts(stream: BinaryIO, limit: int) -> Iterator[tuple[str, bytes | None]]:
     """The name and the body of each part; None for a body beyond the bound."""
-    border = b""
+    boundary = b""
     line = stream.readline(_LINE)
     while line:
-        if not (border and line.startswith(border)) and not line.startswith(b"--"):
+        if not (boundary and line.startswith(boundary)) and not line.startswith(b"--"):
             line = stream.readline(_LINE)
             continue
-        border = border if border and line.startswith(border) else line.strip()
-        if line.strip() == border + b"--":
-            border, line = b"", stream.readline(_LINE)
+        boundary = boundary if boundary and line.startswith(boundary) else line.strip()
+        if line.strip() == boundary + b"--":
+            boundary, line = b"", stream.readline(_LINE)
             continue
         name = _name(stream)
-        body, line = _body(stream, border, limit)
+        body, line = _body(stream, boundary, limit)
         yield name, body
 
 
 def _name(stream: BinaryIO) -> str:
-    """The name in the headers of a part, read to the empty line behind them."""
+    """The name in the headers of a part; reads up to and including the empty line after them."""
     name = ""
     for _ in range(_HEADERS):
         line = stream.readline(_LINE)
@@ -209,12 +210,12 @@ def _name(stream: BinaryIO) -> str:
     return name
 
 
-def _body(stream: BinaryIO, border: bytes, limit: int) -> tuple[bytes | None, bytes]:
-    """A part's bytes up to the border, and the line of that; `b""` at the end of the file."""
+def _body(stream: BinaryIO, boundary: bytes, limit: int) -> tuple[bytes | None, bytes]:
+    """A part's bytes up to the boundary, and the boundary's line; `b""` at the end of the file."""
     pieces: list[bytes] = []
     left, begins_line = limit, True
     while line := stream.readline(_LINE):
-        if begins_line and line.startswith(border):
+        if begins_line and line.startswith(boundary):
             break
         begins_line = line.endswith(b"\n")
         left -= len(line)
@@ -244,13 +245,13 @@ def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
 
 
 def trace_of(run: JsonObject) -> str:
-    """The id of the trace that a run is part of, `""` where it does not tell."""
+    """The id of the trace that a run is part of, `""` if it names none."""
     _, _, first = text_of(run, "dotted_order").partition(".")[0].rpartition("Z")
     return text_of(run, "trace_id") or first
 
 
 def session_of(run: JsonObject) -> str:
-    """The conversation that a run names, `""` where it names none."""
+    """The conversation that a run names, `""` if it names none."""
     return text_of(_metadata(run), *SESSION_KEYS)
 
 
@@ -271,16 +272,16 @@ def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
 
 
 def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
-    asked = framework_calls.read_request_input(run.get("inputs"), known)
+    request = framework_calls.read_request_input(run.get("inputs"), known)
     invoked = object_of(object_of(run.get("extra")).get("invocation_params"))
     settings: JsonObject = {key: value for key, value in invoked.items() if key not in _NO_SETTINGS}
     return structs.replace(
-        asked,
-        model=asked.model or text_of(invoked, "model", "model_name") or text_of(_metadata(run), "ls_model_name"),
-        tools=asked.tools
+        request,
+        model=request.model or text_of(invoked, "model", "model_name") or text_of(_metadata(run), "ls_model_name"),
+        tools=request.tools
         or framework_calls.read_tool_list(invoked.get("tools"))
         or framework_calls.read_tool_list(invoked.get("functions")),
-        parameters=asked.parameters or (compact_json(settings) if settings else ""),
+        parameters=request.parameters or (compact_json(settings) if settings else ""),
     )
 
 
@@ -307,7 +308,7 @@ def _error(run: JsonObject) -> GenerationError | None:
 
 
 def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
-    """The pieces of the stream that a framework told of, with their times."""
+    """The streamed pieces that a framework reported, with their times."""
     events = run.get("events")
     found: list[tuple[Instant | None, str]] = []
     for event in events if isinstance(events, list) else ():
@@ -318,7 +319,7 @@ def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
 
 
 def _with_chunks(turn: Turn, run: JsonObject) -> Turn:
-    """The turn with the chunks of its text, where the pieces that were told make it up and nothing else was said."""
+    """The turn with the chunks of its text, if the reported pieces add up to it and it has no other parts."""
     text, tokens = turn.part("text"), [one for one in _tokens(run) if one[1]]
     if text is None or not text.text or "".join(token for _, token in tokens) != text.text or len(turn.parts) > 1:
         return turn
@@ -332,22 +333,22 @@ def _with_chunks(turn: Turn, run: JsonObject) -> Turn:
 
 
 def _tool_run(run: JsonObject) -> ToolRun:
-    given = framework_calls.read_tool_output(run.get("outputs"))
-    failed = True if run.get("error") or run.get("status") == "error" else given.failed
-    words = given.text if given.text is not None else text_of(run, "error") or None
+    output = framework_calls.read_tool_output(run.get("outputs"))
+    failed = True if run.get("error") or run.get("status") == "error" else output.failed
+    result = output.text if output.text is not None else text_of(run, "error") or None
     return ToolRun(
         text_of(run, "name"),
-        given.call_id or text_of(_metadata(run), "tool_call_id"),
+        output.call_id or text_of(_metadata(run), "tool_call_id"),
         _arguments(run.get("inputs")),
-        words,
+        result,
         failed,
     )
 
 
 def _arguments(inputs: Json) -> str:
-    """A tool's arguments; LangChain puts those of a tool that it traces into one text, as Python shows them."""
-    given = object_of(inputs)
-    alone = given.get("input")
-    if given.keys() == {"input"}:
+    """A tool's arguments; LangChain puts those of a traced tool into one text, in Python's notation."""
+    members = object_of(inputs)
+    alone = members.get("input")
+    if members.keys() == {"input"}:
         return alone if isinstance(alone, str) else compact_json(alone)
     return compact_json(inputs)

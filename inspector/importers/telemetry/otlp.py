@@ -1,8 +1,8 @@
 """OpenTelemetry traces of agents: OTLP as JSON lines, JSON documents, or protobuf bodies.
 
-Spans of a session may come anywhere in a file, children before their parents: they are spooled while the file is read.
-Each is then read with every attribute convention that it follows: its own, OpenInference,
-OpenLLMetry and Langfuse.
+Spans of a session may be anywhere in a file, children before their parents: they are spooled while the file is read.
+Each span is then read with every attribute convention that it follows: OpenTelemetry's own, OpenInference, OpenLLMetry
+and Langfuse.
 """
 
 import json
@@ -48,7 +48,7 @@ from inspector.wire.events import DecodedRequest, DecodedTurn
 from inspector.wire.provider_json import compact_json, parse_json
 
 SPOOL_BYTES = 32 << 20
-"""How much of the spans' texts is kept in memory."""
+"""How many bytes of the spans' texts are kept in memory."""
 
 SESSION_KEYS = (
     "session.id",
@@ -61,14 +61,14 @@ SESSION_KEYS = (
     "ai.telemetry.metadata.sessionId",
     "session_id",
 )
-"""Attributes that name the session of a span, the first first."""
+"""Attributes that name the session of a span, in order of priority."""
 
 _NO_TIME = float("inf")
 _EVENTS = 7
 _RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is no OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
-"""Why a record is skipped that Python cannot read."""
+"""The reason for skipping a record that Python cannot read."""
 
 NO_CHUNKS = "the source keeps no chunks of answers"
 _REWRITTEN = "the source parsed the arguments of calls that are JSON and rewrote them"
@@ -84,7 +84,7 @@ _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 
 class _SpooledTrace(Struct):
-    """Where the spans of one trace lie, and its session by the earliest span that names one."""
+    """The positions of one trace's spans in the spool, and its session, from the earliest span that names one."""
 
     id: str
     places: list[SpoolPlace] = field(default_factory=list)
@@ -93,9 +93,9 @@ class _SpooledTrace(Struct):
 
 
 class SpanSpool:
-    """Takes spans, and gives them back by session. A context: behind it nothing is left.
+    """Stores spans and returns them by session. A context manager that deletes everything at its end.
 
-    `spool_bytes` is how much of their texts is kept in memory, the rest in a temporary file without a name.
+    `spool_bytes` of their texts are kept in memory, the rest in a temporary file without a name.
     """
 
     def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
@@ -109,7 +109,7 @@ class SpanSpool:
         self._spool.close()
 
     def put(self, span: otlp_span.OtlpSpan) -> None:
-        """Put a span aside; RecursionError where it is nested too deeply."""
+        """Store a span; RecursionError if it is nested too deeply."""
         packed = _packed(span)
         trace = self._traces.setdefault(span.trace_id, _SpooledTrace(span.trace_id))
         trace.places.append(self._spool.put(packed))
@@ -119,9 +119,9 @@ class SpanSpool:
             trace.session, trace.session_s = session, start_s
 
     def sessions(self) -> Iterator[tuple[ExternalId, Iterator[otlp_span.OtlpSpan]]]:
-        """The id of each session, and its spans in the order they were put; sessions in the order of their first.
+        """The id and the spans of each session, in the order they were put; sessions in the order of their first span.
 
-        A trace whose spans name no session is one by itself.
+        A trace whose spans name no session is a session by itself.
         """
         sessions: dict[ExternalId, list[_SpooledTrace]] = {}
         for trace in self._traces.values():
@@ -135,7 +135,7 @@ class SpanSpool:
 
 
 def session_of(span: otlp_span.OtlpSpan) -> ExternalId | None:
-    """The session that a span names, None where it names none."""
+    """The session that a span names; None if it names none."""
     for key in SESSION_KEYS:
         value = span.attributes.get(key)
         if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
@@ -145,46 +145,46 @@ def session_of(span: otlp_span.OtlpSpan) -> ExternalId | None:
 
 def _packed(span: otlp_span.OtlpSpan) -> bytes:
     events: list[Json] = [[event.name, event.at_s, event.attributes] for event in span.events]
-    held: list[Json] = [
+    values: list[Json] = [
         *(span.trace_id, span.id, span.parent_id, span.name, span.start_s, span.end_s, span.attributes, events),
         *(span.status, span.message, span.service, span.dropped),
     ]
     try:
-        return msgspec.msgpack.encode(held)
+        return msgspec.msgpack.encode(values)
     except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
-        return json.dumps(held, default=str).encode("ascii")
+        return json.dumps(values, default=str).encode("ascii")
 
 
 def _unpacked(packed: bytes) -> otlp_span.OtlpSpan:
-    held: Any = (
+    values: Any = (
         parse_json_bytes(packed) if packed.startswith(b"[") else msgspec.msgpack.decode(packed)
-    )  # as it was packed
-    held[_EVENTS] = tuple(otlp_span.OtlpEvent(*event) for event in held[_EVENTS])
-    return otlp_span.OtlpSpan(*held)
+    )  # the format that `_packed` chose
+    values[_EVENTS] = tuple(otlp_span.OtlpEvent(*event) for event in values[_EVENTS])
+    return otlp_span.OtlpSpan(*values)
 
 
 class OtlpImporter:
-    """One trace a conversation: what spans of one session, or of one trace, tell of requests to models."""
+    """One trace per conversation, from the requests to models in the spans of one session or of one trace."""
 
     name = "otlp"
     signs = "`resourceSpans`, or a protobuf body that holds them"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the member that holds the spans, or by the shape of a protobuf body."""
+        """By the member that contains the spans, or by the shape of a protobuf body."""
         if any(map(has_resources, sample.rows)) or _RESOURCES.match(sample.text.lstrip("\ufeff \t\r\n")):
             return 0.9
         return 0.8 if is_otlp(sample.head) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """What cannot be read, then the traces; sessions in the order of their first spans."""
-        with SpanSpool() as shelf:
+        """Skipped records while reading, then the traces; sessions in the order of their first spans."""
+        with SpanSpool() as spool:
             spans = read_protobuf(file) if is_otlp(file.head) else _of_rows(file)
-            yield from spool_spans(spans, shelf)
-            yield from traces_in(shelf)
+            yield from spool_spans(spans, spool)
+            yield from traces_in(spool)
 
 
-def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], shelf: SpanSpool) -> Iterator[Skipped]:
-    """Put spans on a shelf; what gives none, and why."""
+def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool) -> Iterator[Skipped]:
+    """Put spans into a spool; yields the spans that were skipped, with the reason."""
     for span in spans:
         if isinstance(span, Skipped):
             yield span
@@ -192,15 +192,15 @@ def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], shelf: SpanSpool)
             yield Skipped(f"span `{span.name}`", "the span has no id")
         else:
             try:
-                shelf.put(span)
+                spool.put(span)
             except RecursionError:
                 yield Skipped(f"span {span.id}", TOO_DEEP)
 
 
-def traces_in(shelf: SpanSpool) -> Iterator[Trace | Skipped]:
-    """The traces of all sessions on a shelf; sessions without a request to a model are counted in a Skipped."""
+def traces_in(spool: SpanSpool) -> Iterator[Trace | Skipped]:
+    """The traces of all sessions in a spool; a Skipped counts the sessions without a request to a model."""
     without = 0
-    for id_, spans in shelf.sessions():
+    for id_, spans in spool.sessions():
         traces = session_traces(id_, spans)
         first = next(traces, None)
         if first is None:
@@ -209,12 +209,12 @@ def traces_in(shelf: SpanSpool) -> Iterator[Trace | Skipped]:
         yield first
         yield from traces
     if without:
-        said = f"{without} of the traces in this file contain no request to a model"
-        yield Skipped("other spans", said, is_irrelevant=True)
+        reason = f"{without} of the traces in this file contain no request to a model"
+        yield Skipped("other spans", reason, is_irrelevant=True)
 
 
 def session_traces(id_: ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -> Iterator[Trace]:
-    """The traces that the spans of one session tell of."""
+    """The traces that the spans of one session make up."""
     messages, known = otlp_span.Messages(), KnownMessages()
     read = [read_span(span, messages, known) for span in merged_spans(spans)]
     found = RecognisedBy.FIELD if id_.name != "trace_id" else RecognisedBy.RECORD
@@ -235,85 +235,85 @@ def _of_rows(file: SourceFile) -> Iterator[otlp_span.OtlpSpan | Skipped]:
 
 
 def read_span(span: otlp_span.OtlpSpan, messages: otlp_span.Messages, known: KnownMessages | None = None) -> TracedSpan:
-    """What a span tells; `messages` and `known` are those of its session. Never raises."""
+    """A span as its conventions describe it; `messages` and `known` are those of its session. Never raises."""
     return otlp_conventions.with_langfuse(_read(span, messages), span, KnownMessages() if known is None else known)
 
 
 def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
-    told = otlp_span.merged_facts(
+    facts = otlp_span.merged_facts(
         (
             otlp_conventions.read_openinference(span),
             otlp_conventions.read_genai(span),
             otlp_conventions.read_openllmetry(span),
         )
     )
-    kind = told.kind or _guessed_kind(span)
+    kind = facts.kind or _guessed_kind(span)
     read = TracedSpan(
         span.id,
         span.parent_id,
         kind,
-        (told.agent or span.name) if kind is OperationKind.AGENT else span.name,
+        (facts.agent or span.name) if kind is OperationKind.AGENT else span.name,
         span.started,
         span.ended,
         span_trace=span.trace_id,
     )
     if kind is OperationKind.MODEL:
-        call = _call(span, told, messages)
-        return structs.replace(read, call=call, warnings=tuple(_warnings(span, told, call)))
-    if kind is OperationKind.TOOL and told.run is not None:
+        call = _call(span, facts, messages)
+        return structs.replace(read, call=call, warnings=tuple(_warnings(span, facts, call)))
+    if kind is OperationKind.TOOL and facts.run is not None:
         failure = _error(span, has_words=True)
-        result = told.run.result if told.run.result is not None or failure is None else failure.message
-        return structs.replace(read, run=structs.replace(told.run, result=result, failed=True if failure else None))
+        result = facts.run.result if facts.run.result is not None or failure is None else failure.message
+        return structs.replace(read, run=structs.replace(facts.run, result=result, failed=True if failure else None))
     return read
 
 
 def _guessed_kind(span: otlp_span.OtlpSpan) -> OperationKind:
-    """What goes on during a span that names a model and no operation, as the first drafts of conventions had it."""
+    """The kind of a span that names a model and no operation, as in the first drafts of the conventions."""
     names_model = span.text("gen_ai.request.model") and "embed" not in span.name.lower()
     return OperationKind.MODEL if names_model else OperationKind.OTHER
 
 
-def _call(span: otlp_span.OtlpSpan, told: otlp_span.SpanFacts, messages: otlp_span.Messages) -> ModelCall:
-    request = _request(told, messages)
-    answer = _answer(told.answers, messages)
-    raw = _raw_answer(told, answer)
-    is_rewritten = raw is None and any(map(_has_values, otlp_span.objects(told.answers)))
+def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> ModelCall:
+    request = _request(facts, messages)
+    answer = _answer(facts.answers, messages)
+    raw = _raw_answer(facts, answer)
+    is_rewritten = raw is None and any(map(_has_values, otlp_span.objects(facts.answers)))
     known = Generation()
     if raw is not None:
         known = raw.turn.generation or known
         answer = raw.turn
-    finish = told.finish_reason or known.finish_reason
+    finish = facts.finish_reason or known.finish_reason
     generation = structs.replace(
         known,
-        answered_model=told.answered_model or known.answered_model,
+        answered_model=facts.answered_model or known.answered_model,
         started=span.started,
-        first_token=None if told.first_token_s is None else Instant(told.first_token_s),
+        first_token=None if facts.first_token_s is None else Instant(facts.first_token_s),
         ended=span.ended,
-        usage=otlp_span.filled_usage(told.usage, known.usage),
+        usage=otlp_span.filled_usage(facts.usage, known.usage),
         finish_reason=finish,
         finish=finish_meaning(finish) if finish else None,
     )
-    response_id = told.response_id or (raw.response_id if raw is not None else "")
-    turn = structs.replace(answer, generation=_ended(generation, span, told, answer))
+    response_id = facts.response_id or (raw.response_id if raw is not None else "")
+    turn = structs.replace(answer, generation=_ended(generation, span, facts, answer))
     return ModelCall(request, turn, response_id, is_rewritten)
 
 
-def _request(told: otlp_span.SpanFacts, messages: otlp_span.Messages) -> DecodedRequest:
-    raw = read_request("", told.raw_request) if _is_request(told.raw_request) else None
+def _request(facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> DecodedRequest:
+    raw = read_request("", facts.raw_request) if _is_request(facts.raw_request) else None
     known = raw or DecodedRequest("", "", ())
-    turns = messages.read(told.asked)
+    turns = messages.read(facts.request_messages)
     return structs.replace(
         known,
-        model=told.requested_model or known.model,
+        model=facts.requested_model or known.model,
         turns=turns or known.turns,
-        tools=told.tools or known.tools,
-        parameters=compact_json(told.parameters) if told.parameters else known.parameters,
-        continues=told.continues or known.continues,
+        tools=facts.tools or known.tools,
+        parameters=compact_json(facts.parameters) if facts.parameters else known.parameters,
+        continues=facts.continues or known.continues,
     )
 
 
 def _is_request(value: Json) -> bool:
-    """Whether a span's input is the request's body, and not what a framework was given."""
+    """Whether a span's input is the body of the request, not the input of a framework."""
     if not isinstance(value, dict):
         return False
     listed = value.get("messages", value.get("input", value.get("contents")))
@@ -322,34 +322,34 @@ def _is_request(value: Json) -> bool:
 
 def _answer(answers: list[Json], messages: otlp_span.Messages) -> Turn:
     """All output messages as one answer."""
-    said = messages.read(otlp_span.RequestMessages(answers))
-    return one_answer(said) if said else Turn(Role.ASSISTANT, (Part("text", ""),))
+    turns = messages.read(otlp_span.RequestMessages(answers))
+    return one_answer(turns) if turns else Turn(Role.ASSISTANT, (Part("text", ""),))
 
 
-def _raw_answer(told: otlp_span.SpanFacts, answer: Turn) -> DecodedTurn | None:
-    """The answer out of its body as the API sent it, if that is kept and says the same."""
-    if not told.raw_answer.lstrip().startswith("{"):
+def _raw_answer(facts: otlp_span.SpanFacts, answer: Turn) -> DecodedTurn | None:
+    """The answer from its body as the API sent it, if that is stored and has the same content."""
+    if not facts.raw_answer.lstrip().startswith("{"):
         return None
     try:
-        body = parse_json(told.raw_answer)
+        body = parse_json(facts.raw_answer)
     except ValueError:
         return None
     if not isinstance(body, dict) or not any(isinstance(body.get(key), list) for key in _ANSWER_KEYS):
         return None
-    decoder = decoder_for("", told.raw_request, "application/json", status=200)
-    read = decode_answer(decoder, [(None, told.raw_answer.encode("utf-8", "surrogatepass"))])
-    if says_nothing(read.turn) or not (told.answers == [] or message_digest(read.turn) == message_digest(answer)):
+    decoder = decoder_for("", facts.raw_request, "application/json", status=200)
+    read = decode_answer(decoder, [(None, facts.raw_answer.encode("utf-8", "surrogatepass"))])
+    if says_nothing(read.turn) or not (facts.answers == [] or message_digest(read.turn) == message_digest(answer)):
         return None
     return read
 
 
 def _has_values(message: dict[str, Json]) -> bool:
-    """Whether arguments of a message's calls are values and not texts."""
+    """Whether the arguments of a message's calls are parsed values, not texts."""
     functions = (call.get("function", call) for call in otlp_span.objects(message.get(CALLS)))
     return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
 
 
-def _ended(generation: Generation, span: otlp_span.OtlpSpan, told: otlp_span.SpanFacts, answer: Turn) -> Generation:
+def _ended(generation: Generation, span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, answer: Turn) -> Generation:
     error = _error(span, has_words=not says_nothing(answer))
     if error is not None:
         is_abort = error.phase is ErrorPhase.CLIENT_ABORT
@@ -357,14 +357,14 @@ def _ended(generation: Generation, span: otlp_span.OtlpSpan, told: otlp_span.Spa
     text = answer.part("text")
     if text is not None and text.text == _REDACTED:
         return structs.replace(generation, body=BodyState.REDACTED)
-    if any(isinstance(one, str) for one in told.answers):
+    if any(isinstance(one, str) for one in facts.answers):
         return structs.replace(generation, body=BodyState.TRUNCATED)
-    has_words = bool(told.answers) or any(part.text for part in answer.parts)
+    has_words = bool(facts.answers) or any(part.text for part in answer.parts)
     return generation if has_words else structs.replace(generation, body=BodyState.NOT_STORED)
 
 
 def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> GenerationError | None:
-    """How a span failed, by its status, its `error.type` and its event `exception`; None where it did not."""
+    """How a span failed, from its status, its `error.type` and its event `exception`; None if it did not fail."""
     raised = next((event.attributes for event in span.events if event.name == "exception"), {})
     code = span.text("error.type") or word_of(raised.get("exception.type"))
     if span.status != otlp_span.ERROR and not span.text("error.type"):
@@ -390,13 +390,13 @@ def _phase(code: str, status: int | None, *, has_words: bool) -> ErrorPhase:
     return ErrorPhase.IN_STREAM if has_words else ErrorPhase.TRANSPORT
 
 
-def _warnings(span: otlp_span.OtlpSpan, told: otlp_span.SpanFacts, call: ModelCall) -> Iterator[str]:
+def _warnings(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, call: ModelCall) -> Iterator[str]:
     if call.is_rewritten:
         yield _REWRITTEN
     generation = call.answer.generation
     if generation is not None and generation.body is BodyState.NOT_STORED:
         yield _NO_CONTENT
-    if told.is_cut:
+    if facts.is_cut:
         yield _CUT
     if span.dropped:
         yield _DROPPED

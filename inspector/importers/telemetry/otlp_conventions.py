@@ -1,11 +1,10 @@
-"""What the attributes of a span say about a request to a model or a run of a tool, in each convention.
+"""Reads model requests and tool runs from the attributes of a span, in each convention.
 
-OpenTelemetry's conventions for generative AI: what `gen_ai.*` attributes and events say about a span.
+OpenTelemetry's conventions for generative AI: `gen_ai.*` attributes and events. Messages are JSON in
+`gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions` and `gen_ai.tool.definitions`; in older
+versions they were events named after a role (`gen_ai.user.message`).
 
-Messages are JSON in `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions` and
-`gen_ai.tool.definitions`; in older versions they were events named after a role (`gen_ai.user.message`).
-
-The attributes of other conventions than OpenTelemetry's own: OpenInference, OpenLLMetry and Langfuse's SDKs.
+Other conventions: OpenInference, OpenLLMetry and Langfuse's SDKs.
 
 * OpenInference: `openinference.span.kind`, `llm.input_messages.N.message...`, `input.value`, `tool.*`. Source:
   Arize-ai/openinference, spec/semantic_conventions.md.
@@ -66,9 +65,9 @@ _NO_PARAMETERS = frozenset({"model", "messages", "tools", "input", "prompt"})
 
 
 def read_genai(span: OtlpSpan) -> SpanFacts:
-    """What the attributes and events of this convention say; all defaults where there are none."""
+    """The facts from OpenTelemetry's own attributes and events; all defaults if there are none."""
     operation = span.text("gen_ai.operation.name")
-    told = SpanFacts(
+    facts = SpanFacts(
         kind=_OPERATIONS.get(operation, OperationKind.OTHER) if operation else None,
         requested_model=span.text("gen_ai.request.model"),
         answered_model=span.text("gen_ai.response.model"),
@@ -81,38 +80,38 @@ def read_genai(span: OtlpSpan) -> SpanFacts:
         agent=span.text("gen_ai.agent.name", "gen_ai.workflow.name"),
         run=_tool_run(span) if operation == "execute_tool" else None,
     )
-    read_events(span, told)
-    _read_messages(span, told)
-    return told
+    read_events(span, facts)
+    _read_messages(span, facts)
+    return facts
 
 
-def _read_messages(span: OtlpSpan, told: SpanFacts) -> None:
-    told_system = lenient_json(span.attributes.get("gen_ai.system_instructions"))
-    parts: list[Json] = [{"type": "text", "content": told_system}] if isinstance(told_system, str) else []
-    parts = [*parts, *objects(told_system)]
+def _read_messages(span: OtlpSpan, facts: SpanFacts) -> None:
+    instructions = lenient_json(span.attributes.get("gen_ai.system_instructions"))
+    parts: list[Json] = [{"type": "text", "content": instructions}] if isinstance(instructions, str) else []
+    parts = [*parts, *objects(instructions)]
     system: list[Json] = [{"role": "system", "parts": parts}] if parts else []
-    asked = _listed(span.attributes.get("gen_ai.input.messages"), "user")
-    if asked or system:
-        told.asked = RequestMessages([*system, *asked], in_openai_shape)
+    messages = _listed(span.attributes.get("gen_ai.input.messages"), "user")
+    if messages or system:
+        facts.request_messages = RequestMessages([*system, *messages], in_openai_shape)
     answers = span.attributes.get("gen_ai.output.messages")
     read = lenient_json(answers)
     if isinstance(read, str) and read:
-        told.answers = [read if _is_json(read) else {"role": "assistant", "content": read}]
+        facts.answers = [read if _is_json(read) else {"role": "assistant", "content": read}]
     elif listed := objects(read):
-        told.answers = [message for one in listed for message in in_openai_shape(one)]
-    told.is_cut = _is_cut(told.asked.messages) or _is_cut(told.answers)
-    finish = next((_first_word(one.get("finish_reason")) for one in objects(told.answers)), "")
-    told.finish_reason = told.finish_reason or finish
+        facts.answers = [message for one in listed for message in in_openai_shape(one)]
+    facts.is_cut = _is_cut(facts.request_messages.messages) or _is_cut(facts.answers)
+    finish = next((_first_word(one.get("finish_reason")) for one in objects(facts.answers)), "")
+    facts.finish_reason = facts.finish_reason or finish
 
 
-def _listed(held: Json, role: str) -> list[Message]:
-    """The messages of an attribute, each as its JSON text; what is left of them as one text where they were cut off."""
-    if isinstance(held, str) and held.lstrip().startswith("["):
+def _listed(value: Json, role: str) -> list[Message]:
+    """The messages of an attribute, each as its JSON text; the rest of truncated JSON as one text."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
         try:
-            return [*_decode_texts(held)]
+            return [*_decode_texts(value)]
         except (ValueError, RecursionError):
             pass
-    read = lenient_json(held)
+    read = lenient_json(value)
     if isinstance(read, str) and read:
         return [read if _is_json(read) else {"role": role, "content": read}]
     return [*objects(read)]
@@ -127,7 +126,7 @@ def _is_cut(messages: Sequence[Message]) -> bool:
 
 
 def in_openai_shape(message: Json) -> list[Json]:
-    """A message of parts as messages of OpenAI's shape; one without parts as it is."""
+    """A message of parts as messages of OpenAI's shape; one without parts unchanged."""
     if not isinstance(message, dict):
         return []
     parts = message.get("parts")
@@ -137,7 +136,7 @@ def in_openai_shape(message: Json) -> list[Json]:
 
 
 def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Json]:
-    """A message of parts as messages of OpenAI's shape: each result of a tool is one by itself."""
+    """A message of parts as messages of OpenAI's shape; each tool result becomes a separate message."""
     blocks: list[Json] = []
     calls: list[Json] = []
     results: list[Json] = []
@@ -159,9 +158,9 @@ def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Js
 
 
 def _result(part: JsonObject) -> Json:
-    given = next((part[key] for key in ("response", "result", "content") if part.get(key) is not None), "")
-    words = given if isinstance(given, str) else compact_json(given)
-    return {"role": "tool", "tool_call_id": part.get("id"), "name": part.get("name"), "content": words}
+    content = next((part[key] for key in ("response", "result", "content") if part.get(key) is not None), "")
+    text = content if isinstance(content, str) else compact_json(content)
+    return {"role": "tool", "tool_call_id": part.get("id"), "name": part.get("name"), "content": text}
 
 
 def _tool_run(span: OtlpSpan) -> ToolRun:
@@ -199,26 +198,26 @@ def _first_word(value: Json) -> str:
 _ROLES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 
 
-def read_events(span: OtlpSpan, told: SpanFacts) -> None:
-    """Add what the events of a span say."""
-    asked: list[Json] = []
+def read_events(span: OtlpSpan, facts: SpanFacts) -> None:
+    """Add the facts from the events of a span."""
+    messages: list[Json] = []
     for event in (*span.events, *_listed_bodies(span)):
-        if event.name in _FIRST_TOKENS and told.first_token_s is None:
-            told.first_token_s = event.at_s
+        if event.name in _FIRST_TOKENS and facts.first_token_s is None:
+            facts.first_token_s = event.at_s
             continue
         body = _body(event)
         if event.name in _ROLES:
-            asked.append(_genai_message(body, _ROLES[event.name]))
+            messages.append(_genai_message(body, _ROLES[event.name]))
         elif event.name == "gen_ai.choice":
-            _read_choice(body, told)
+            _read_choice(body, facts)
         elif event.name == _PROMPT:
-            asked += _genai_texts(body.get("gen_ai.prompt"), "user")
+            messages += _genai_texts(body.get("gen_ai.prompt"), "user")
         elif event.name == _COMPLETION:
-            told.answers += _genai_texts(body.get("gen_ai.completion"), "assistant")
-    if asked := asked or _genai_texts(span.attributes.get("gen_ai.prompt"), "user"):
-        told.asked = RequestMessages(asked)
-    if not told.answers:
-        told.answers += _genai_texts(span.attributes.get("gen_ai.completion"), "assistant")
+            facts.answers += _genai_texts(body.get("gen_ai.completion"), "assistant")
+    if messages := messages or _genai_texts(span.attributes.get("gen_ai.prompt"), "user"):
+        facts.request_messages = RequestMessages(messages)
+    if not facts.answers:
+        facts.answers += _genai_texts(span.attributes.get("gen_ai.completion"), "assistant")
 
 
 def _listed_bodies(span: OtlpSpan) -> Iterator[OtlpEvent]:
@@ -229,15 +228,15 @@ def _listed_bodies(span: OtlpSpan) -> Iterator[OtlpEvent]:
 
 
 def _body(event: OtlpEvent) -> JsonObject:
-    """What an event holds, wherever it stands."""
-    held = dict(event.attributes)
+    """The content of an event, whichever attribute has it."""
+    body = dict(event.attributes)
     for key in _BODIES:
-        inner = lenient_json(held.get(key))
+        inner = lenient_json(body.get(key))
         if isinstance(inner, dict):
-            held |= inner
+            body |= inner
         elif isinstance(inner, str) and inner:
-            held.setdefault("content", inner)
-    return held
+            body.setdefault("content", inner)
+    return body
 
 
 def _genai_message(body: JsonObject, role: str) -> Json:
@@ -255,69 +254,69 @@ def _genai_message(body: JsonObject, role: str) -> Json:
     return kept
 
 
-def _read_choice(body: JsonObject, told: SpanFacts) -> None:
-    held = lenient_json(body.get("message"))
-    message = held if isinstance(held, dict) else {"content": body.get("content", "") if held is None else held}
+def _read_choice(body: JsonObject, facts: SpanFacts) -> None:
+    value = lenient_json(body.get("message"))
+    message = value if isinstance(value, dict) else {"content": body.get("content", "") if value is None else value}
     calls = body.get(CALLS)
-    told.answers.append(_genai_message(message if calls is None else {CALLS: calls, **message}, "assistant"))
+    facts.answers.append(_genai_message(message if calls is None else {CALLS: calls, **message}, "assistant"))
     finish = body.get("finish_reason")
-    if isinstance(finish, str) and not told.finish_reason:
-        told.finish_reason = finish
+    if isinstance(finish, str) and not facts.finish_reason:
+        facts.finish_reason = finish
 
 
 def _genai_texts(value: Json, role: str) -> list[Json]:
     """A prompt or completion: messages as JSON, or a text."""
     if value is None or value == "":
         return []
-    held = lenient_json(value)
-    listed = objects(held)
+    decoded = lenient_json(value)
+    listed = objects(decoded)
     if listed and all({"role", "content"} & one.keys() for one in listed):
         return [{"role": role, **one} for one in listed]
     return [{"role": role, "content": value}]
 
 
 def read_openinference(span: OtlpSpan) -> SpanFacts:
-    """What the attributes of this convention say; all defaults where there are none."""
+    """The facts from OpenInference's attributes; all defaults if there are none."""
     word = span.text("openinference.span.kind").upper()
     kind = _KINDS.get(word, OperationKind.OTHER) if word else None
-    told = SpanFacts(kind=kind)
+    facts = SpanFacts(kind=kind)
     if kind is OperationKind.MODEL:
-        _read_call(span, told)
+        _read_call(span, facts)
     elif kind is OperationKind.TOOL:
-        told.run = _run(span)
+        facts.run = _run(span)
     elif kind is OperationKind.AGENT:
-        told.agent = span.text("agent.name", "graph.node.name") or span.name
-    return told
+        facts.agent = span.text("agent.name", "graph.node.name") or span.name
+    return facts
 
 
-def _read_call(span: OtlpSpan, told: SpanFacts) -> None:
+def _read_call(span: OtlpSpan, facts: SpanFacts) -> None:
     if listed := span.rows("llm.input_messages"):
-        told.asked = RequestMessages(listed, from_openinference)
-    told.answers = [said for one in span.rows("llm.output_messages") for said in from_openinference(one)]
-    asked, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
-    told.raw_request = lenient_json(asked)
-    told.raw_answer = answer if isinstance(answer, str) else ""
-    if not told.asked and not told.answers:
+        facts.request_messages = RequestMessages(listed, from_openinference)
+    facts.answers = [message for one in span.rows("llm.output_messages") for message in from_openinference(one)]
+    raw_request, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
+    facts.raw_request = lenient_json(raw_request)
+    facts.raw_answer = answer if isinstance(answer, str) else ""
+    if not facts.request_messages and not facts.answers:
         if prompts := _prompts(span):
-            told.asked = RequestMessages(prompts)
-        told.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
-    if not told.asked and isinstance(told.raw_request, str) and told.raw_request:
-        told.asked = RequestMessages([{"role": "user", "content": told.raw_request}])
-    if not told.answers and isinstance(lenient_json(answer), str) and answer:
-        told.answers = [{"role": "assistant", "content": answer}]
+            facts.request_messages = RequestMessages(prompts)
+        facts.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
+    if not facts.request_messages and isinstance(facts.raw_request, str) and facts.raw_request:
+        facts.request_messages = RequestMessages([{"role": "user", "content": facts.raw_request}])
+    if not facts.answers and isinstance(lenient_json(answer), str) and answer:
+        facts.answers = [{"role": "assistant", "content": answer}]
     parameters = lenient_json(span.attributes.get("llm.invocation_parameters"))
     if isinstance(parameters, dict):
-        told.parameters = {key: value for key, value in parameters.items() if key not in _NO_PARAMETERS}
-    told.tools = read_tools([*_tools(span)])
-    told.requested_model = span.text("llm.model_name")
-    told.finish_reason = span.text("llm.finish_reason")
-    told.usage = Usage(
+        facts.parameters = {key: value for key, value in parameters.items() if key not in _NO_PARAMETERS}
+    facts.tools = read_tools([*_tools(span)])
+    facts.requested_model = span.text("llm.model_name")
+    facts.finish_reason = span.text("llm.finish_reason")
+    facts.usage = Usage(
         span.number(f"{_COUNT}prompt"),
         span.number(f"{_COUNT}completion"),
         span.number(f"{_COUNT}completion_details.reasoning"),
         span.number(f"{_COUNT}prompt_details.cache_read"),
     )
-    told.first_token_s = next((event.at_s for event in span.events if event.name == _FIRST_TOKEN), None)
+    facts.first_token_s = next((event.at_s for event in span.events if event.name == _FIRST_TOKEN), None)
 
 
 def from_openinference(message: Json) -> list[Json]:
@@ -402,31 +401,31 @@ _METADATA = f"{_PREFIX}metadata"
 
 
 def with_langfuse(read: TracedSpan, span: OtlpSpan, known: KnownMessages) -> TracedSpan:
-    """A span as other conventions read it, and what its Langfuse attributes say beyond; itself where it has none.
+    """A span as other conventions read it, completed from its Langfuse attributes; unchanged if it has none.
 
     `known` are the messages of its session that were read before.
     """
     if not any(key.startswith(_PREFIX) for key in span.attributes):
         return read
-    said = read_observation(_row(span), known)
-    said = replace(
-        said,
+    observation = read_observation(_row(span), known)
+    observation = replace(
+        observation,
         started=span.started,
         ended=span.ended,
-        call=said.call and replace(said.call, answer=_timed(said, span)),
-        warnings=read.warnings if read.kind is said.kind else said.warnings,
+        call=observation.call and replace(observation.call, answer=_timed(observation, span)),
+        warnings=read.warnings if read.kind is observation.kind else observation.warnings,
     )
-    if read.kind is OperationKind.MODEL and said.kind is OperationKind.MODEL:
-        return filled_span(read, said)
-    if read.kind is OperationKind.OTHER or (read.kind is said.kind is OperationKind.TOOL and read.run is None):
-        return said
+    if read.kind is OperationKind.MODEL and observation.kind is OperationKind.MODEL:
+        return filled_span(read, observation)
+    if read.kind is OperationKind.OTHER or (read.kind is observation.kind is OperationKind.TOOL and read.run is None):
+        return observation
     return read
 
 
-def _timed(said: TracedSpan, span: OtlpSpan) -> Turn:
-    assert said.call is not None
-    generation = said.call.answer.generation or Generation()
-    return replace(said.call.answer, generation=replace(generation, started=span.started, ended=span.ended))
+def _timed(observation: TracedSpan, span: OtlpSpan) -> Turn:
+    assert observation.call is not None
+    generation = observation.call.answer.generation or Generation()
+    return replace(observation.call.answer, generation=replace(generation, started=span.started, ended=span.ended))
 
 
 def _row(span: OtlpSpan) -> JsonObject:
@@ -454,7 +453,7 @@ def _facts(span: OtlpSpan) -> Iterator[tuple[str, Json]]:
 
 
 def _metadata(span: OtlpSpan) -> Iterator[tuple[str, Json]]:
-    """The observation's metadata, in one text or an attribute a key, beside the span's other attributes."""
+    """The observation's metadata, from one text or from one attribute per key, and the span's other attributes."""
     for key, value in span.attributes.items():
         if key.startswith(f"{_METADATA}."):
             yield key.removeprefix(f"{_METADATA}."), value
@@ -469,24 +468,31 @@ _OPENLLMETRY_KINDS = {
     "task": OperationKind.OTHER,
 }
 
-_OWN = ("traceloop.", "llm.request.", "llm.prompts", "llm.completions", "gen_ai.prompt.", "gen_ai.completion.")
+_OPENLLMETRY_PREFIXES = (
+    "traceloop.",
+    "llm.request.",
+    "llm.prompts",
+    "llm.completions",
+    "gen_ai.prompt.",
+    "gen_ai.completion.",
+)
 
 _REQUESTS = {"chat": OperationKind.MODEL, "completion": OperationKind.MODEL}
 
 
 def read_openllmetry(span: OtlpSpan) -> SpanFacts:
-    """What the attributes of this convention say; all defaults where there are none."""
-    if not any(key.startswith(_OWN) for key in span.attributes):
+    """The facts from OpenLLMetry's attributes; all defaults if there are none."""
+    if not any(key.startswith(_OPENLLMETRY_PREFIXES) for key in span.attributes):
         return SpanFacts()
-    asked = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
+    prompt = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
     listed = span.rows("gen_ai.completion") or span.rows("llm.completions")
     answers = [dict(_openllmetry_message(one, "assistant")) for one in objects(unfolded(listed))]
     request_type = span.text("llm.request.type")
     requested = _REQUESTS.get(request_type, OperationKind.OTHER) if request_type else None
     work = _OPENLLMETRY_KINDS.get(span.text("traceloop.span.kind"))
     return SpanFacts(
-        kind=requested or (OperationKind.MODEL if asked or answers else work),
-        asked=RequestMessages(asked, from_prompt) if asked else RequestMessages(),
+        kind=requested or (OperationKind.MODEL if prompt or answers else work),
+        request_messages=RequestMessages(prompt, from_prompt) if prompt else RequestMessages(),
         answers=[*answers],
         tools=read_tools([*_functions(span)]),
         usage=Usage(
@@ -509,27 +515,27 @@ def from_prompt(message: Json) -> list[Json]:
     return [dict(_openllmetry_message(one, "user")) for one in objects(unfolded(message))]
 
 
-def _openllmetry_message(one: JsonObject, role: str) -> Iterator[tuple[str, Json]]:
-    yield "role", one.get("role") or role
-    yield "content", _content(one.get("content"))
+def _openllmetry_message(message: JsonObject, role: str) -> Iterator[tuple[str, Json]]:
+    yield "role", message.get("role") or role
+    yield "content", _content(message.get("content"))
     calls: list[Json] = [
-        call_object(call.get("name"), call.get("arguments"), call.get("id")) for call in objects(one.get(CALLS))
+        call_object(call.get("name"), call.get("arguments"), call.get("id")) for call in objects(message.get(CALLS))
     ]
-    legacy = one.get("function_call")
+    legacy = message.get("function_call")
     if isinstance(legacy, dict):
         calls.append({"function": legacy})
     if calls:
         yield CALLS, calls
     for key in ("tool_call_id", "name", "finish_reason", "reasoning_content", "reasoning", "refusal"):
-        if one.get(key) is not None:
-            yield key, one[key]
+        if message.get(key) is not None:
+            yield key, message[key]
 
 
 def _content(content: Json) -> Json:
-    """A list of blocks is written as JSON here, and a text that merely looks like it is none."""
-    held = lenient_json(content)
-    blocks = isinstance(held, list) and held and all(isinstance(one, dict) and "type" in one for one in held)
-    return held if blocks else content
+    """The list of blocks in a JSON text; a text that only looks like one is unchanged."""
+    decoded = lenient_json(content)
+    blocks = isinstance(decoded, list) and decoded and all(isinstance(one, dict) and "type" in one for one in decoded)
+    return decoded if blocks else content
 
 
 def _functions(span: OtlpSpan) -> Iterator[Json]:
@@ -538,15 +544,15 @@ def _functions(span: OtlpSpan) -> Iterator[Json]:
 
 
 def _openllmetry_run(span: OtlpSpan) -> ToolRun:
-    """A tool's input is `{"args": [...], "kwargs": {...}}`, or `{"inputs": {...}}` in LangChain's case."""
-    given = lenient_json(span.attributes.get("traceloop.entity.input"))
-    if isinstance(given, dict):
-        given = next((given[key] for key in ("inputs", "input_str", "kwargs") if given.get(key)), given)
+    """A tool's run; its input is `{"args": [...], "kwargs": {...}}`, or `{"inputs": {...}}` from LangChain."""
+    arguments = lenient_json(span.attributes.get("traceloop.entity.input"))
+    if isinstance(arguments, dict):
+        arguments = next((arguments[key] for key in ("inputs", "input_str", "kwargs") if arguments.get(key)), arguments)
     output = span.attributes.get("traceloop.entity.output")
-    words = "" if given is None else given if isinstance(given, str) else compact_json(given)
+    text = "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments)
     return ToolRun(
         span.text("gen_ai.tool.name", "traceloop.entity.name") or span.name,
         span.text("gen_ai.tool.call.id"),
-        words,
+        text,
         unquoted(output),
     )

@@ -1,14 +1,12 @@
 """OTLP, as JSON and as protobuf.
 
-OTLP as JSON: the spans and log records of an export request, in its own spelling or in snake_case.
+OTLP as JSON: the spans and log records of an export request, with names in camelCase or snake_case. Ids are hexadecimal
+(Base64 from general protobuf libraries), and whole numbers may be texts. Source: opentelemetry-proto,
+docs/specification.md of OTLP, "JSON Protobuf Encoding".
 
-Ids are hexadecimal there (Base64 where a general protobuf library wrote them), and whole numbers may be texts. Source:
-opentelemetry-proto, docs/specification.md of OTLP, "JSON Protobuf Encoding".
-
-OTLP as protobuf: bodies as exporters over HTTP send them, and files of the collector, read span by span.
-
-A small reader of the wire format for exactly the messages of traces: it needs no generated code, is bounded, and reads
-the whole part of a file that is cut. Source: protobuf.dev, "Encoding".
+OTLP as protobuf: bodies as exporters over HTTP send them, and files of the collector, read span by span. The small
+reader of the wire format handles only the messages of traces: it needs no generated code, is bounded, and reads the
+intact part of a truncated file. Source: protobuf.dev, "Encoding".
 """
 
 import base64
@@ -52,7 +50,7 @@ def has_resources(row: JsonObject) -> bool:
 
 
 def spans_of(row: JsonObject) -> Iterator[OtlpSpan]:
-    """The spans of an export request; log records that name a span are spans without times of that id.
+    """The spans of an export request; a log record that names a span becomes a span with that id and without a start.
 
     RecursionError for values that are nested too deeply.
     """
@@ -69,7 +67,7 @@ def spans_of(row: JsonObject) -> Iterator[OtlpSpan]:
 
 
 def span_of(span: JsonObject, service: str = "") -> OtlpSpan:
-    """One span as OTLP has it."""
+    """One span from OTLP's JSON."""
     status = _member(span, "status")
     status = status if isinstance(status, dict) else {}
     return OtlpSpan(
@@ -89,33 +87,33 @@ def span_of(span: JsonObject, service: str = "") -> OtlpSpan:
 
 
 def attributes_of(listed: Json) -> JsonObject:
-    """A list of keys and values as an object; an object as it is."""
+    """A list of keys and values as an object; an object unchanged."""
     if isinstance(listed, dict):
         return listed
     return {str(one.get("key")): value_of(one.get("value")) for one in objects(listed) if "key" in one}
 
 
 def value_of(value: Json) -> Json:
-    """What an `AnyValue` holds; RecursionError for one that is nested too deeply."""
+    """The value in an `AnyValue`; RecursionError if it is nested too deeply."""
     if not isinstance(value, dict):
         return value
-    for kind, held in value.items():
-        if held is None:
+    for kind, content in value.items():
+        if content is None:
             continue
         match kind:
             case "intValue" | "int_value":
-                return _integer(held)
+                return _integer(content)
             case "arrayValue" | "array_value":
-                return [value_of(one) for one in _values(held)]
+                return [value_of(one) for one in _values(content)]
             case "kvlistValue" | "kvlist_value":
-                return attributes_of(_values(held))
+                return attributes_of(_values(content))
             case _:
-                return held
+                return content
     return None
 
 
 def seconds(value: Json) -> float | None:
-    """A time in nanoseconds, a number or its digits, as seconds; None for none, 0, or one that no clock shows."""
+    """A time in nanoseconds, a number or its digits, as seconds; None if it is missing, 0 or out of range."""
     number = _integer(value)
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < _LONGEST_TIME_NS:
         return None
@@ -132,8 +130,8 @@ def _of_record(record: JsonObject, service: str) -> Iterator[OtlpSpan]:
     at_s = seconds(_member(record, "timeUnixNano")) or seconds(_member(record, "observedTimeUnixNano"))
     trace_id = _hex(_member(record, "traceId"), 16)
     if name == "gen_ai.client.inference.operation.details":
-        held = attributes | body if isinstance(body, dict) else attributes
-        yield OtlpSpan(trace_id, id_, "", "", None, at_s, held, (), 0, "", service)
+        merged = attributes | body if isinstance(body, dict) else attributes
+        yield OtlpSpan(trace_id, id_, "", "", None, at_s, merged, (), 0, "", service)
     else:
         event = OtlpEvent(name, at_s, attributes | {"body": body})
         yield OtlpSpan(trace_id, id_, "", "", None, None, {}, (event,), 0, "", service)
@@ -146,8 +144,8 @@ def _json_event(event: JsonObject) -> OtlpEvent:
 
 
 def _json_service(resource: JsonObject) -> str:
-    held = resource.get("resource")
-    attributes = attributes_of(held.get("attributes")) if isinstance(held, dict) else {}
+    inner = resource.get("resource")
+    attributes = attributes_of(inner.get("attributes")) if isinstance(inner, dict) else {}
     return word_of(attributes.get("service.name"))
 
 
@@ -156,13 +154,13 @@ def _member(value: JsonObject, key: str) -> Json:
     return value.get(_SNAKE.sub("_", key).lower()) if found is None else found
 
 
-def _values(held: Json) -> list[Json]:
-    values = held.get("values") if isinstance(held, dict) else held
+def _values(listed: Json) -> list[Json]:
+    values = listed.get("values") if isinstance(listed, dict) else listed
     return values if isinstance(values, list) else []
 
 
 def _hex(value: Json, size: int) -> str:
-    """An id as hexadecimal digits; `""` for none, and for one that is all zeros."""
+    """An id as hexadecimal digits; `""` if it is missing or all zeros."""
     text = word_of(value)
     if text.endswith("=") and len(text) == 4 * -(-size // 3):
         try:
@@ -184,21 +182,22 @@ def _count(value: Json) -> int:
 
 
 def merged_spans(spans: Iterable[OtlpSpan]) -> list[OtlpSpan]:
-    """Spans and the log records that belong to them, one for each id, in the order in which the ids came.
+    """Spans merged with the log records that belong to them, one for each id, in the order of the ids.
 
-    Of a span that came twice the later counts, of a log record the first. An id that two traces have, which only
-    counting ones do, gets the trace's before it. Linear in spans and records.
+    The order is that in which the ids first appear. Of a span that appears twice the later one counts, of a log record
+    the first. If two traces use the same id, which only happens with ids that count up, the trace's id is put before
+    it. Linear in spans and records.
     """
     by_id: dict[tuple[str, str], list[OtlpSpan]] = {}
     for span in spans:
         by_id.setdefault((span.trace_id, span.id), []).append(span)
-    taken = Counter(id_ for _, id_ in by_id)
-    shared = {id_ for id_, count in taken.items() if count > 1}
-    found = [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
-    return [_told_apart(span, shared) for span in found] if shared else found
+    trace_counts = Counter(id_ for _, id_ in by_id)
+    shared = {id_ for id_, count in trace_counts.items() if count > 1}
+    merged = [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
+    return [_with_unique_ids(span, shared) for span in merged] if shared else merged
 
 
-def _told_apart(span: OtlpSpan, shared: set[str]) -> OtlpSpan:
+def _with_unique_ids(span: OtlpSpan, shared: set[str]) -> OtlpSpan:
     id_, parent_id = (f"{span.trace_id}/{one}" if one in shared else one for one in (span.id, span.parent_id))
     return replace(span, id=id_, parent_id=parent_id)
 
@@ -224,13 +223,13 @@ class CutError(ValueError):
 
 
 class CutBytes(bytes):
-    """What is left of a field that its message ends within."""
+    """The beginning of a field that is truncated by the end of its message."""
 
 
 def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
-    """The fields of a message: numbers as they stand, the rest as bytes; `cut` gives what is left of a last one.
+    """The fields of a message: numbers as integers, the rest as bytes; `cut` also yields a truncated last field.
 
-    CutError where the message ends within a field, ValueError where it is no message.
+    CutError if the message ends within a field, ValueError if it is not a message.
     """
     at, end = 0, len(raw)
     while at < end:
@@ -243,24 +242,24 @@ def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
             yield number, value
             continue
         length, at = (8 if kind == _FIXED64 else 4, at) if kind != BYTES else varint_at(raw, at)
-        held = raw[at : at + length]
+        content = raw[at : at + length]
         at += length
-        if len(held) < length:
+        if len(content) < length:
             if cut and kind == BYTES:
-                yield number, CutBytes(held)
+                yield number, CutBytes(content)
                 return
             raise CutError("a field breaks off")
-        yield number, held if kind == BYTES else int.from_bytes(held, "little")
+        yield number, content if kind == BYTES else int.from_bytes(content, "little")
 
 
 def varint_at(raw: bytes, at: int) -> tuple[int, int]:
-    """The number that begins there, of 64 bits at most, and where it ends; errors as `fields_of` has them."""
+    """The number at this position, of at most 64 bits, and the position after it; errors as for `fields_of`."""
     value = shift = 0
-    for place in range(at, min(at + 10, len(raw))):
-        byte = raw[place]
+    for position in range(at, min(at + 10, len(raw))):
+        byte = raw[position]
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, place + 1
+            return value & 0xFFFFFFFFFFFFFFFF, position + 1
         shift += 7
     if len(raw) - at < 10:
         raise CutError("a number breaks off")
@@ -268,7 +267,7 @@ def varint_at(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def read_varint(stream: BinaryIO) -> int | None:
-    """A number off a stream; None where the stream ends before it does, ValueError for one of more than 10 bytes."""
+    """A number from a stream; None if the stream ends first, ValueError for one of more than 10 bytes."""
     raw = b""
     while len(raw) < 10:
         byte = stream.read(1)
@@ -283,7 +282,7 @@ def read_varint(stream: BinaryIO) -> int | None:
 def is_otlp(head: bytes) -> bool:
     """Whether a file begins like an export request of traces: resource spans with a resource's attribute or a span.
 
-    Lengths must fit in each other as far as the beginning goes: a file of line feeds looks like nested fields.
+    The lengths of nested fields must be consistent as far as the beginning goes: line feeds look like nested fields.
     """
     body = head[4:] if _has_length(head) else head
     if not body.startswith(_RESOURCE_SPANS):
@@ -291,7 +290,7 @@ def is_otlp(head: bytes) -> bool:
     try:
         length, at = varint_at(body, 1)
         inner = body[at : at + length]
-        return any(_tells(*field) for field in _first(inner if len(inner) == length else CutBytes(inner)))
+        return any(_is_evidence(*field) for field in _first(inner if len(inner) == length else CutBytes(inner)))
     except ValueError:
         return False
 
@@ -301,21 +300,21 @@ def _first(raw: bytes) -> list[Field]:
     return list(islice(fields_of(raw, cut=isinstance(raw, CutBytes)), 2))
 
 
-def _tells(number: int, value: int | bytes) -> bool:
-    """Whether a field of resource spans holds what only such a field does: a named attribute, or a trace's id."""
+def _is_evidence(number: int, value: int | bytes) -> bool:
+    """Whether a field of resource spans has content that only such a field has: a named attribute, or a trace's id."""
     if not isinstance(value, bytes) or number not in {1, 2}:
         return False
-    for inner, held in _first(value):
-        if not isinstance(held, bytes) or inner != number:
+    for inner, content in _first(value):
+        if not isinstance(content, bytes) or inner != number:
             continue
-        at, first = next(iter(_first(held)), (0, b""))
+        at, first = next(iter(_first(content)), (0, b""))
         if at == 1 and isinstance(first, bytes):
             return first[:1].isalpha() if number == 1 else len(first) == _TRACE_ID_BYTES
     return False
 
 
 def read_protobuf(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
-    """The spans of a file; one `ResourceSpans`, or one body behind its length, is in memory, of 64 MiB at most."""
+    """The spans of a file. One `ResourceSpans`, or one body with its length, is in memory, of 64 MiB at most."""
     try:
         with file.open() as stream:
             yield from _of_bodies(stream) if _has_length(file.head) else _of_stream(stream)
@@ -324,7 +323,7 @@ def read_protobuf(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
 
 
 def _has_length(head: bytes) -> bool:
-    """Whether the first four bytes are the length of a body: then they are not its beginning."""
+    """Whether the first four bytes are the length of a body, not its beginning."""
     return head[:1] < _RESOURCE_SPANS and head[4:5] == _RESOURCE_SPANS and int.from_bytes(head[:4], "big") > 2
 
 
@@ -338,18 +337,18 @@ def _of_bodies(stream: BinaryIO) -> Iterator[OtlpSpan | Skipped]:
             yield Skipped(f"body {number}", too_long(RECORD_BYTES))
             continue
         is_whole = len(prefix) == 4 and len(raw) == length
-        for one in _of_stream(BytesIO(raw)):
-            if not isinstance(one, Skipped):
-                yield one
+        for span in _of_stream(BytesIO(raw)):
+            if not isinstance(span, Skipped):
+                yield span
             elif is_whole:
-                yield Skipped(f"body {number}, {one.record}", one.reason)
+                yield Skipped(f"body {number}, {span.record}", span.reason)
         if not is_whole:
             yield Skipped("end of file", _BREAKS_OFF)
             return
 
 
 def _of_stream(stream: BinaryIO) -> Iterator[OtlpSpan | Skipped]:
-    """The spans of bodies that stand one after another."""
+    """The spans of consecutive bodies."""
     number = 0
     while True:
         number += 1
@@ -368,16 +367,16 @@ def _of_stream(stream: BinaryIO) -> Iterator[OtlpSpan | Skipped]:
         if raw is None:
             yield Skipped(f"resource spans {number}", too_long(RECORD_BYTES))
             continue
-        for one in _spans(raw, number) if field == 1 else ():
-            if len(raw) == length or not isinstance(one, Skipped):
-                yield one
+        for span in _spans(raw, number) if field == 1 else ():
+            if len(raw) == length or not isinstance(span, Skipped):
+                yield span
         if len(raw) < length:
             yield Skipped("end of file", _BREAKS_OFF)
             return
 
 
 def _read_head(stream: BinaryIO) -> tuple[int, int] | None:
-    """The next field's number and its length; None at the stream's end."""
+    """The number and the length of the next field; None at the stream's end."""
     key = read_varint(stream)
     if key is None:
         return None
@@ -390,7 +389,7 @@ def _read_head(stream: BinaryIO) -> tuple[int, int] | None:
 
 
 def _taken(stream: BinaryIO, length: int) -> bytes | None:
-    """So many bytes, or as many as there are; None for too many, which are read past."""
+    """Up to `length` bytes; None if that is too many, after reading past them."""
     if length <= RECORD_BYTES:
         return stream.read(length)
     while length > 0 and (block := stream.read(min(length, 1 << 20))):
@@ -399,7 +398,7 @@ def _taken(stream: BinaryIO, length: int) -> bytes | None:
 
 
 def _spans(raw: bytes, number: int) -> Iterator[OtlpSpan | Skipped]:
-    """The spans that are whole; what follows a fault is lost."""
+    """The complete spans; those after an error are lost."""
     service = ""
     try:
         for at, value in fields_of(raw, cut=True):
@@ -465,39 +464,41 @@ def _status(raw: bytes) -> tuple[int, str]:
 
 
 def _service(raw: bytes) -> str:
-    held = dict(_key_value(value) for at, value in fields_of(raw, cut=True) if at == 1 and isinstance(value, bytes))
-    name = held.get("service.name")
+    attributes = dict(
+        _key_value(value) for at, value in fields_of(raw, cut=True) if at == 1 and isinstance(value, bytes)
+    )
+    name = attributes.get("service.name")
     return name if isinstance(name, str) else ""
 
 
 def _key_value(raw: bytes, depth: int = 0) -> tuple[str, Json]:
-    key, held = "", None
+    key, content = "", None
     for at, value in fields_of(raw):
         if at == 1 and isinstance(value, bytes):
             key = decode(value)
         elif at == 2 and isinstance(value, bytes):
-            held = _any_value(value, depth + 1)
-    return key, held
+            content = _any_value(value, depth + 1)
+    return key, content
 
 
 def _any_value(raw: bytes, depth: int) -> Json:
     if depth > _MAX_DEPTH:
         raise ValueError("the values are nested too deeply")
-    held: Json = None
+    content: Json = None
     for at, value in fields_of(raw):
         match at, value:
             case 1, bytes():
-                held = decode(value)
+                content = decode(value)
             case 2, int():
-                held = bool(value)
+                content = bool(value)
             case 3, int():
-                held = value - (1 << 64) if value >> 63 else value
+                content = value - (1 << 64) if value >> 63 else value
             case 4, int():
-                held = struct.unpack("<d", value.to_bytes(8, "little"))[0]
+                content = struct.unpack("<d", value.to_bytes(8, "little"))[0]
             case 5, bytes():
-                held = [_any_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes)]
+                content = [_any_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes)]
             case 6, bytes():
-                held = dict(_key_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes))
+                content = dict(_key_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes))
             case 7, bytes():
-                held = value.hex()
-    return held
+                content = value.hex()
+    return content

@@ -1,4 +1,4 @@
-"""A span as OpenTelemetry has it, from any container; its attribute values; and what a convention reads from it."""
+"""An OpenTelemetry span from any container, its attribute values, and the facts that a convention reads from it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -18,20 +18,20 @@ from inspector.wire.events import UNREAD_PART
 from inspector.wire.provider_json import compact_json
 
 ERROR = 2
-"""The status code of a span that failed (opentelemetry-proto, `Status.StatusCode`)."""
+"""The status code of a failed span (opentelemetry-proto, `Status.StatusCode`)."""
 
 _OPENERS = ("{", "[")
 _MAX_DEPTH = 16
 _encode = msgspec.msgpack.Encoder().encode
 Message: TypeAlias = "Json | msgspec.Raw"
-"""A message as a value, or as its JSON text, or a text where it is no JSON any more."""
+"""A message as a value, or as its JSON text, or as plain text if it is no longer valid JSON."""
 
 Shape: TypeAlias = Callable[[Json], list[Json]]
-"""What turns a message of a convention into messages of OpenAI's shape."""
+"""Converts a message of a convention into messages of OpenAI's shape."""
 
 
 class RequestMessages(Struct):
-    """The messages of a request as a convention has them, and their shape."""
+    """The messages of a request as a convention writes them, and the function that converts them."""
 
     messages: Sequence[Message] = ()
     shape: Shape = field(default_factory=lambda: unchanged_message)
@@ -41,14 +41,14 @@ class RequestMessages(Struct):
 
 
 class Messages:
-    """Messages as turns; one that came before is the same turn again, so that a session holds each only once."""
+    """Converts messages to turns. Equal messages share one turn, so that a session keeps each only once."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, tuple[Turn, ...]] = {}
 
-    def read(self, said: RequestMessages) -> tuple[Turn, ...]:
+    def read(self, request: RequestMessages) -> tuple[Turn, ...]:
         """The turns of all messages; never raises."""
-        return tuple(chain.from_iterable(self._turns(message, said.shape) for message in said.messages))
+        return tuple(chain.from_iterable(self._turns(message, request.shape) for message in request.messages))
 
     def _turns(self, message: Message, shape: Shape) -> tuple[Turn, ...]:
         try:
@@ -63,7 +63,7 @@ class Messages:
 
 
 def unchanged_message(message: Json) -> list[Json]:
-    """The shape of a message that has OpenAI's already."""
+    """The message itself, for a convention that uses OpenAI's shape."""
     return [message]
 
 
@@ -85,15 +85,15 @@ _USAGE = Usage.__struct_fields__
 
 
 class SpanFacts(Struct):
-    """What one convention tells of one span; what it does not tell has its default.
+    """What one convention says about one span; a fact that is missing has its default.
 
-    `answers` are messages in OpenAI's shape, the choices of one answer; texts where they are no JSON any more.
-    `raw_request` and `raw_answer` are bodies as the API has them. `is_cut` says that texts were cut off,
+    `answers` are messages in OpenAI's shape, the choices of one answer; texts if they are no longer valid JSON.
+    `raw_request` and `raw_answer` are bodies as the API has them. `is_cut` is True if texts were truncated.
     `first_token_s` is seconds since 1970-01-01 UTC.
     """
 
     kind: OperationKind | None = None
-    asked: RequestMessages = field(default_factory=RequestMessages)
+    request_messages: RequestMessages = field(default_factory=RequestMessages)
     answers: list[Json] = field(default_factory=list)
     raw_request: Json = None
     raw_answer: str = ""
@@ -112,21 +112,21 @@ class SpanFacts(Struct):
     is_cut: bool = False
 
 
-def merged_facts(tellings: Iterable[SpanFacts]) -> SpanFacts:
-    """What several conventions tell of one span: for each fact the first that tells it."""
-    first, *others = tellings
+def merged_facts(facts: Iterable[SpanFacts]) -> SpanFacts:
+    """Facts from several conventions about one span: each fact from the first convention that has it."""
+    first, *others = facts
     nothing = SpanFacts()
     for other in others:
         for name in SpanFacts.__struct_fields__:
-            told = getattr(first, name)
-            if told == getattr(nothing, name) or (told is OperationKind.OTHER and other.kind):
+            value = getattr(first, name)
+            if value == getattr(nothing, name) or (value is OperationKind.OTHER and other.kind):
                 setattr(first, name, getattr(other, name))
         first.usage = filled_usage(first.usage, other.usage)
     return first
 
 
 def filled_usage(usage: Usage, other: Usage) -> Usage:
-    """Counts, and from another those that are not known."""
+    """Token counts, with unknown ones taken from another."""
     if usage == other:
         return usage
     known = [(getattr(usage, name), getattr(other, name)) for name in _USAGE]
@@ -144,7 +144,7 @@ class OtlpEvent(Struct, frozen=True):
 class OtlpSpan(Struct, frozen=True):
     """A span. Ids are hexadecimal, `parent_id` is `""` for a root; times are seconds since 1970-01-01 UTC, if known.
 
-    `service` is its resource's `service.name`, `dropped` counts the attributes and events that a limit took away.
+    `service` is the `service.name` of its resource. `dropped` counts the attributes and events beyond a limit.
     """
 
     trace_id: str
@@ -162,16 +162,16 @@ class OtlpSpan(Struct, frozen=True):
 
     @property
     def started(self) -> Instant | None:
-        """When it began."""
+        """The start time."""
         return None if self.start_s is None else Instant(self.start_s)
 
     @property
     def ended(self) -> Instant | None:
-        """When it ended."""
+        """The end time."""
         return None if self.end_s is None else Instant(self.end_s)
 
     def text(self, *keys: str) -> str:
-        """The first of the attributes that is a text and not empty, else `""`."""
+        """The first of the attributes that is a non-empty text, else `""`."""
         return next((found for key in keys if isinstance(found := self.attributes.get(key), str) and found), "")
 
     def number(self, *keys: str) -> int | None:
@@ -179,45 +179,45 @@ class OtlpSpan(Struct, frozen=True):
         return next((found for key in keys if (found := whole_number(self.attributes.get(key))) is not None), None)
 
     def rows(self, prefix: str) -> list[Json]:
-        """What attributes named `prefix.0.role` and the like say, a value for each number, unfolded no further."""
+        """The values of attributes named `prefix.0.role` and the like, one per number, unfolded no further."""
         if prefix in self.attributes:
-            held = self.attributes[prefix]
-            return held if isinstance(held, list) else [held]
-        begins = f"{prefix}."
-        size = len(begins)
-        grown: dict[str, JsonObject] = {}
+            attribute = self.attributes[prefix]
+            return attribute if isinstance(attribute, list) else [attribute]
+        start = f"{prefix}."
+        size = len(start)
+        by_number: dict[str, JsonObject] = {}
         for key, value in self.attributes.items():
-            if key.startswith(begins):
+            if key.startswith(start):
                 number, _, rest = key[size:].partition(".")
-                grown.setdefault(number, {})[rest] = value
-        numbers = [number for number in grown if number.isascii() and number.isdigit() and len(number) < 10]
-        return [grown[number] for number in sorted(numbers, key=int)]
+                by_number.setdefault(number, {})[rest] = value
+        numbers = [number for number in by_number if number.isascii() and number.isdigit() and len(number) < 10]
+        return [by_number[number] for number in sorted(numbers, key=int)]
 
     def tree(self, prefix: str) -> Json:
-        """What attributes named `prefix.0.role` and the like say together: objects and lists; None for nothing."""
+        """The values of attributes named `prefix.0.role` and the like as objects and lists; None if there are none."""
         if prefix in self.attributes:
             return unfolded(self.attributes[prefix])
-        begins = f"{prefix}."
-        found = {key[len(begins) :]: value for key, value in self.attributes.items() if key.startswith(begins)}
+        start = f"{prefix}."
+        found = {key[len(start) :]: value for key, value in self.attributes.items() if key.startswith(start)}
         return unfolded(found) if found else None
 
 
 def whole_number(value: Json) -> int | None:
-    """A whole number, written as a float perhaps; None for anything else."""
+    """A whole number, possibly written as a float; None for anything else."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def json_in(value: Json) -> Json:
-    """The object or list that is in a text; the value itself where it is none. ValueError for JSON that is cut."""
+    """The object or list in a JSON text; any other value unchanged. ValueError for truncated JSON."""
     if not isinstance(value, str) or not value.lstrip().startswith(_OPENERS):
         return value
     return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
 
 
 def lenient_json(value: Json) -> Json:
-    """As `json_in`; the text itself where it is broken."""
+    """As `json_in`, but broken JSON is returned as the text."""
     try:
         return json_in(value)
     except ValueError:
@@ -225,15 +225,15 @@ def lenient_json(value: Json) -> Json:
 
 
 def objects(value: Json) -> list[JsonObject]:
-    """The objects of a list, or the one that is alone; none for anything else."""
+    """The objects of a list, or a single object as a list; empty for anything else."""
     listed = value if isinstance(value, list) else [value]
     return [one for one in listed if isinstance(one, dict)]
 
 
 def unfolded(value: Json, depth: int = 0) -> Json:
-    """Keys with dots unfolded into objects within objects; an object whose keys are all numbers is a list.
+    """Keys with dots unfolded into nested objects; an object whose keys are all numbers becomes a list.
 
-    What is nested deeper than any convention has it stays as it is.
+    Values that are nested deeper than in any convention are unchanged.
     """
     if depth > _MAX_DEPTH:
         return value
@@ -241,11 +241,11 @@ def unfolded(value: Json, depth: int = 0) -> Json:
         return [unfolded(one, depth + 1) for one in value]
     if not isinstance(value, dict):
         return value
-    grown: dict[str, list[tuple[str, Json]]] = {}
+    by_head: dict[str, list[tuple[str, Json]]] = {}
     for key, one in value.items():
         head, _, rest = key.partition(".")
-        grown.setdefault(head, []).append((rest, one))
-    done = {head: _joined(pieces, depth + 1) for head, pieces in grown.items()}
+        by_head.setdefault(head, []).append((rest, one))
+    done = {head: _joined(pieces, depth + 1) for head, pieces in by_head.items()}
     if done and all(key.isascii() and key.isdigit() and len(key) < 10 for key in done):
         return [done[key] for key in sorted(done, key=int)]
     return dict(done)
@@ -258,26 +258,26 @@ def _joined(pieces: list[tuple[str, Json]], depth: int) -> Json:
 
 
 def unquoted(text: Json) -> str | None:
-    """A result as text: what a JSON string holds, where it is one; other values as JSON, None for null."""
+    """A result as text: the content of a JSON string, other values as JSON, None for null."""
     if not isinstance(text, str):
         return None if text is None else compact_json(text)
     if text[:1] == '"' == text[-1:]:
         try:
-            held = parse_json_bytes(text.encode("utf-8", "surrogatepass"))
+            content = parse_json_bytes(text.encode("utf-8", "surrogatepass"))
         except ValueError:
             return text
-        return held if isinstance(held, str) else text
+        return content if isinstance(content, str) else text
     return text
 
 
 def flattened(value: JsonObject) -> Iterator[tuple[str, Json]]:
-    """The members of objects within objects under names with dots; lists stay as they are."""
-    waiting = [("", value)]
-    while waiting:
-        prefix, one = waiting.pop()
+    """The members of nested objects under names with dots; lists are unchanged."""
+    pending = [("", value)]
+    while pending:
+        prefix, one = pending.pop()
         for key, inner in one.items():
             name = f"{prefix}{key}"
             if isinstance(inner, dict) and inner:
-                waiting.append((f"{name}.", inner))
+                pending.append((f"{name}.", inner))
             else:
                 yield name, inner

@@ -19,26 +19,26 @@ from inspector.model import ExternalId, Json, Trace
 from inspector.scanning import lazy_pattern
 
 _MAGIC = b"SQLite format 3\0"
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's messages quote broken names unchanged
 _COLUMNS = (b"project_session_rowid", b"cumulative_llm_token_count_prompt")
 _LISTED = lazy_pattern(r'\{\s*"data"\s*:\s*\[\s*\{')
 _SPAN_WORDS = lazy_pattern(r'"span_kind"\s*:|"string_value"\s*:')
 _NO_SPAN = "the row is no span: it has no `context` with a `span_id` beside a `span_kind`"
 TABLES = frozenset({"projects", "traces", "spans"})
-"""What such a database has, in every version."""
+"""The tables that every version of the database has."""
 
 _SESSIONS = "project_sessions"
 _ATTRIBUTES = "attributes."
 
 
 class PhoenixImporter:
-    """One trace a session, or a trace of spans where there is no session."""
+    """One trace per session, or per trace of spans if there is no session."""
 
     name = "phoenix"
     signs = "spans with a `context` and a `span_kind`, or Phoenix's own database"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the members that a span has here, or the names of the database's tables."""
+        """By the members of Phoenix's spans, or the names of the database's tables."""
         if sample.head.startswith(_MAGIC):
             return _is_database(sample)
         if any(any(True for _ in _spans(row)) for row in sample.rows):
@@ -51,16 +51,16 @@ class PhoenixImporter:
         if file.head.startswith(_MAGIC):
             yield from _of_database(file)
             return
-        with SpanSpool() as shelf:
-            yield from spool_spans(_of_rows(file), shelf)
-            yield from traces_in(shelf)
+        with SpanSpool() as spool:
+            yield from spool_spans(_of_rows(file), spool)
+            yield from traces_in(spool)
 
 
 def _is_database(sample: FileSample) -> float:
     try:
         with open_tables(sample.file) as tables:
             return 0.9 if tables.names >= TABLES else 0.0
-    except _DAMAGE:  # its beginning may still tell
+    except _DAMAGE:  # the column names at its beginning may still identify it
         return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
 
 
@@ -77,8 +77,8 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
     except _DAMAGE as error:
         yield Skipped("database", f"the database cannot be read further: {error}")
     if without:
-        said = f"{without} of the traces in this file contain no request to a model"
-        yield Skipped("other spans", said, is_irrelevant=True)
+        reason = f"{without} of the traces in this file contain no request to a model"
+        yield Skipped("other spans", reason, is_irrelevant=True)
 
 
 def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
@@ -99,7 +99,7 @@ def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
 
 
 def _spans(row: JsonObject) -> Iterator[OtlpSpan]:
-    """The spans of a row: it is one, or lists them under `data`, or is a list of them that is in one line."""
+    """The spans of a row: the row itself, the list in its member `data`, or a list of spans in one line."""
     if is_span(row):
         yield read_phoenix_span(row)
         return
@@ -113,7 +113,7 @@ def _spans(row: JsonObject) -> Iterator[OtlpSpan]:
 def sessions_in(tables: LogTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSpan]]]:
     """The id of each session and its spans; sessions first, in the order of their ids, then the traces without one.
 
-    One session's spans are in memory, and some numbers for every span. Errors as `LlmTables` has them.
+    One session's spans are in memory, and a few numbers for every span. Errors as for `LogTables`.
     """
     tables.refuse_generated((*TABLES, _SESSIONS))
     rows: dict[Json, list[Json]] = {}
@@ -125,7 +125,7 @@ def sessions_in(tables: LogTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSp
         named = ExternalId("session.id", session) if isinstance(session, str) else None
         sessions.setdefault(named or ExternalId("trace_id", str(trace.get("trace_id"))), []).append(trace)
     for id_, traces in sessions.items():
-        tables.begin_trace()  # of which the lists above are kept
+        tables.begin_trace()  # the lists above stay in memory
         yield id_, _session_spans(tables, traces, rows)
 
 
@@ -143,13 +143,13 @@ def _session_spans(tables: LogTables, traces: list[JsonObject], rows: dict[Json,
     for trace in traces:
         for id_ in rows.get(trace.get("id"), ()):
             for row in tables.rows("SELECT * FROM spans WHERE id = ?", id_):
-                held = {**row, "context": {"trace_id": trace.get("trace_id"), "span_id": row.get("span_id")}}
-                held |= {key: lenient_json(row.get(key)) for key in ("attributes", "events")}
-                yield read_phoenix_span(held)
+                merged = {**row, "context": {"trace_id": trace.get("trace_id"), "span_id": row.get("span_id")}}
+                merged |= {key: lenient_json(row.get(key)) for key in ("attributes", "events")}
+                yield read_phoenix_span(merged)
 
 
 def is_span(row: JsonObject) -> bool:
-    """Whether a row is a span: `context` with ids, as an object or under names with dots, beside a `span_kind`."""
+    """Whether a row is a span: `context` with ids, as an object or under names with dots, and a `span_kind`."""
     context = row.get("context")
     has_ids = isinstance(context, dict) and isinstance(context.get("span_id"), str)
     return "span_kind" in row and (has_ids or isinstance(row.get("context.span_id"), str))
@@ -164,10 +164,10 @@ def read_phoenix_span(row: JsonObject) -> OtlpSpan:
     """A row of the API or of a dataframe as a span."""
     context = row.get("context")
     ids = context if isinstance(context, dict) else {key: row.get(f"context.{key}") for key in ("trace_id", "span_id")}
-    held = row.get("attributes")
+    nested = row.get("attributes")
     attributes = {key.removeprefix(_ATTRIBUTES): value for key, value in row.items() if key.startswith(_ATTRIBUTES)}
-    if isinstance(held, dict):
-        attributes |= dict(flattened(held))
+    if isinstance(nested, dict):
+        attributes |= dict(flattened(nested))
     kind = row.get("span_kind")
     if isinstance(kind, str):
         attributes.setdefault("openinference.span.kind", kind)
@@ -186,7 +186,7 @@ def read_phoenix_span(row: JsonObject) -> OtlpSpan:
 
 
 def events_of(listed: Json) -> tuple[OtlpEvent, ...]:
-    """The events of a span; their times are `timestamp`s."""
+    """The events of a span, with `timestamp` as their time."""
     return tuple(
         OtlpEvent(
             word_of(one.get("name")),
@@ -198,6 +198,6 @@ def events_of(listed: Json) -> tuple[OtlpEvent, ...]:
 
 
 def seconds_of(value: Json) -> float | None:
-    """A time, which is UTC where it names no zone, in seconds since 1970-01-01 UTC."""
+    """A time in seconds since 1970-01-01 UTC; a time without a zone is UTC."""
     read = instant(value)
     return None if read is None else read.at_s

@@ -1,6 +1,6 @@
-"""Spans as traces: rows spooled while a file is read, grouped into sessions; requests by time, with the runs of tools.
+"""Builds traces from spans: groups rows into sessions, orders requests by time, and adds the runs of tools.
 
-Each request is placed by the session resolver, as live recording does it, and adds what its trace does not hold yet.
+The session resolver places each request, as in live recording, and adds the turns that its trace does not have yet.
 Results that no later request repeats are taken from the spans of tools.
 """
 
@@ -54,13 +54,13 @@ from inspector.wire.events import DecodedTurn
 
 _SOURCE = "span"
 _SPAN_ID, _TRACE_ID = "span_id", "trace_id"
-_UNASKED = "runs of tools without a call of the model are left out"
+_UNMATCHED = "runs of tools without a call of the model are left out"
 _NO_REQUESTS = "the source kept no messages of some requests, so the content of those requests is not known"
 _ZONE = lazy_pattern(r"(?:Z|[+-]\d\d:?\d\d)\Z")
 SPOOL_BYTES = 32 << 20
-"""How much of the rows' texts is kept in memory."""
+"""How many bytes of the rows' texts are kept in memory."""
 SESSION, TRACE = "session_id", "trace_id"
-"""The names of the ids by which sessions are distinguished: one that the store was told, else that of its trace."""
+"""The names of the ids that distinguish sessions: the session id that the store has, else the id of its trace."""
 
 
 def traces_of_spans(
@@ -72,32 +72,34 @@ def traces_of_spans(
 ) -> Iterator[Trace]:
     """The traces that the spans of one session make up, in the order in which they began; none without model spans.
 
-    `ids` name the session; each trace has them, and the ids of its first request: `trace_id`, where the store has
-    traces of its own, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is
-    linear in them and their messages. Never raises.
+    `ids` name the session. Each trace has them, and the ids of its first request: `trace_id`, if the store groups spans
+    into traces, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is linear
+    in them and their messages. Never raises.
     """
     known = {span.id: span for span in spans}
     kept = without_duplicates(sorted(known.values(), key=moment_of))
-    asking = [span for span in kept if span.call is not None]
-    growing = _placed(asking, _Agents(known))
-    results = results_of([one.said() for one in growing], (span for span in kept if span.run is not None))
-    begun = {one.first.id: one for one in growing}
+    requests = [span for span in kept if span.call is not None]
+    growing = _placed(requests, _Agents(known))
+    results = results_of([one.finished_turns() for one in growing], (span for span in kept if span.run is not None))
+    by_first_span = {one.first.id: one for one in growing}
     for number, one in enumerate(growing):
-        told = dict.fromkeys(chain(warnings, one.warnings, [_UNASKED] if results.unasked else []))
-        trace = one.trace(ids, recognised_by, tuple(told), results.of_trace.get(number, ToolResults()))
-        yield trace if _is_child(trace.parent, one, begun) else structs.replace(trace, parent=None)
+        all_warnings = dict.fromkeys(chain(warnings, one.warnings, [_UNMATCHED] if results.unmatched else []))
+        trace = one.trace(ids, recognised_by, tuple(all_warnings), results.of_trace.get(number, ToolResults()))
+        yield trace if _is_child(trace.parent, one, by_first_span) else structs.replace(trace, parent=None)
 
 
-def _is_child(parent: ParentTrace | None, one: "_GrowingSpanTrace", begun: dict[str, "_GrowingSpanTrace"]) -> bool:
-    """Whether a trace's parent is one: a sub-agent is at work within one of the store's traces of its parent."""
+def _is_child(
+    parent: ParentTrace | None, one: "_GrowingSpanTrace", by_first_span: dict[str, "_GrowingSpanTrace"]
+) -> bool:
+    """Whether a trace's parent is correct: a sub-agent works within one of its parent's traces in the store."""
     if parent is None or parent.why is not ParentWhy.SUBAGENT:
         return True
-    above = begun.get(parent.external_id.value)
-    return above is not None and one.first.span_trace in above.span_traces
+    parent_trace = by_first_span.get(parent.external_id.value)
+    return parent_trace is not None and one.first.span_trace in parent_trace.span_traces
 
 
 class _Agents:
-    """For each span the id and the name of the agent that it is in, `""` where it is in none."""
+    """For each span the id and the name of the agent around it, `""` if there is none."""
 
     def __init__(self, spans: dict[str, TracedSpan]) -> None:
         self._spans = spans
@@ -106,22 +108,22 @@ class _Agents:
             self._find(id_)
 
     def around(self, span: TracedSpan) -> str:
-        """The nearest agent span's id."""
+        """The id of the nearest agent span."""
         return self._around.get(span.id, "")
 
     def name_around(self, span: TracedSpan) -> str:
-        """Its name."""
+        """The name of the nearest agent span."""
         agent = self._spans.get(self.around(span))
         return agent.name if agent is not None else ""
 
     def _find(self, at: str) -> None:
-        way: list[str] = []
+        path: list[str] = []
         while at in self._spans and at not in self._around:
-            self._around[at] = ""  # a circle ends here
-            way.append(at)
+            self._around[at] = ""  # stops at a cycle
+            path.append(at)
             at = self._spans[at].parent_id
         found = self._inside(at)
-        for one in reversed(way):
+        for one in reversed(path):
             self._around[one] = found
             found = self._inside(one)
 
@@ -132,7 +134,7 @@ class _Agents:
 
 
 class _GrowingSpanTrace(Struct):
-    """A trace whose turns come in; None stands for an answer on its way."""
+    """A trace that turns are added to; None marks an answer that is not complete yet."""
 
     facts: Trace
     first: TracedSpan
@@ -141,7 +143,7 @@ class _GrowingSpanTrace(Struct):
     turns: list[Turn | None] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def said(self) -> list[Turn]:
+    def finished_turns(self) -> list[Turn]:
         return [turn for turn in self.turns if turn is not None]
 
     def trace(
@@ -151,35 +153,35 @@ class _GrowingSpanTrace(Struct):
         warnings: tuple[str, ...],
         found: "ToolResults",
     ) -> Trace:
-        said = self.said()
-        answered = (turn.generation.answered_model for turn in said if turn.generation is not None)
+        turns = self.finished_turns()
+        answered = (turn.generation.answered_model for turn in turns if turn.generation is not None)
         store = [ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
-        own = ExternalId(_SPAN_ID, self.first.id)
+        span_id = ExternalId(_SPAN_ID, self.first.id)
         return structs.replace(
             self.facts,
-            turns=_with_results([*map(_with_run, said, map(found.runs.get, range(len(said))))], found.behind),
+            turns=_with_results([*map(_with_run, turns, map(found.runs.get, range(len(turns))))], found.results_after),
             name=self.agent or self.facts.name,
             model=self.facts.model or next((model for model in answered if model), ""),
-            external_ids=tuple(dict.fromkeys((*ids, *store, own))),
+            external_ids=tuple(dict.fromkeys((*ids, *store, span_id))),
             recognised_by=recognised_by,
             provenance=Provenance(record=f"span {self.first.id}", warnings=warnings),
         )
 
 
-def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> tuple[Turn, ...]:
-    """The turns with results behind each answer and what follows it of results already."""
+def _with_results(original: Sequence[Turn], results_after: dict[int, list[Turn]]) -> tuple[Turn, ...]:
+    """The turns, with results inserted after each answer and after the results that already follow it."""
     turns: list[Turn] = []
     numbers: dict[int, int] = {}
-    waiting: list[Turn] = []
-    for at, turn in enumerate(said):
+    pending: list[Turn] = []
+    for at, turn in enumerate(original):
         if turn.result is None:
-            turns += waiting
-            waiting = []
+            turns += pending
+            pending = []
         turns.append(turn)
         numbers[at + 1] = len(turns)
-        waiting += behind.get(at, ())
-    turns += waiting
-    return tuple(turns) if len(turns) == len(said) else tuple(_renumbered(turn, numbers) for turn in turns)
+        pending += results_after.get(at, ())
+    turns += pending
+    return tuple(turns) if len(turns) == len(original) else tuple(_renumbered(turn, numbers) for turn in turns)
 
 
 def _renumbered(turn: Turn, numbers: dict[int, int]) -> Turn:
@@ -192,22 +194,22 @@ def _renumbered(turn: Turn, numbers: dict[int, int]) -> Turn:
     )
 
 
-def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
-    placing = _RequestPlacing(agents)
-    moments = [(moment_of(span), at, False) for at, span in enumerate(asking)]
-    moments += [(end_of(span), at, True) for at, span in enumerate(asking)]
+def _placed(requests: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
+    placer = _RequestPlacer(agents)
+    moments = [(moment_of(span), at, False) for at, span in enumerate(requests)]
+    moments += [(end_of(span), at, True) for at, span in enumerate(requests)]
     for _, at, has_ended in sorted(moments):
-        span = asking[at]
+        span = requests[at]
         assert span.call is not None, "only spans of requests are placed"
         if has_ended:
-            placing.answer(span, span.call)
+            placer.end_request(span, span.call)
         else:
-            placing.ask(span, span.call)
-    return placing.growing
+            placer.begin_request(span, span.call)
+    return placer.growing
 
 
 def _answer_key(answer: Turn) -> tuple[bytes, int]:
-    """What two answers have in common that say the same in as many further choices."""
+    """A key that is equal for two answers with the same content and the same number of further choices."""
     return message_digest(answer), sum(part.name.startswith("choice") for part in answer.parts)
 
 
@@ -223,21 +225,20 @@ class _PendingRequest(Struct):
     placement: Placement | None
 
 
-class _RequestPlacing:
-    """Places the requests of one session, and takes their answers."""
+class _RequestPlacer:
+    """Places the requests of one session in traces, and adds their answers."""
 
     def __init__(self, agents: _Agents) -> None:
         self._agents = agents
-        self._own_id = ExternalId(_SPAN_ID, "")
-        self._book = SessionResolver(name_trace=lambda: self._own_id)
+        self._next_id = ExternalId(_SPAN_ID, "")
+        self._resolver = SessionResolver(name_trace=lambda: self._next_id)
         self._by_key: dict[str, _GrowingSpanTrace] = {}
         self._last: dict[str, _GrowingSpanTrace] = {}
-        self._asked: dict[str, _PendingRequest] = {}
+        self._pending: dict[str, _PendingRequest] = {}
         self._answers: set[tuple[bytes, int]] = set()
         self.growing: list[_GrowingSpanTrace] = []
 
-    def ask(self, span: TracedSpan, call: ModelCall) -> None:
-        """A request begins."""
+    def begin_request(self, span: TracedSpan, call: ModelCall) -> None:
         agent = self._agents.around(span)
         if call.request.turns or call.request.continues:
             growing, placement = self._place(span, call)
@@ -248,16 +249,15 @@ class _RequestPlacing:
         growing.span_traces.add(span.span_trace)
         growing.turns += (*(placement.turns if placement else ()), None)
         self._last[agent] = growing
-        self._asked[span.id] = _PendingRequest(growing, len(growing.turns) - 1, placement)
+        self._pending[span.id] = _PendingRequest(growing, len(growing.turns) - 1, placement)
 
-    def answer(self, span: TracedSpan, call: ModelCall) -> None:
-        """A request ended."""
-        asked = self._asked.pop(span.id)
-        told = call.answer.generation or Generation()
-        request, placement = call.request.generation(), asked.placement
+    def end_request(self, span: TracedSpan, call: ModelCall) -> None:
+        pending = self._pending.pop(span.id)
+        recorded = call.answer.generation or Generation()
+        request, placement = call.request.generation(), pending.placement
         generation = structs.replace(
-            told,
-            api=told.api or request.api,
+            recorded,
+            api=recorded.api or request.api,
             requested_model=request.requested_model,
             parameters=request.parameters,
             tools=request.tools,
@@ -265,37 +265,37 @@ class _RequestPlacing:
             attempt=placement.attempt if placement else 1,
             retry_of=placement.retry_of if placement else None,
             request=placement.request if placement else None,
-            started=told.started or span.started,
-            ended=told.ended or span.ended,
-            response_id=call.response_id or told.response_id,
+            started=recorded.started or span.started,
+            ended=recorded.ended or span.ended,
+            response_id=call.response_id or recorded.response_id,
         )
         turn = structs.replace(call.answer, generation=generation)
         self._answers.add(_answer_key(call.answer))
         if placement is not None:
-            self._book.answered(placement, DecodedTurn(turn, (), call.response_id))
-        asked.growing.turns[asked.turn] = turn
+            self._resolver.answered(placement, DecodedTurn(turn, (), call.response_id))
+        pending.growing.turns[pending.turn] = turn
 
     def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_GrowingSpanTrace, Placement]:
-        self._own_id = ExternalId(_SPAN_ID, span.id)
+        self._next_id = ExternalId(_SPAN_ID, span.id)
         headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
         head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
-        asked = structs.replace(call.request, turns=self._as_answered(call.request.turns))
-        placement = self._book.place(head, asked, span.id.encode("utf-8", "surrogatepass"), None)
+        request = structs.replace(call.request, turns=self._as_answered(call.request.turns))
+        placement = self._resolver.place(head, request, span.id.encode("utf-8", "surrogatepass"), None)
         if placement.begins is not None:
             self._by_key[placement.key] = self._grow(span, placement.begins)
         return self._by_key[placement.key], placement
 
-    def _as_answered(self, asked: tuple[Turn, ...]) -> tuple[Turn, ...]:
-        """A request's messages, in which those of one answer of several messages are that answer again."""
+    def _as_answered(self, messages: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        """A request's messages, in which the messages of an earlier answer are joined to that answer again."""
         turns: list[Turn] = []
-        for by_model, run in groupby(asked, key=_is_by_model):
-            said = list(run)
-            joined = one_answer(said) if by_model and len(said) > 1 else None
-            turns += [joined] if joined is not None and _answer_key(joined) in self._answers else said
+        for by_model, run in groupby(messages, key=_is_by_model):
+            run_turns = list(run)
+            joined = one_answer(run_turns) if by_model and len(run_turns) > 1 else None
+            turns += [joined] if joined is not None and _answer_key(joined) in self._answers else run_turns
         return tuple(turns)
 
     def _begun(self, span: TracedSpan, call: ModelCall) -> _GrowingSpanTrace:
-        """A trace that begins with a request of which nothing is known."""
+        """A trace that begins with a request whose messages were not stored."""
         return self._grow(span, Trace((), model=call.request.model, started=span.started))
 
     def _grow(self, span: TracedSpan, facts: Trace) -> _GrowingSpanTrace:
@@ -305,7 +305,7 @@ class _RequestPlacing:
 
 
 class _UnansweredCall(Struct, eq=False):
-    """A call that no turn answers: in which trace, behind which turn."""
+    """A call that no turn answers, with its trace and turn."""
 
     at: tuple[int, int]
     call: CallHeader
@@ -314,27 +314,27 @@ class _UnansweredCall(Struct, eq=False):
 
 
 class ToolResults(Struct):
-    """What the tool spans of a session add to one trace; turns count from 0.
+    """The additions from a session's tool spans to one trace; turns count from 0.
 
-    `behind[turn]` are results to be put behind that turn and those that follow it already. `runs[turn]` is the run of
-    which that turn holds the result.
+    `results_after[turn]` are results to insert after that turn and after the results that already follow it.
+    `runs[turn]` is the run whose result that turn contains.
     """
 
-    behind: dict[int, list[Turn]] = field(default_factory=dict)
+    results_after: dict[int, list[Turn]] = field(default_factory=dict)
     runs: dict[int, RecordedRun] = field(default_factory=dict)
 
 
 class SessionResults(Struct):
-    """The same of all traces, by their index from 0; `unasked` counts the runs that no call asked for."""
+    """The same for all traces, by their index from 0; `unmatched` counts the runs without a call."""
 
     of_trace: dict[int, ToolResults] = field(default_factory=dict)
-    unasked: int = 0
+    unmatched: int = 0
 
 
 def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> SessionResults:
     """Find the call for each run of a tool: by its id, else by name and arguments, else by name, the oldest first.
 
-    A run whose call has its result in the traces already is kept beside that. Linear in turns and runs.
+    If the traces already have the result of a call, the run is attached to it. Linear in turns and runs.
     """
     open_calls = _UnansweredCalls(traces)
     found = SessionResults()
@@ -348,11 +348,11 @@ def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> 
             continue
         one = open_calls.take(run)
         if one is None:
-            found.unasked += 1
+            found.unmatched += 1
         elif run.result is not None:
             trace, turn = one.at
             result = structs.replace(_result(run, one.call), run=_recorded(span, run))
-            found.of_trace.setdefault(trace, ToolResults()).behind.setdefault(turn, []).append(result)
+            found.of_trace.setdefault(trace, ToolResults()).results_after.setdefault(turn, []).append(result)
     return found
 
 
@@ -371,19 +371,19 @@ def _result(run: ToolRun, call: CallHeader) -> Turn:
 
 
 class _UnansweredCalls:
-    """The calls of a session that nothing answers, and the answers to the others."""
+    """The calls of a session without a result, and the results of the others."""
 
     def __init__(self, traces: Sequence[Sequence[Turn]]) -> None:
         self._answered: dict[str, tuple[int, int]] = {}
         self._by_id: dict[str, _UnansweredCall] = {}
-        self._by_words: dict[tuple[str, str], deque[_UnansweredCall]] = {}
+        self._by_arguments: dict[tuple[str, str], deque[_UnansweredCall]] = {}
         self._by_name: dict[str, deque[_UnansweredCall]] = {}
         self._closed: dict[tuple[str, str], deque[tuple[int, int]]] = {}
         for number, turns in enumerate(traces):
             self._read(number, turns)
 
     def answer_of(self, run: ToolRun) -> tuple[int, int] | None:
-        """Which turn holds the result of this run, as trace and turn; each anonymous result counts for one run."""
+        """The trace and turn that contain the result of this run; each result without an id is used for one run."""
         if run.call_id in self._answered:
             return self._answered[run.call_id]
         if run.call_id in self._by_id:
@@ -392,77 +392,77 @@ class _UnansweredCalls:
         return closed.popleft() if closed else None
 
     def take(self, run: ToolRun) -> _UnansweredCall | None:
-        """The call that a run is of, which is taken then; None where no call is open."""
+        """Take the call that a run belongs to; None if no call is open."""
         if run.call_id and (one := self._by_id.get(run.call_id)) is not None:
             found = None if one.is_taken else one
             one.is_taken = True
             return found
-        words = (run.name, arguments_by_value(run.arguments))
-        return _first(self._by_words.get(words)) or _first(self._by_name.get(run.name))
+        key = (run.name, arguments_by_value(run.arguments))
+        return _first(self._by_arguments.get(key)) or _first(self._by_name.get(run.name))
 
     def _read(self, number: int, turns: Sequence[Turn]) -> None:
-        waiting: list[_UnansweredCall] = []
+        pending: list[_UnansweredCall] = []
         for at, turn in enumerate(turns):
             if turn.role is Role.TOOL and turn.result is not None:
-                self._answer(waiting, turn.result, (number, at))
+                self._answer(pending, turn.result, (number, at))
             elif turn.role is Role.ASSISTANT:
-                self._leave(waiting)
+                self._leave(pending)
                 texts = {part.name: part.text for part in turn.parts}
-                waiting = [
+                pending = [
                     _UnansweredCall((number, at), call, arguments_by_value(texts.get(call.part, "")))
                     for call in turn.calls
                 ]
-        self._leave(waiting)
+        self._leave(pending)
 
-    def _answer(self, waiting: list[_UnansweredCall], result: ResultHeader, place: tuple[int, int]) -> None:
-        """The result of one of the calls that wait: by its id, or the first where it has none."""
+    def _answer(self, pending: list[_UnansweredCall], result: ResultHeader, position: tuple[int, int]) -> None:
+        """Record the result of one of the pending calls: by its id, or of the first if it has none."""
         if result.call_id:
-            self._answered[result.call_id] = place
-        for one in waiting:
+            self._answered[result.call_id] = position
+        for one in pending:
             if not one.is_taken and (not result.call_id or one.call.id in {None, result.call_id}):
                 one.is_taken = True
-                words = (one.call.name or "", one.arguments)
-                self._closed.setdefault(words, deque()).append(place)
+                key = (one.call.name or "", one.arguments)
+                self._closed.setdefault(key, deque()).append(position)
                 return
 
-    def _leave(self, waiting: list[_UnansweredCall]) -> None:
-        for one in waiting:
+    def _leave(self, pending: list[_UnansweredCall]) -> None:
+        for one in pending:
             if one.is_taken:
                 continue
             if one.call.id:
                 self._by_id.setdefault(one.call.id, one)
             name = one.call.name or ""
-            self._by_words.setdefault((name, one.arguments), deque()).append(one)
+            self._by_arguments.setdefault((name, one.arguments), deque()).append(one)
             self._by_name.setdefault(name, deque()).append(one)
 
 
-def _first(waiting: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
-    while waiting:
-        one = waiting.popleft()
+def _first(calls: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
+    while calls:
+        one = calls.popleft()
         if not one.is_taken:
             one.is_taken = True
             return one
     return None
 
 
-def session_traces(spans: Iterable[TracedSpan], own: ExternalId, record: str = "") -> Iterator[Trace | Skipped]:
-    """The traces of the session that `own` names; a Skipped where no model was asked.
+def session_traces(spans: Iterable[TracedSpan], session_id: ExternalId, record: str = "") -> Iterator[Trace | Skipped]:
+    """The traces of the session with this id; a Skipped if it contains no request to a model.
 
-    `record` says where in the file the session stands, `""` where its rows stand anywhere.
+    `record` is the position of the session in the file, `""` if its rows may be anywhere.
     """
-    by = RecognisedBy.FIELD if own.name == SESSION else RecognisedBy.RECORD
+    how = RecognisedBy.FIELD if session_id.name == SESSION else RecognisedBy.RECORD
     found = False
-    for trace in traces_of_spans(without_flattened(_told_apart(spans)), (own,), recognised_by=by):
+    for trace in traces_of_spans(without_flattened(_with_unique_ids(spans)), (session_id,), recognised_by=how):
         found = True
-        place = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
-        yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=place))
+        position = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
+        yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=position))
     if not found:
-        place = record or f"{own.name} {own.value}"
-        yield Skipped(place, "no request to a model is among its spans", is_irrelevant=True)
+        position = record or f"{session_id.name} {session_id.value}"
+        yield Skipped(position, "no request to a model is among its spans", is_irrelevant=True)
 
 
-def _told_apart(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
-    """The spans; an id that spans of two of the store's traces have gets the trace's before it."""
+def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
+    """The spans; if spans of two traces in the store have the same id, the trace's id is put before it."""
     listed = list(spans)
     first: dict[str, str] = {}
     shared = {span.id for span in listed if first.setdefault(span.id, span.span_trace) != span.span_trace}
@@ -479,25 +479,25 @@ def _told_apart(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
 
 
 def utc_instant(value: Json) -> Instant | None:
-    """A time as stores write it; one without a zone is in UTC, as their documentation says, and no guess."""
+    """A time as stores write it. Without a zone it is UTC, as their documentation states, and not marked as derived."""
     return instant(f"{value}Z" if isinstance(value, str) and not _ZONE.search(value) else value)
 
 
-# Rows that tell of spans, put aside while a file is read, and taken down session by session when it ends.
+# Rows about spans are spooled while a file is read, and returned session by session at its end.
 #
-# The rows of a session stand anywhere in a file, and a span may be told of in several (begun in one, ended in another).
-# Their texts wait in a temporary file beyond `SPOOL_BYTES`; in memory are some hundred bytes a row, and the rows of the
-# one session that is read.
+# The rows of a session may be anywhere in a file, and a span may have several (one for its begin, one for its end).
+# Beyond `SPOOL_BYTES` their texts are in a temporary file. A few hundred bytes per row are in memory, and the rows of
+# the session that is being read.
 
 
 _pack = msgspec.json.Encoder().encode
 
 
 class RowSpool:
-    """Takes rows, and gives them back by session. To be closed, or used as a context.
+    """Stores rows and returns them by session. A context manager.
 
-    `trace_of` and `session_of` give the ids of the store's trace and of the session that a row names, `""` where it
-    names none: any row of a span may name its trace, and any of a trace its session.
+    `trace_of` and `session_of` return the ids of the trace and of the session that a row names, `""` if it names none.
+    Any row of a span may name its trace, and any row of a trace its session.
     """
 
     def __init__(self, trace_of: Callable[[JsonObject], str], session_of: Callable[[JsonObject], str]) -> None:
@@ -514,7 +514,7 @@ class RowSpool:
         self._spool.close()
 
     def put(self, span: str, row: JsonObject) -> None:
-        """Put a row aside that tells of the span with this key; ValueError where it is nested too deeply for that."""
+        """Store a row about the span with this key; ValueError if it is nested too deeply."""
         self._places.setdefault(span, []).append(self._spool.put(_packed(row)))
         if trace := self._trace_of(row):
             self._traces.setdefault(span, trace)
@@ -524,7 +524,7 @@ class RowSpool:
     def sessions(self) -> Iterator[tuple[ExternalId, Iterator[JsonObject]]]:
         """The id of each session, and its spans, each as one row; sessions and spans in the order they were put.
 
-        Of a member that several rows of a span have, the last that is not null counts.
+        If several rows of a span have the same member, the last one that is not null counts.
         """
         named: dict[str, str] = {}
         for span, session in self._sessions.items():
@@ -532,18 +532,18 @@ class RowSpool:
         found: dict[ExternalId, list[str]] = {}
         for span in self._places:
             trace = self._traces.get(span, span)
-            own = ExternalId(SESSION, named[trace]) if trace in named else ExternalId(TRACE, trace)
-            found.setdefault(own, []).append(span)
-        for own, spans in found.items():
-            yield own, map(self._taken, spans)
+            id_ = ExternalId(SESSION, named[trace]) if trace in named else ExternalId(TRACE, trace)
+            found.setdefault(id_, []).append(span)
+        for id_, spans in found.items():
+            yield id_, map(self._taken, spans)
 
     def _taken(self, span: str) -> JsonObject:
-        taken: JsonObject = {}
+        merged: JsonObject = {}
         for place in self._places[span]:
             row = parse_json_bytes(self._spool.take(place))
             assert isinstance(row, dict), "only objects were put here"
-            taken.update((key, value) for key, value in row.items() if value is not None or key not in taken)
-        return taken
+            merged.update((key, value) for key, value in row.items() if value is not None or key not in merged)
+        return merged
 
 
 def _packed(row: JsonObject) -> bytes:

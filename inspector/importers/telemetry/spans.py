@@ -1,7 +1,7 @@
 """Spans of tracing stores: model requests, tool runs and agent runs; duplicates of one request are merged.
 
-A framework's span encloses that of the provider's client, and an SDK reports its own requests beside other
-instrumentation. The innermost span is nearest to the wire and counts; the outer ones fill in what it lacks.
+A framework's span encloses the span of the provider's client, and an SDK reports its own requests beside other
+instrumentation. The innermost span is nearest to the wire and has priority; the outer ones fill in what it lacks.
 """
 
 import re
@@ -16,15 +16,15 @@ from inspector.scanning import lazy_pattern
 from inspector.sessions.fingerprints import message_digest, says_nothing
 from inspector.wire.events import DecodedRequest
 
-_BEGINS, _GOES_ON, _SUCCEEDS, _ENDS = range(4)
+_BEGIN, _STREAM, _RESULT, _END = range(4)
 
 _PHASES = {
-    **dict.fromkeys(("start", "started", "begin", "request"), _BEGINS),
-    **dict.fromkeys(("stream", "streaming"), _GOES_ON),
-    **dict.fromkeys(("success", "succeeded", "failure", "failed", "error", "response"), _SUCCEEDS),
-    **dict.fromkeys(("finish", "finished", "end", "ended", "complete", "completed", "done"), _ENDS),
+    **dict.fromkeys(("start", "started", "begin", "request"), _BEGIN),
+    **dict.fromkeys(("stream", "streaming"), _STREAM),
+    **dict.fromkeys(("success", "succeeded", "failure", "failed", "error", "response"), _RESULT),
+    **dict.fromkeys(("finish", "finished", "end", "ended", "complete", "completed", "done"), _END),
 }
-"""The words at the end of a span's name that say which phase of a request it logs, in the order of the phases."""
+"""The last words of a span's name that show which phase of a request it logs, in the order of the phases."""
 
 _PHASE = lazy_pattern(
     rf"(?P<stem>.*?)[\s._:/-]*(?<![A-Za-z])(?P<phase>{'|'.join(sorted(_PHASES, key=len, reverse=True))})",
@@ -33,7 +33,7 @@ _PHASE = lazy_pattern(
 
 
 class OperationKind(StrEnum):
-    """What went on during a span, as far as a trace is concerned."""
+    """The kind of work in a span."""
 
     MODEL = "model"
     TOOL = "tool"
@@ -42,11 +42,11 @@ class OperationKind(StrEnum):
 
 
 class ModelCall(Struct, frozen=True):
-    """What a span tells of one request to a model.
+    """What a span contains about one request to a model.
 
-    `request.turns` are empty where the store did not keep the words. `answer` is an assistant's turn with a generation,
-    which may hold no more than an empty `text`. `response_id` is the answer's own id, `""` where it is not known.
-    `is_rewritten` says that arguments of calls were parsed and written again: they are not the model's text.
+    `request.turns` is empty if the store did not keep the messages. `answer` is an assistant's turn with a generation;
+    it may contain only an empty `text`. `response_id` is the answer's id, `""` if unknown. `is_rewritten` is True if
+    the arguments of calls were parsed and written again: they are not the model's text.
     """
 
     request: DecodedRequest
@@ -56,7 +56,7 @@ class ModelCall(Struct, frozen=True):
 
 
 class ToolRun(Struct, frozen=True):
-    """What a span tells of one run of a tool; `result` is None where it was not kept, `failed` where nobody says."""
+    """What a span contains about one run of a tool; `result` and `failed` are None if they were not recorded."""
 
     name: str
     call_id: str = ""
@@ -68,8 +68,8 @@ class ToolRun(Struct, frozen=True):
 class TracedSpan(Struct, frozen=True):
     """One span. `id` is unique in its session, `parent_id` is `""` for a root.
 
-    `call` is what a span of kind MODEL tells, `run` what one of kind TOOL does; `name` is the agent's for AGENT.
-    `span_trace` is the id of the trace that the store put the span in. `warnings` say what the store left out.
+    `call` is set for kind MODEL, `run` for kind TOOL; for AGENT, `name` is the agent's name. `span_trace` is the id of
+    the trace that the store put the span in. `warnings` list what the store left out.
     """
 
     id: str
@@ -85,12 +85,12 @@ class TracedSpan(Struct, frozen=True):
 
 
 def moment_of(span: TracedSpan) -> float:
-    """When a span began, 0 where nobody kept it: for putting spans in order."""
+    """When a span began, 0 if unknown: the sort key of spans."""
     return span.started.at_s if span.started is not None else 0.0
 
 
 def end_of(span: TracedSpan) -> float:
-    """When a span ended, never before it began."""
+    """When a span ended; not earlier than its start."""
     return max(moment_of(span), span.ended.at_s) if span.ended is not None else moment_of(span)
 
 
@@ -98,11 +98,11 @@ _BORDERS = frozenset({OperationKind.TOOL, OperationKind.AGENT})
 
 
 def without_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
-    """The spans of a session with one span for each request to a model; in the order given, linear in time.
+    """The spans of a session with one span for each request to a model; in the given order, in linear time.
 
-    Two are one where they have the same response id, or one is within the other with neither a tool nor an agent
-    between them. A span around several is part of the last: what came before are its retries. Spans that log the
-    phases of one request (`llm.start`, `llm.success`, `llm.finish`) beside each other are one too.
+    Two spans are merged if they have the same response id, or if one is within the other with neither a tool nor an
+    agent between them. A span around several others is merged with the last: the earlier ones are retries. Spans that
+    log the phases of one request (`llm.start`, `llm.success`, `llm.finish`) beside each other are merged too.
     """
     same = _SameRequests()
     outer = _nearest_outer(spans)
@@ -125,55 +125,55 @@ def without_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
 
 
 class _SameRequests:
-    """Which span each is part of, directly or by way of others: near constant time."""
+    """A union-find structure: which span each span is merged into, directly or indirectly."""
 
     def __init__(self) -> None:
         self._into: dict[str, str] = {}
 
     def put(self, id_: str, into: str) -> None:
-        """One becomes part of another, unless that would close a circle."""
-        here, there = self.of(id_), self.of(into)
-        if here != there:
-            self._into[here] = there
+        """Merge one span into another, unless that would make a cycle."""
+        root, into_root = self.of(id_), self.of(into)
+        if root != into_root:
+            self._into[root] = into_root
 
     def of(self, id_: str) -> str:
-        """The span that one is part of in the end: itself where it is part of none."""
-        way = []
+        """The span that a span is merged into in the end; the span itself if there is none."""
+        path = []
         while id_ in self._into:
-            way.append(id_)
+            path.append(id_)
             id_ = self._into[id_]
-        for one in way:
+        for one in path:
             self._into[one] = id_
         return id_
 
 
 def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
-    """For each model span the id of the model span that is around it, with nothing but other work between."""
+    """For each model span the id of the model span around it, with only spans of kind OTHER between them."""
     by_id = {span.id: span for span in spans}
     above: dict[str, str] = {}  # for any span: the nearest model span from its parent on; `""` for none
     for span in spans:
-        way: list[str] = []
+        path: list[str] = []
         at = span.id
         while at in by_id and at not in above:
-            above[at] = ""  # a circle ends here
-            way.append(at)
+            above[at] = ""  # stops at a cycle
+            path.append(at)
             at = by_id[at].parent_id
         found = _as_outer(by_id.get(at), above)
-        for one in reversed(way):
+        for one in reversed(path):
             above[one] = found
             found = _as_outer(by_id[one], above)
     return {span.id: above[span.id] for span in spans if span.kind is OperationKind.MODEL and above[span.id]}
 
 
 def _as_outer(span: TracedSpan | None, above: dict[str, str]) -> str:
-    """What is around the children of a span."""
+    """The nearest model span around the children of a span, `""` for none."""
     if span is None or span.kind in _BORDERS:
         return ""
     return span.id if span.kind is OperationKind.MODEL else above.get(span.id, "")
 
 
 def _put_same_responses(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
-    """Put spans with one response id together, the later into the earlier."""
+    """Merge spans with the same response id, the later into the earlier."""
     first: dict[str, str] = {}
     for span in spans:
         if span.call is not None and span.call.response_id:
@@ -181,10 +181,10 @@ def _put_same_responses(spans: Sequence[TracedSpan], same: _SameRequests) -> Non
 
 
 def _put_phases(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
-    """Put the later phases of a request into its first: same parent, same name but for the word of the phase.
+    """Merge the later phases of a request into its first: same parent, same name except for the word of the phase.
 
-    A request is open from the phase that begins it until one that ends it has come and another begins, or the same
-    phase comes again; two whose words or answers differ are two requests.
+    A request ends when a span repeats a phase or has an earlier one. Spans whose messages or answers differ belong to
+    two requests.
     """
     opened: dict[tuple[str, str, str], list[tuple[TracedSpan, int]]] = {}
     for span in sorted((one for one in spans if one.call is not None), key=moment_of):
@@ -202,12 +202,12 @@ def _put_phases(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
 
 
 def _agree(first: TracedSpan, later: TracedSpan) -> bool:
-    """Whether two spans can tell of one request: what both say of it is the same."""
+    """Whether two spans can describe the same request: facts that both have are equal."""
     one, other = first.call, later.call
     if one is None or other is None:
         return False
-    asked, asked_too = one.request.turns, other.request.turns
-    if asked and asked_too and list(map(message_digest, asked)) != list(map(message_digest, asked_too)):
+    turns, other_turns = one.request.turns, other.request.turns
+    if turns and other_turns and list(map(message_digest, turns)) != list(map(message_digest, other_turns)):
         return False
     if one.request.model and other.request.model and one.request.model != other.request.model:
         return False
@@ -217,7 +217,7 @@ def _agree(first: TracedSpan, later: TracedSpan) -> bool:
 
 
 def filled_span(span: TracedSpan, other: TracedSpan) -> TracedSpan:
-    """A span, and of another what it does not say itself."""
+    """A span, with what it lacks taken from another."""
     if span.call is None or other.call is None:
         return span
     return structs.replace(
@@ -228,16 +228,16 @@ def filled_span(span: TracedSpan, other: TracedSpan) -> TracedSpan:
 
 
 def _filled_call(call: ModelCall, other: ModelCall) -> ModelCall:
-    asked, asked_too = call.request, other.request
+    first, second = call.request, other.request
     answer, is_rewritten = _filled_answer(call, other)
     request = structs.replace(
-        asked,
-        api=asked.api or asked_too.api,
-        model=asked.model or asked_too.model,
-        turns=asked.turns or asked_too.turns,
-        tools=asked.tools or asked_too.tools,
-        parameters=asked.parameters or asked_too.parameters,
-        continues=asked.continues or asked_too.continues,
+        first,
+        api=first.api or second.api,
+        model=first.model or second.model,
+        turns=first.turns or second.turns,
+        tools=first.tools or second.tools,
+        parameters=first.parameters or second.parameters,
+        continues=first.continues or second.continues,
     )
     return ModelCall(request, answer, call.response_id or other.response_id, is_rewritten)
 

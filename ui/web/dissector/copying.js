@@ -1,6 +1,6 @@
-// What is copied is the exact text: glyphs, numbers and messages on the screen are no part of it.
+// Copies the exact text, without the glyphs, numbers and messages on the screen.
 
-// What the reader marked within a shadow root, as a live or static range; null where nothing is.
+// The text that the user marked within a shadow root, as a live or static range; null if there is none.
 function markedIn(root) {
   const selection = document.getSelection();
   if (!selection) return null;
@@ -11,7 +11,7 @@ function markedIn(root) {
   return selection.isCollapsed ? null : selection.getRangeAt(0);
 }
 
-// The place in the text that a point in the page stands for: of two neighbours, the later one's beginning.
+// The position in the text for a point in the DOM; between two pieces, the start of the later one.
 function placeOf(box, node, offset) {
   const owner = (node.nodeType === Node.TEXT_NODE ? node.parentElement : node).closest("[data-unit]");
   if (owner && box.contains(owner) && node.nodeType === Node.TEXT_NODE && owner.childNodes.length === 1) {
@@ -31,7 +31,7 @@ function placeOf(box, node, offset) {
   return null;
 }
 
-// The text between two places, which may stand in different parts.
+// The text between two positions, which may be in different parts.
 function textBetween(parts, first, last) {
   const texts = [];
   for (let index = first.part; index <= last.part; index += 1) {
@@ -41,7 +41,7 @@ function textBetween(parts, first, last) {
   return texts.join("\n");
 }
 
-// What is to be copied: what the reader marked, else the lit characters.
+// The text to copy: the text that the user marked, else the selected characters.
 function textToCopy(dissector) {
   const { box } = dissector.stream;
   const { parts } = dissector.state;

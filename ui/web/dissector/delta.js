@@ -1,4 +1,4 @@
-// A JSON value with a delta of it, as `browser_json.json_delta` describes it; the value itself stays as it was.
+// Apply a delta to a JSON value without changing the value; `browser_json.py` describes deltas.
 
 function withDelta(before, delta) {
   if ("v" in delta) return delta.v;
@@ -30,8 +30,8 @@ function addedItems(kept, delta) {
   return items.map((members) => Object.fromEntries(members));
 }
 
-// When a running trace is requested again: once about ENOUGH characters more have come. What is new of the tree of values
-// and of the spans takes 350 bytes whatever came, so that a few characters at a time would be a small part of each answer.
+// A running trace is requested again when about ENOUGH more characters have arrived. The changes in the tree of values
+// and in the spans take 350 bytes per response, so a few characters would be a small part of each response.
 const EVERY_MS = 1500;
 const [SOONEST_MS, LATEST_MS] = [1000, 6000];
 const ENOUGH = 320;

@@ -1,67 +1,67 @@
-// One row as an element. Text from a trace only ever becomes `textContent`.
+// Draws one row as an element. Text from a trace is only ever assigned to `textContent`.
 
 const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|\ud802[\udc00-\udfff]|\ud83a[\udd00-\udd5f]|\ud83b[\ude00-\udeff]/;
 const RUN_FROM_RIGHT = new RegExp(`(?:${FROM_RIGHT.source})(?:[\\s\\u200c\\u200d]*(?:${FROM_RIGHT.source}))*`, "g");
 
 function element(tag, kind, text) {
-  const made = document.createElement(tag);
-  if (kind) made.className = kind;
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const node = document.createElement(tag);
+  if (kind) node.className = kind;
+  if (text !== undefined) node.textContent = text;
+  return node;
 }
 
-function placed(part, unit, made) {
-  made.dataset.part = part.index;
-  made.dataset.unit = unit;
-  return made;
+function placed(part, unit, node) {
+  node.dataset.part = part.index;
+  node.dataset.unit = unit;
+  return node;
 }
 
 function drawHead(row) {
-  const made = element("div", "head");
+  const node = element("div", "head");
   const { first, end, total } = row.part.offsets;
   const shown = end - first < total ? `characters ${(first + 1).toLocaleString("en")} to ${end.toLocaleString("en")} of ${total.toLocaleString("en")}` : "";
-  made.append(element("strong", "", row.part.title), element("span", "strong", shown), element("span", "dim", row.part.facts));
-  return made;
+  node.append(element("strong", "", row.part.title), element("span", "strong", shown), element("span", "dim", row.part.facts));
+  return node;
 }
 
-// What is before or after the characters that are here: a click brings it.
+// The row in place of the characters before or after the loaded ones; a click loads them.
 function drawEdge(row) {
-  const made = element("div", "edge");
+  const node = element("div", "edge");
   const count = Math.abs(row.isEnd ? row.part.offsets.total - row.part.offsets.end : row.part.offsets.first);
-  made.append(element("span", "number", ""), element("span", "info", `… ${count.toLocaleString("en")} more characters ${row.isEnd ? "after" : "before"} these; click or Enter shows them`));
-  made.dataset.edge = row.isEnd ? "end" : "start";
-  made.dataset.part = row.part.index;
-  return made;
+  node.append(element("span", "number", ""), element("span", "info", `… ${count.toLocaleString("en")} more characters ${row.isEnd ? "after" : "before"} these; click or Enter shows them`));
+  node.dataset.edge = row.isEnd ? "end" : "start";
+  node.dataset.part = row.part.index;
+  return node;
 }
 
 function drawSaid(row) {
-  const made = element("div", "said");
-  made.append(element("span", "number", ""), element("span", row.mark.severity, row.words));
-  made.dataset.part = row.part.index;
-  made.dataset.unit = row.mark.start;
-  return made;
+  const node = element("div", "said");
+  node.append(element("span", "number", ""), element("span", row.mark.severity, row.words));
+  node.dataset.part = row.part.index;
+  node.dataset.unit = row.mark.start;
+  return node;
 }
 
-// A wait, below the character that it was for.
+// A wait, below the character that arrived after it.
 function drawLane(row) {
-  const made = element("div", "lane");
+  const node = element("div", "lane");
   const wait = element("span", "warning", `▴ ${waitWords(row.stall.wait)}`);
   wait.style.marginInlineStart = `${cellsBetween(row.part, row.start, row.stall.unit)}ch`;
-  made.append(element("span", "number", ""), element("span", "kind", "wait"), wait);
-  return made;
+  node.append(element("span", "number", ""), element("span", "kind", "wait"), wait);
+  return node;
 }
 
 function drawText(row, look) {
-  const made = element("div", "text");
+  const node = element("div", "text");
   const { part } = row;
   const span = spanAt(part, row.start);
   const number = element("span", "number", row.number ? String(row.number) : "");
   const named = span && (span.start === row.start || row.number === 1) ? span.label || span.kind : "";
-  made.append(number, element("span", `kind ${span ? span.kind : ""}`, named), drawPieces(row, look));
-  return made;
+  node.append(number, element("span", `kind ${span ? span.kind : ""}`, named), drawPieces(row, look));
+  return node;
 }
 
-// The top-level span that holds a place; spans tile the text.
+// The index of the top-level span that contains a position; spans tile the text.
 function spanIndexAt(part, unit) {
   let low = 0;
   let high = part.spans.length - 1;
@@ -79,24 +79,24 @@ function spanAt(part, unit) {
 
 function drawPieces(row, look) {
   const { part, start, end } = row;
-  const made = element("span", "stream");
-  made.dataset.part = part.index;
-  made.dataset.end = row.feeds ? end + 1 : end;
+  const node = element("span", "stream");
+  node.dataset.part = part.index;
+  node.dataset.end = row.feeds ? end + 1 : end;
   const shown = {
     ...look,
     marks: part.marks.touching(start, Math.max(end, start + 1)),
     found: look.found ? foundIn(look.found(), part.index, start, end) : [],
   };
   const cuts = cutsIn(row, shown);
-  for (let index = 0; index + 1 < cuts.length; index += 1) made.append(drawPiece(part, cuts[index], cuts[index + 1], shown));
-  if (row.feeds && look.blanks) made.append(glyphed(part, end, 1, "blank", "⏎"));
+  for (let index = 0; index + 1 < cuts.length; index += 1) node.append(drawPiece(part, cuts[index], cuts[index + 1], shown));
+  if (row.feeds && look.blanks) node.append(glyphed(part, end, 1, "blank", "⏎"));
   const beyond = shown.marks.filter((mark) => mark.start >= end);
-  if (cuts.length < 2 && beyond.length) made.append(placed(part, end, element("span", `fault ${beyond[0].severity}`, " ")));
-  if (cuts.length < 2 && !made.childNodes.length) made.append(placed(part, end, element("span", "", "")));
-  return made;
+  if (cuts.length < 2 && beyond.length) node.append(placed(part, end, element("span", `fault ${beyond[0].severity}`, " ")));
+  if (cuts.length < 2 && !node.childNodes.length) node.append(placed(part, end, element("span", "", "")));
+  return node;
 }
 
-// Where the pieces of a row begin and end: wherever something about the text changes.
+// The positions where the pieces of a row begin and end: wherever the style of the text changes.
 function cutsIn(row, shown) {
   const { part, start, end } = row;
   const cuts = new Set([start, end]);
@@ -118,19 +118,19 @@ function cutsIn(row, shown) {
 }
 
 function drawPiece(part, start, end, shown) {
-  const made = placed(part, start, element("span", kindsOf(part, start, end, shown).join(" ")));
-  fill(made, part, start, end, shown);
-  return made;
+  const node = placed(part, start, element("span", kindsOf(part, start, end, shown).join(" ")));
+  fill(node, part, start, end, shown);
+  return node;
 }
 
 function kindsOf(part, start, end, shown) {
   const span = spanAt(part, start);
   const kinds = ["piece"];
   if (span) kinds.push(start >= span.innerStart && start < span.innerEnd ? span.kind : "marker");
-  const holds = (one) => one.start <= start && one.end > start;
-  const worst = ["error", "warning", "info"].find((severity) => shown.marks.some((mark) => mark.severity === severity && holds(mark)));
+  const contains = (one) => one.start <= start && one.end > start;
+  const worst = ["error", "warning", "info"].find((severity) => shown.marks.some((mark) => mark.severity === severity && contains(mark)));
   if (worst) kinds.push("fault", worst);
-  if (shown.found.some(holds)) kinds.push("found");
+  if (shown.found.some(contains)) kinds.push("found");
   const { selected } = shown;
   if (selected && selected.part === part.index && selected.start <= start && end <= selected.end) kinds.push("selected");
   if (!part.ends) return kinds;
@@ -139,23 +139,23 @@ function kindsOf(part, start, end, shown) {
   return kinds;
 }
 
-// The characters of a piece. Each that needs a glyph stands in an element of its own, so that places stay true, and
-// so does writing from the right, so that it does not turn round what stands between its words.
-function fill(made, part, start, end, look) {
+// The characters of a piece. A character that needs a glyph has its own element, so that positions stay exact. So does
+// right-to-left text, so that it does not reverse the order of the text between its words.
+function fill(node, part, start, end, look) {
   const { text, odd } = part;
   const whole = text.slice(start, end);
   if (!look.blanks && !UNSEEN.test(whole) && !/[\ufffd\ud834\udb40-\udbff]/.test(whole) && !FROM_RIGHT.test(whole)) {
-    made.textContent = whole;
+    node.textContent = whole;
     return;
   }
   let from = start;
-  const flush = (until) => until > from && made.append(...directed(part, from, text.slice(from, until)));
+  const flush = (until) => until > from && node.append(...directed(part, from, text.slice(from, until)));
   for (let at = start; at < end; ) {
     const units = Math.min(cellsAt(text, at, odd)[1], end - at);
     const glyph = look.blanks && text[at] === " " ? "·" : glyphAt(text, at, odd);
     if (glyph !== null) {
       flush(at);
-      made.append(glyphed(part, at, units, glyph === "·" ? "blank" : "control", glyph));
+      node.append(glyphed(part, at, units, glyph === "·" ? "blank" : "control", glyph));
       from = at + units;
     }
     at += units;
@@ -164,9 +164,9 @@ function fill(made, part, start, end, look) {
 }
 
 function glyphed(part, unit, units, kind, glyph) {
-  const made = placed(part, unit, element("span", kind, glyph));
-  made.dataset.units = units;
-  return made;
+  const node = placed(part, unit, element("span", kind, glyph));
+  node.dataset.units = units;
+  return node;
 }
 
 function* directed(part, start, text) {

@@ -1,29 +1,29 @@
-// What is known of the place under the pointer: its span, its chunk with the time, its token and probability.
+// Facts about the position under the pointer: its span, its chunk with the time, its token and probability.
 
 function factsAt(part, unit) {
   const point = part.offsets.toPoint(unit);
-  const said = [`turn ${part.turn} · ${part.part} · character ${point.toLocaleString("en")}`];
+  const facts = [`turn ${part.turn} · ${part.part} · character ${point.toLocaleString("en")}`];
   const span = spanAt(part, unit);
-  if (span) said.push(span.label || span.kind);
-  if (part.ends && part.ends.length) said.push(...chunkFacts(part, chunkAt(part, unit)));
-  for (const mark of part.marks.touching(unit, unit + 1)) said.push(`${mark.code} ${mark.name}`);
-  return said.join(" · ");
+  if (span) facts.push(span.label || span.kind);
+  if (part.ends && part.ends.length) facts.push(...chunkFacts(part, chunkAt(part, unit)));
+  for (const mark of part.marks.touching(unit, unit + 1)) facts.push(`${mark.code} ${mark.name}`);
+  return facts.join(" · ");
 }
 
 function chunkFacts(part, chunk) {
   if (chunk >= part.ends.length) return [];
-  const said = [`chunk ${(chunk + 1).toLocaleString("en")} of ${part.ends.length.toLocaleString("en")}`];
+  const facts = [`chunk ${(chunk + 1).toLocaleString("en")} of ${part.ends.length.toLocaleString("en")}`];
   const time = part.times_ms && part.times_ms[chunk];
   if (typeof time === "number") {
     const wait = waitBefore(part, chunk);
-    said.push(`${(time / 1000).toFixed(3)} s${wait === null ? "" : ` (+${Math.round(wait * 1000)} ms)`}`);
+    facts.push(`${(time / 1000).toFixed(3)} s${wait === null ? "" : ` (+${Math.round(wait * 1000)} ms)`}`);
   }
   const ids = part.ids && part.ids[chunk];
-  if (ids && ids.length) said.push(`token ${ids.slice(0, 4).join(" ")}${ids.length > 4 ? " …" : ""}`);
+  if (ids && ids.length) facts.push(`token ${ids.slice(0, 4).join(" ")}${ids.length > 4 ? " …" : ""}`);
   const logs = part.logprobs && part.logprobs[chunk];
   if (logs && logs.length) {
     const some = logs.slice(0, 4).map((log) => `${log.toFixed(2)} (p ${Math.exp(log).toFixed(3)})`);
-    said.push(`logprob ${some.join(" ")}${logs.length > 4 ? " …" : ""}`);
+    facts.push(`logprob ${some.join(" ")}${logs.length > 4 ? " …" : ""}`);
   }
-  return said;
+  return facts;
 }

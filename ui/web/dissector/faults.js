@@ -1,32 +1,32 @@
-// The faults of a trace: all of them, and quickly those that touch a stretch of a part.
+// The faults of a trace, with a fast search for those that overlap a range of a part.
 
 const IN_ROW = 120;
 
-// Faults that Python gave as columns, as rows of the list at the left; `part` is -1 where their characters are not here.
-// Those that begin before the characters that are here, and reach into them, are marked in `seen`.
-function faultsOf(said, byName, orders) {
-  const parts = said.parts.map(([turn, name]) => ({ turn, name, order: orderOf(orders, turn, name), part: byName.get(`${turn} ${name}`) }));
-  return said.part.map((at, index) => {
+// Turn the columns of faults from Python into rows of the list at the left; `part` is -1 if the start of a fault is not
+// loaded. `seen` is the index of the part also if a fault begins before the loaded characters and reaches into them.
+function faultsOf(columns, byName, orders) {
+  const parts = columns.parts.map(([turn, name]) => ({ turn, name, order: orderOf(orders, turn, name), part: byName.get(`${turn} ${name}`) }));
+  return columns.part.map((at, index) => {
     const { turn, name: partName, order, part } = parts[at];
-    const [severity, code, name, glyph] = said.rules[said.rule[index]];
-    const [message, hint] = [said.sentences[said.message[index]], said.sentences[said.hint[index]]];
-    const [point, pointEnd] = [said.start[index], said.end[index]];
-    const isHere = part !== undefined && part.offsets.holds(point);
+    const [severity, code, name, glyph] = columns.rules[columns.rule[index]];
+    const [message, hint] = [columns.sentences[columns.message[index]], columns.sentences[columns.hint[index]]];
+    const [point, pointEnd] = [columns.start[index], columns.end[index]];
+    const isHere = part !== undefined && part.offsets.isLoaded(point);
     const isSeen = isHere || (part !== undefined && point < part.offsets.first && pointEnd > part.offsets.first);
     const start = isSeen ? part.offsets.toUnit(point) : 0;
     const end = isSeen ? Math.max(part.offsets.toUnit(pointEnd), start + 1) : 0;
     const place = { turn, order, partName, point, pointEnd, part: isHere ? part.index : -1, seen: isSeen ? part.index : -1, start, end };
-    return { ...place, severity, code, name, glyph, message, hint, more: said.more[index] };
+    return { ...place, severity, code, name, glyph, message, hint, more: columns.more[index] };
   });
 }
 
-// The row that leads to the other side of a difference between layers, where a fault has one.
-function othersOf(said, index, byName, orders) {
-  const row = (said.against || {})[index];
+// The row for the other side of a difference between layers, if the fault has one.
+function othersOf(columns, index, byName, orders) {
+  const row = (columns.against || {})[index];
   return row ? withUnits(byName, [row], orders) : [];
 }
 
-// Each part is given those of the faults that touch its characters, in the order in which they begin.
+// Give each part the faults that overlap its characters, ordered by their starts.
 function shareFaults(parts, faults) {
   const own = parts.map(() => []);
   for (const one of faults) if (one.seen >= 0) own[one.seen].push(one);
@@ -42,8 +42,8 @@ function faultRuns(one) {
   ];
 }
 
-// Ranges in the order of their starts. Halved again and again; `ends` holds the farthest end of each half, at its
-// middle, so that halves that end before what is looked for are never entered, however far one range reaches.
+// Ranges in the order of their starts, as an implicit interval tree: `ends` has the farthest end of each half, at the
+// index of its middle, so that a search skips halves that end before its range, however far a single range reaches.
 class Marks {
   constructor(all) {
     this.all = all;
@@ -58,7 +58,7 @@ class Marks {
     return this.ends[middle];
   }
 
-  // Those that share a character with the stretch, in their order.
+  // The ranges that share a character with start..end, in order.
   touching(start, end) {
     const found = [];
     const look = (from, to) => {

@@ -1,9 +1,9 @@
-// Keys of the dissector: those of the terminal debugger, wherever those make sense in a browser.
+// Keys of the dissector: those of the terminal debugger, as far as they make sense in a browser.
 
 const LINES = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, " ": 20, g: -Infinity, G: Infinity, Home: -Infinity, End: Infinity };
 
-// What a key does, as a function; undefined where it is none of ours.
-function deedOf(dissector, key) {
+// The action of a key, as a function; undefined if the key has none.
+function actionOf(dissector, key) {
   const { state, look, search } = dissector;
   const to = (places, direction) => () => {
     const found = nextOf(places, look.selected, direction);
@@ -20,8 +20,8 @@ function deedOf(dissector, key) {
     },
     "]": to(state.stepPlaces, 1),
     "[": to(state.stepPlaces, -1),
-    "}": () => dissector.tell("beside", 1),
-    "{": () => dissector.tell("beside", -1),
+    "}": () => dissector.emit("beside", 1),
+    "{": () => dissector.emit("beside", -1),
     "/": () => {
       search.input.focus();
       search.input.select();
@@ -36,19 +36,19 @@ function deedOf(dissector, key) {
 function keyed(dissector, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const inLeft = dissector.left.box.contains(event.target);
-  const deed =
+  const action =
     LINES[event.key] !== undefined
       ? () => (inLeft ? dissector.walkLeft(LINES[event.key]) : dissector.walk(LINES[event.key]))
       : event.key === "Enter" && !inLeft && !event.target.closest("button, input")
         ? () => dissector.enter()
-        : deedOf(dissector, event.key);
-  if (!deed || (event.target.closest("input, [role=tab]") && LINES[event.key] !== undefined)) return;
-  deed();
+        : actionOf(dissector, event.key);
+  if (!action || (event.target.closest("input, [role=tab]") && LINES[event.key] !== undefined)) return;
+  action();
   event.preventDefault();
   event.stopPropagation();
 }
 
-// From one tab to the next, as in every list of tabs.
+// Left and Right go from one tab to the next, as in every list of tabs.
 function keyedTab(dissector, event) {
   const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!by) return;

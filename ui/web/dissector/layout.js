@@ -1,5 +1,5 @@
-// The rows of a stream: every source line cut to the width, the faults' words below the row they end in.
-// All rows are equally high, so that a million of them cost no more than those on the screen.
+// The rows of a stream: every source line wrapped to the width, the messages of faults below the row they end in.
+// All rows have the same height, so that a million of them cost no more than those on the screen.
 
 const HEAD = 0;
 const TEXT = 1;
@@ -7,7 +7,7 @@ const SAID = 2;
 const LANE = 3;
 const EDGE = 4;
 
-// Ready for the rows: units in place of code points, everything in the order of its places.
+// A part ready for layout, with positions in UTF-16 units instead of code points.
 function prepared(part, index) {
   const offsets = new Offsets(part.text, part.from, part.length);
   const odd = new Map(part.odd.map(([at, glyph]) => [offsets.toUnit(at), glyph]));
@@ -22,7 +22,7 @@ function prepared(part, index) {
   return { ...part, index, offsets, odd, spans };
 }
 
-// The rows of all parts for a width in cells; waits of `stall` seconds or more have a row, where that is asked for.
+// The rows of all parts for a width in cells; waits of at least `stall` seconds get a row, unless `stall` is 0.
 function rowsOf(parts, cells, stall) {
   const rows = [];
   const room = Math.max(cells, 20);
@@ -41,11 +41,11 @@ function textRows(rows, part, cells, stalls, folded) {
   const { text } = part;
   let stalled = 0;
   const byEnd = [...part.marks.all].sort((a, b) => a.end - b.end || a.start - b.start);
-  let said = 0;
+  let nextMark = 0;
   let number = part.line;
   let at = 0;
   const until = (end) => {
-    for (; said < byEnd.length && byEnd[said].end <= end; said += 1) sayRows(rows, part, byEnd[said], folded);
+    for (; nextMark < byEnd.length && byEnd[nextMark].end <= end; nextMark += 1) sayRows(rows, part, byEnd[nextMark], folded);
   };
   do {
     let end = text.indexOf("\n", at);
@@ -65,7 +65,7 @@ function textRows(rows, part, cells, stalls, folded) {
   until(Infinity);
 }
 
-// Where a row that begins at a place ends: at the last character that fits.
+// The end of a row that begins at `start`: after the last character that fits.
 function cut(part, start, end, cells) {
   if (end - start <= cells && !/[^ -~]/.test(part.text.slice(start, end))) return end;
   let room = cells;
@@ -80,14 +80,14 @@ function cut(part, start, end, cells) {
 }
 
 function sayRows(rows, part, mark, folded) {
-  const said = [folded.of(`${mark.severity}[${mark.code}] ${mark.name}: ${mark.message}`)];
-  if (mark.hint) said.push(folded.of(`help: ${mark.hint}`));
-  for (const lines of said) {
+  const sentences = [folded.of(`${mark.severity}[${mark.code}] ${mark.name}: ${mark.message}`)];
+  if (mark.hint) sentences.push(folded.of(`help: ${mark.hint}`));
+  for (const lines of sentences) {
     for (const words of lines) rows.push({ kind: SAID, part, start: mark.start, end: mark.end, mark, words });
   }
 }
 
-// Sentences cut to a width at their spaces, each once, however often it is said.
+// Wraps sentences to a width at their spaces, and caches the lines of each sentence.
 class Folded {
   constructor(cells) {
     this.cells = cells;
@@ -115,7 +115,7 @@ class Folded {
   }
 }
 
-// How many cells lie between two places of a row.
+// The number of cells between two positions of a row.
 function cellsBetween(part, start, end) {
   let cells = 0;
   for (let at = start; at < end; ) {
@@ -126,7 +126,7 @@ function cellsBetween(part, start, end) {
   return cells;
 }
 
-// The first row that shows a place of a part.
+// The index of the first row that shows a position of a part.
 function rowAt(rows, partIndex, unit) {
   let low = 0;
   let high = rows.length - 1;

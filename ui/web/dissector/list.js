@@ -1,10 +1,10 @@
-// A list that draws the rows on its screen and no others, however many there are.
+// A virtual list: it draws only the visible rows, however many there are.
 
 const MOST_PIXELS = 8000000; // browsers cap how high an element can be; beyond, scrolling skips rows
 
 class VirtualList {
   constructor(box, role, height, draw, drawn) {
-    this.role = role; // of its rows, for those who hear the page
+    this.role = role; // the ARIA role of its rows
     this.box = box;
     this.height = height;
     this.draw = draw;
@@ -19,12 +19,12 @@ class VirtualList {
     box.addEventListener("scroll", () => this.paint(false), { passive: true });
   }
 
-  // Whether the last row is seen, so that rows below it would be awaited there.
+  // Whether the last row is visible, so that the list is at its end.
   isAtEnd() {
     return this.rows.length > 0 && this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - 2;
   }
 
-  // Other rows, from the same place on; where they follow, who reads the end of a growing list stays at its end.
+  // Replace the rows without scrolling; with `follows`, a growing list that is at its end stays at its end.
   show(rows, follows) {
     const isAtEnd = follows && this.isAtEnd();
     this.rows = rows;
@@ -35,7 +35,7 @@ class VirtualList {
     this.paint(true);
   }
 
-  // Rows that stand there already stay, unless they may have changed: what a reader marks in them is kept.
+  // Draw the visible rows again only if they may have changed: text that the user marked in them stays marked.
   paint(isChanged) {
     const seen = Math.ceil(this.box.clientHeight / this.height) + 2;
     const first = Math.max(0, Math.min(Math.floor((this.box.scrollTop * this.scale) / this.height), this.rows.length - seen + 2));
@@ -57,31 +57,31 @@ class VirtualList {
     this.drawn(drawn);
   }
 
-  // A row that is drawn as it stood there is left there, and what the reader marked in it stays marked.
+  // Keep the elements of unchanged rows, so that text that the user marked in them stays marked.
   place(drawn) {
-    const standing = [...this.window.children];
+    const existing = [...this.window.children];
     drawn.forEach((element, index) => {
-      const old = standing[index];
+      const old = existing[index];
       if (!old) this.window.appendChild(element);
       else if (!sameRow(old, element)) old.replaceWith(element);
       else drawn[index] = old;
     });
-    for (const old of standing.slice(drawn.length)) old.remove();
+    for (const old of existing.slice(drawn.length)) old.remove();
   }
 
-  // The first row that is seen, and how many pixels of it are not.
+  // The first visible row, and how many of its pixels are hidden.
   top() {
     const pixels = this.box.scrollTop * (this.scale || 1);
     return { index: Math.floor(pixels / this.height), hidden: pixels % this.height };
   }
 
-  // Scroll so that a row is the first that is seen, but for so many pixels.
+  // Scroll so that a row is the first visible one, with `hidden` of its pixels hidden.
   scrollTo(index, hidden = 0) {
     this.box.scrollTop = (index * this.height + hidden) / this.scale;
     this.paint(false);
   }
 
-  // Bring a row into view, some rows below the top where it was not seen.
+  // Scroll a row into view; if it was not visible, to a third of the height.
   reveal(index) {
     const top = (index * this.height) / this.scale;
     const isSeen = top >= this.box.scrollTop && top + this.height <= this.box.scrollTop + this.box.clientHeight;
@@ -89,7 +89,7 @@ class VirtualList {
     this.paint(true);
   }
 
-  // As much as it needs to bring a row into view, for a cursor that walks.
+  // Scroll just enough to show a row, for a cursor that moves by keys.
   nudge(index) {
     const top = (index * this.height) / this.scale;
     const { scrollTop, clientHeight } = this.box;
@@ -99,7 +99,7 @@ class VirtualList {
   }
 }
 
-// Whether two rows show the same. What a click on one does lies in no attribute, so those that take clicks are new.
+// Whether two rows show the same. A click handler is no attribute, so rows with one are always replaced.
 function sameRow(one, other) {
   return one.onclick === null && other.onclick === null && one.isEqualNode(other);
 }

@@ -1,4 +1,4 @@
-// The dissector: steps, values and faults at the left, the stream at the right, each lighting up the other.
+// The dissector: steps, values and faults at the left, the stream at the right; each highlights the other's selection.
 
 const ROW = 20;
 const LEFT = ["steps", "values", "faults"];
@@ -6,9 +6,9 @@ const NO_LOOK = { selected: null, blanks: false, chunks: false, odds: false, cur
 const SOON_MS = 100;
 
 class Dissector {
-  constructor(root, tell) {
+  constructor(root, emit) {
     this.root = root;
-    this.tell = tell;
+    this.emit = emit;
     this.look = { ...NO_LOOK };
     this.state = { parts: [], steps: [], values: [], faults: [], faultPlaces: [], stepPlaces: [], layers: [] };
     this.pane = "values";
@@ -43,7 +43,7 @@ class Dissector {
     this.watch.observe(this.stream.box);
   }
 
-  // Streamlit says its colours, not whether they are dark.
+  // Streamlit provides its colours, but not whether they are dark.
   dress() {
     const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
     const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
@@ -51,22 +51,22 @@ class Dissector {
     this.root.classList.toggle("light", !isDark);
   }
 
-  // `told` is what Python sends with each run of its script; between two of them the data grows by our own route.
-  take(told) {
+  // `sent` is the data that Python sends with each run of its script; between two runs, `poll` extends it.
+  take(sent) {
     this.dress();
     const isFirst = this.version === undefined;
-    if (told.version !== this.toldVersion) {
-      this.toldVersion = told.version;
-      this.show(told);
+    if (sent.version !== this.sentVersion) {
+      this.sentVersion = sent.version;
+      this.show(sent);
     }
-    const wanted = isFirst ? addressed() || told.initial : this.needed;
-    const asked = inUnits(this.byName, wanted);
-    if (asked) this.select(asked, false);
+    const place = isFirst ? addressed() || sent.initial : this.needed;
+    const found = inUnits(this.byName, place);
+    if (found) this.select(found, false);
     else if (isFirst) this.choose(this.pane);
-    if (isFirst && !asked && told.grows) this.stream.scrollTo(this.stream.rows.length);
+    if (isFirst && !found && sent.grows) this.stream.scrollTo(this.stream.rows.length);
     following().dissector = this;
-    following().trace = told.trace;
-    if (isFirst) following().place = wanted && { turn: wanted.turn, part: wanted.part, start: wanted.start, end: wanted.end };
+    following().trace = sent.trace;
+    if (isFirst) following().place = place && { turn: place.turn, part: place.part, start: place.start, end: place.end };
     clearTimeout(this.next);
     this.waited = EVERY_MS;
     if (this.grows) this.next = setTimeout(() => this.poll(), this.waited);
@@ -80,7 +80,7 @@ class Dissector {
     if (isShown) this.choose(this.pane, false);
   }
 
-  // What a running trace gained. Once it has ended, Python draws the page anew.
+  // Request what a running trace gained. When it has ended, Python redraws the page.
   async poll() {
     if (!this.root.isConnected) return;
     const found = document.hidden ? {} : await following().fetch(following().due(), { have: this.version });
@@ -91,10 +91,10 @@ class Dissector {
     }
     this.waited = waitAfter(charactersOf(this.data) - before, this.waited);
     if (this.grows) this.next = setTimeout(() => this.poll(), this.waited);
-    else this.tell("ended", true);
+    else this.emit("ended", true);
   }
 
-  // The texts as they are now. Of a running trace they come again and again, and the reader stays where he is.
+  // Load the current data. A running trace sends data repeatedly; the selection and the scroll position are kept.
   load(data) {
     this.version = data.version;
     this.grows = data.grows;
@@ -102,9 +102,9 @@ class Dissector {
     this.isWhole = data.is_whole;
     const { selected } = this.look;
     this.byName = new Map(parts.map((part) => [`${part.turn} ${part.part}`, part]));
-    const held = selected && { ...selected, part: selected.partName, start: selected.point, end: selected.pointEnd };
-    const holds = inUnits(this.byName, held);
-    this.look.selected = holds ? { ...selected, ...holds } : null;
+    const previous = selected && { ...selected, part: selected.partName, start: selected.point, end: selected.pointEnd };
+    const kept = inUnits(this.byName, previous);
+    this.look.selected = kept ? { ...selected, ...kept } : null;
     this.leftRow = undefined;
     const [steps, values, layers] = [data.steps, data.values, data.layers || []].map((rows) => withUnits(this.byName, rows, data.order));
     const all = faultsOf(data.faults, this.byName, data.order);
@@ -115,11 +115,11 @@ class Dissector {
     this.stall = data.stall_s;
     this.root.querySelector(".has-chunks").hidden = !parts.some((part) => part.ends);
     this.root.querySelector(".has-odds").hidden = !parts.some((part) => part.logprobs);
-    this.search.look();
+    this.search.refresh();
     this.relay(true);
   }
 
-  // Rows anew where the width in cells or what has rows has changed.
+  // Lay out the rows again if the width in cells or the content has changed.
   relay(isChanged) {
     const { box } = this.stream;
     this.cell = this.root.querySelector(".probe").getBoundingClientRect().width / 100 || 8;
@@ -136,14 +136,14 @@ class Dissector {
       this.stream.show(this.rows, this.grows);
       if (!(this.grows && this.stream.isAtEnd()) && top) this.stream.scrollTo(this.rowNamed(top), hidden);
     } else this.stream.paint(false);
-    const item = parseFloat(style.getPropertyValue("--item")) || ROW; // a finger wants more of it than a mouse
+    const item = parseFloat(style.getPropertyValue("--item")) || ROW; // touch needs more height than a mouse
     if (item !== this.left.height) {
       this.left.height = item;
       this.left.show(this.left.rows);
     } else this.left.paint(false);
   }
 
-  // Where a row stands in the texts, in words that hold when other turns are here; null where there is no such row.
+  // The position of a row by part and code point, which is valid when other turns are loaded; null without such a row.
   namedPlace(index) {
     const row = this.rows && this.rows[index];
     return row ? { name: `${row.part.turn} ${row.part.part}`, point: row.part.offsets.toPoint(row.start), isHead: row.kind === HEAD } : null;
@@ -162,13 +162,13 @@ class Dissector {
   }
 
   drawRow(row, index) {
-    const made =
+    const node =
       row.kind === TEXT ? drawText(row, this.look) : { [HEAD]: drawHead, [SAID]: drawSaid, [LANE]: drawLane, [EDGE]: drawEdge }[row.kind](row);
-    if (index === this.look.cursor) made.classList.add("cursor");
-    return made;
+    if (index === this.look.cursor) node.classList.add("cursor");
+    return node;
   }
 
-  // Characters of some scripts are wider than thought: what would not fit is drawn narrower.
+  // Characters of some scripts are wider than computed: a row that does not fit is drawn narrower.
   squeeze(rows) {
     const room = this.cells * this.cell + 4;
     for (const row of rows) {
@@ -180,24 +180,24 @@ class Dissector {
   }
 
   drawLeft(row, index) {
-    const made = element("button", "item");
-    made.type = "button";
-    made.tabIndex = -1;
-    made.style.paddingInlineStart = `${0.5 + (row.depth || 0) * 0.9}rem`;
+    const node = element("button", "item");
+    node.type = "button";
+    node.tabIndex = -1;
+    node.style.paddingInlineStart = `${0.5 + (row.depth || 0) * 0.9}rem`;
     const runs = row.runs || faultRuns(row);
-    made.append(...runs.map(([style, words]) => element("span", style, words)));
-    made.title = runs.map(([, words]) => words).join("");
+    node.append(...runs.map(([style, words]) => element("span", style, words)));
+    node.title = runs.map(([, words]) => words).join("");
     const isHere = row === this.leftRow;
-    made.id = `item-${index}`;
-    made.setAttribute("aria-level", String((row.depth || 0) + 1));
-    made.setAttribute("aria-selected", String(isHere));
-    made.classList.toggle("selected", isHere);
-    made.disabled = row.turn === undefined;
-    made.onclick = () => {
+    node.id = `item-${index}`;
+    node.setAttribute("aria-level", String((row.depth || 0) + 1));
+    node.setAttribute("aria-selected", String(isHere));
+    node.classList.toggle("selected", isHere);
+    node.disabled = row.turn === undefined;
+    node.onclick = () => {
       this.select(row, true);
       this.left.box.focus({ preventScroll: true });
     };
-    return made;
+    return node;
   }
 
   choose(name, isShown = true) {
@@ -216,15 +216,15 @@ class Dissector {
     if (at >= 0 && isShown) this.left.reveal(at);
   }
 
-  // Select a position, as Python names it, wherever it is in the trace.
+  // Select a place in Python's form, anywhere in the trace.
   go(place) {
     const found = inUnits(this.byName, place);
     const whole = { turn: place.turn, partName: place.part, point: place.start, pointEnd: place.end };
     this.select(found || { ...whole, part: -1 }, true);
   }
 
-  // Select characters. Where that was the reader's choice, the address and the views beside the stream follow, when no
-  // other choice follows at once.
+  // Select characters. If the user chose them (`isOurs`), the address and the views follow, unless another selection
+  // comes at once.
   select(place, isOurs) {
     const part = this.state.parts[place.part];
     if (!part) {
@@ -239,33 +239,33 @@ class Dissector {
     this.choose(this.pane);
     this.status.textContent = factsAt(part, place.start);
     clearTimeout(this.soon);
-    const told = { turn, part: partName, start: point, end: pointEnd };
+    const location = { turn, part: partName, start: point, end: pointEnd };
     this.needed = null;
-    if (isOurs) this.soon = setTimeout(() => this.settle(told), SOON_MS);
+    if (isOurs) this.soon = setTimeout(() => this.settle(location), SOON_MS);
   }
 
   settle(place) {
     following().select(this.data.trace, place);
     const [first, last] = this.data.near;
-    if (place.turn < first || place.turn > last) this.need(place); // values of turns that far off are not here yet
+    if (place.turn < first || place.turn > last) this.need(place); // the values of turns that far away are not loaded yet
   }
 
-  // Python brings the text and the values around a position.
+  // Request the text and the values around a place from Python.
   need(place) {
     this.needed = place;
-    this.tell("needed", place);
+    this.emit("needed", place);
   }
 
-  // Go to characters that are not here: the page brings them.
+  // Select characters that are not loaded: Python sends them.
   leave({ turn, partName, point, pointEnd }) {
     this.leftRow = this.state[this.pane].find((row) => row.turn === turn && row.partName === partName && row.point === point);
     this.left.reveal(Math.max(this.state[this.pane].indexOf(this.leftRow), 0));
     this.status.textContent = `loading turn ${turn} · ${partName} · character ${point.toLocaleString("en")} …`;
     clearTimeout(this.soon);
-    const told = { turn, part: partName, start: point, end: Math.max(pointEnd, point) };
+    const location = { turn, part: partName, start: point, end: Math.max(pointEnd, point) };
     this.soon = setTimeout(() => {
-      following().select(this.data.trace, told);
-      this.need(told);
+      following().select(this.data.trace, location);
+      this.need(location);
     }, SOON_MS);
   }
 
@@ -285,7 +285,7 @@ class Dissector {
       : null;
     const isPlain = at.childNodes.length === 1 && caret && caret.offsetNode === at.firstChild && !at.closest(".said");
     if (!isPlain || at.dataset.units) return { part, unit };
-    const box = document.createRange(); // a caret stands between two characters: which of them was meant?
+    const box = document.createRange(); // a caret is between two characters: which was clicked?
     let offset = Math.min(caret.offset, at.firstChild.length - 1);
     box.setStart(at.firstChild, offset);
     box.setEnd(at.firstChild, offset + 1);
@@ -295,7 +295,7 @@ class Dissector {
   }
 
   pick(event) {
-    if (markedIn(this.root.getRootNode())) return; // the reader marks text to copy it
+    if (markedIn(this.root.getRootNode())) return; // the user marks text to copy it
     const edge = event.target.closest("[data-edge]");
     if (edge) {
       this.leaveAt(this.state.parts[Number(edge.dataset.part)], edge.dataset.edge === "end");
@@ -368,7 +368,7 @@ class Dissector {
   }
 }
 
-// The characters that the address names; null where it names none.
+// The characters that the address names; null if it names none.
 function addressed() {
   const query = new URLSearchParams(window.location.search);
   const [turn, start, end] = ["turn", "start", "end"].map((name) => (/^\d{1,15}$/.test(query.get(name) || "") ? Number(query.get(name)) : -1));
@@ -385,7 +385,7 @@ export default function (component) {
     dissector = new Dissector(root, setTriggerValue);
     shown.set(root, dissector);
   }
-  dissector.tell = setTriggerValue;
+  dissector.emit = setTriggerValue;
   dissector.take(data);
   return () => {
     if (!root.isConnected) dissector.close();

@@ -1,6 +1,6 @@
-// Places in a text: Python counts code points, a browser UTF-16 units; these two turn one into the other.
+// Positions in a text: Python counts code points, a browser counts UTF-16 units; `Offsets` converts between them.
 
-// The code points beyond U+FFFF of a text, by their place in code points, ascending.
+// The positions, in code points and ascending, of the characters above U+FFFF in a text.
 function wideOnes(text) {
   const found = [];
   if (!/[\uD800-\uDBFF]/.test(text)) return found;
@@ -27,7 +27,7 @@ function countBelow(numbers, limit) {
   return low;
 }
 
-// The characters of a part that are here: those from `first` on, of `total` code points. Units count from the first.
+// The loaded characters of a part: those from `first` on, of `total` code points. Units count from `first`.
 class Offsets {
   constructor(text, first = 0, total = Infinity) {
     this.points = wideOnes(text);
@@ -37,15 +37,15 @@ class Offsets {
     this.total = total;
   }
 
-  // Whether the character at a position is here.
-  holds(point) {
+  // Whether the character at a position is loaded.
+  isLoaded(point) {
     return point >= this.first && (point < this.end || (point === this.end && this.end >= this.total));
   }
 
-  // A position that is not here becomes the nearest end.
+  // A position that is not loaded becomes the nearest end.
   toUnit(point) {
-    const own = Math.min(Math.max(point, this.first), this.end) - this.first;
-    return own + countBelow(this.points, own);
+    const offset = Math.min(Math.max(point, this.first), this.end) - this.first;
+    return offset + countBelow(this.points, offset);
   }
 
   toPoint(unit) {

@@ -1,16 +1,16 @@
-// Places in the texts: turned from Python's into the browser's, put in order, and what lies around one.
+// Places in the texts: converts them from Python's to the browser's positions, orders them, and finds neighbours.
 
-// A place as Python gave it, in units of its part; null where that part is not here.
+// A place from Python, in units of its part; null if it is not loaded.
 function inUnits(byName, place) {
   const part = place && byName.get(`${place.turn} ${place.part}`);
-  if (!part || !part.offsets.holds(place.start)) return null;
+  if (!part || !part.offsets.isLoaded(place.start)) return null;
   const { offsets, index } = part;
   const found = { part: index, start: offsets.toUnit(place.start), end: offsets.toUnit(place.end) };
   if (place.from !== undefined) found.from = offsets.toUnit(place.from);
   return found;
 }
 
-// Rows with their positions in the texts that are here, and in the whole trace; `part` is -1 where they are elsewhere.
+// Rows with their positions in the loaded texts and in the whole trace; `part` is -1 if they are not loaded.
 function withUnits(byName, rows, orders) {
   return rows.map((row) => {
     const whole = row.turn === undefined ? {} : { partName: row.part, order: orderOf(orders, row.turn, row.part), point: row.start, pointEnd: row.end };
@@ -18,7 +18,7 @@ function withUnits(byName, rows, orders) {
   });
 }
 
-// Where a part is among those of its turn; a turn with one part is not listed.
+// The index of a part among the parts of its turn; a turn with one part is not listed.
 function orderOf(orders, turn, name) {
   return orders[turn] ? orders[turn].indexOf(name) : 0;
 }
@@ -35,7 +35,7 @@ function inOrder(places) {
   return places.filter((one) => one.turn !== undefined).sort(compared);
 }
 
-// The next of some places in order, seen from the selected one; without one the first, or going back the last.
+// The next of some ordered places after the selected one (or before it); without a selection the first (or the last).
 function nextOf(places, here, direction) {
   if (!here) return places[direction > 0 ? 0 : places.length - 1];
   return direction > 0
@@ -43,8 +43,8 @@ function nextOf(places, here, direction) {
     : places.findLast((one) => isBefore(one, here));
 }
 
-// The same call, or its result, in the next of its layers; the first layers of all where nothing is selected.
-// `last` is the one that was gone to last: of several at one place it says whose layers these are.
+// The same call or result in its next layer; the first layer of all if nothing is selected. `last` is the layer visited
+// last: it decides whose layers are meant if several have the same place.
 function nextLayer(layers, here, last) {
   const isThere = here && last && compared(last, here) === 0;
   const before = isThere ? layers.find((one) => one.step === last.step && compared(one, last) === 0) : here && layers.findLast((one) => !isBefore(here, one));
@@ -53,7 +53,7 @@ function nextLayer(layers, here, last) {
   return group[(group.indexOf(before) + 1) % group.length];
 }
 
-// The smallest value or fault around a place; a member is chosen by its key too. Without any, the span.
+// The smallest value or fault around a position; the key of a member selects the member too. Without any, the span.
 function innermost(state, part, unit) {
   let best = null;
   let least = Infinity;
@@ -67,13 +67,13 @@ function innermost(state, part, unit) {
   return best || { ...spanAt(part, unit), part: part.index };
 }
 
-// The innermost row that holds a selection.
+// The index of the innermost row that contains a selection; -1 without one.
 function rowHolding(rows, here) {
   let best = -1;
   if (!here) return best;
   rows.forEach((row, index) => {
-    const holds = row.part === here.part && row.start <= here.start && here.end <= Math.max(row.end, row.start + 1);
-    if (holds && (best < 0 || row.end - row.start <= rows[best].end - rows[best].start)) best = index;
+    const contains = row.part === here.part && row.start <= here.start && here.end <= Math.max(row.end, row.start + 1);
+    if (contains && (best < 0 || row.end - row.start <= rows[best].end - rows[best].start)) best = index;
   });
   return best;
 }

@@ -1,14 +1,14 @@
-// Search in the texts: word for word, upper and lower case told apart where a capital is asked for.
+// Searches the texts literally; the search is case-sensitive if its words contain a capital letter.
 
 const MOST_FOUND = 10000;
 
-// Where the words stand, by part and in order; at most MOST_FOUND places.
+// The places with these words, by part and in order; at most MOST_FOUND.
 function placesOf(parts, words) {
   const found = [];
   if (!words) return found;
-  const asked = new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), words === words.toLowerCase() ? "gi" : "g");
+  const pattern = new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), words === words.toLowerCase() ? "gi" : "g");
   for (const part of parts) {
-    for (const match of part.text.matchAll(asked)) {
+    for (const match of part.text.matchAll(pattern)) {
       const [start, end] = [match.index, match.index + match[0].length];
       found.push({ part: part.index, start, end, turn: part.turn, order: part.order, point: part.offsets.toPoint(start) });
       if (found.length === MOST_FOUND) return found;
@@ -17,7 +17,7 @@ function placesOf(parts, words) {
   return found;
 }
 
-// Those of the places, which are in order, that touch a stretch of a part.
+// The places, of an ordered list, that overlap a range of a part.
 function foundIn(places, part, start, end) {
   let low = 0;
   let high = places.length;
@@ -39,21 +39,21 @@ class Search {
     this.count = count;
     this.places = [];
     this.at = -1;
-    input.oninput = () => this.ask();
+    input.oninput = () => this.restart();
     input.onkeydown = (event) => this.key(event);
   }
 
-  ask() {
+  restart() {
     this.at = -1;
-    this.look();
+    this.refresh();
     this.dissector.stream.paint(true);
   }
 
-  // Search the texts that are there now; who stood at one of the places still does.
-  look() {
+  // Search the loaded texts again; the current position among the results is kept.
+  refresh() {
     this.places = placesOf(this.dissector.state.parts, this.input.value);
     this.at = Math.min(this.at, this.places.length - 1);
-    this.say();
+    this.showCount();
   }
 
   go(direction) {
@@ -62,10 +62,10 @@ class Search {
     const next = nextOf(this.places, here, direction) || this.places[direction > 0 ? 0 : this.places.length - 1];
     this.at = this.places.indexOf(next);
     this.dissector.select(next, true);
-    this.say();
+    this.showCount();
   }
 
-  say() {
+  showCount() {
     const total = this.places.length;
     const many = total === MOST_FOUND ? `${total.toLocaleString("en")} or more` : total.toLocaleString("en");
     const where = this.dissector.isWhole === false ? " in the text shown" : "";
@@ -77,7 +77,7 @@ class Search {
     if (event.key === "Enter") this.go(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape") {
       this.input.value = "";
-      this.ask();
+      this.restart();
     } else return;
     if (event.key === "Escape" || this.places.length) this.dissector.stream.box.focus({ preventScroll: true });
     event.preventDefault();

@@ -1,4 +1,4 @@
-// Lines of styled words; those that lead somewhere are buttons. Every text in them only ever becomes `textContent`.
+// Lines of styled text; lines with a place are buttons. Text is only ever assigned to `textContent`.
 
 function wordsOf(runs) {
   return runs.map(([style, words]) => {
@@ -10,27 +10,27 @@ function wordsOf(runs) {
 }
 
 function lineOf(line) {
-  const made = document.createElement(line.place ? "button" : "div");
-  made.className = "line";
-  made.append(...wordsOf(line.runs));
+  const node = document.createElement(line.place ? "button" : "div");
+  node.className = "line";
+  node.append(...wordsOf(line.runs));
   if (line.folds) {
-    const indent = made.textContent.search(/\S|$/);
-    made.classList.add("folds");
-    made.style.paddingInlineStart = `${indent}ch`;
-    made.style.textIndent = `-${indent}ch`;
+    const indent = node.textContent.search(/\S|$/);
+    node.classList.add("folds");
+    node.style.paddingInlineStart = `${indent}ch`;
+    node.style.textIndent = `-${indent}ch`;
   }
-  if (!made.textContent) made.textContent = " ";
+  if (!node.textContent) node.textContent = " ";
   if (line.place) {
-    made.type = "button";
-    made.onclick = () => following().go(line.place);
+    node.type = "button";
+    node.onclick = () => following().go(line.place);
   }
   const item = document.createElement("div");
   item.setAttribute("role", "listitem");
-  item.append(made);
+  item.append(node);
   return item;
 }
 
-// Up and down go from one line that leads somewhere to the next.
+// Up and Down move the focus from one button to the next.
 function walk(event) {
   const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
   if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -44,9 +44,9 @@ function walk(event) {
 const shown = new WeakMap();
 
 function show(root, data) {
-  const said = JSON.stringify(data.lines);
-  if (shown.get(root) === said) return;
-  shown.set(root, said);
+  const state = JSON.stringify(data.lines);
+  if (shown.get(root) === state) return;
+  shown.set(root, state);
   root.replaceChildren(...data.lines.map(lineOf));
 }
 

@@ -1,30 +1,30 @@
-// A table whose rows can be walked and opened; every text in it only ever becomes `textContent`.
+// A table whose rows can be selected and opened by keys. Text is only ever assigned to `textContent`.
 
 function cell(tag, runs, column, share) {
-  const made = document.createElement(tag);
-  if (column.align) made.style.textAlign = column.align;
-  if (column.mono) made.classList.add("mono");
-  if (column.room) made.classList.add(column.room);
-  if (column.elastic) made.classList.add("elastic");
-  if (typeof share === "number") made.append(bar(share));
+  const node = document.createElement(tag);
+  if (column.align) node.style.textAlign = column.align;
+  if (column.mono) node.classList.add("mono");
+  if (column.room) node.classList.add(column.room);
+  if (column.elastic) node.classList.add("elastic");
+  if (typeof share === "number") node.append(bar(share));
   for (const [style, words] of runs) {
     const run = document.createElement("span");
     if (style) run.className = style;
     run.textContent = words;
-    made.append(run);
+    node.append(run);
   }
-  made.title = made.textContent.length > 24 ? made.textContent : "";
-  made.dataset.column = column.title;
-  return made;
+  node.title = node.textContent.length > 24 ? node.textContent : "";
+  node.dataset.column = column.title;
+  return node;
 }
 
 function bar(share) {
-  const made = document.createElement("span");
-  made.className = "bar";
+  const node = document.createElement("span");
+  node.className = "bar";
   const filled = document.createElement("span");
   filled.style.width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
-  made.append(filled);
-  return made;
+  node.append(filled);
+  return node;
 }
 
 class Listing {
@@ -34,16 +34,16 @@ class Listing {
     this.body.onkeydown = (event) => this.key(event);
   }
 
-  take(data, tell) {
-    this.tell = tell;
+  take(data, emit) {
+    this.emit = emit;
     this.body.setAttribute("aria-label", `${data.label}; j and k move, enter opens`);
     const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
     const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
     this.root.classList.toggle("dark", isDark);
     this.root.classList.toggle("light", !isDark);
     this.root.classList.toggle("stacked", Boolean(data.stacked));
-    const ours = this.told === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
-    if (data.selected === this.told) this.told = undefined;
+    const ours = this.reported === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
+    if (data.selected === this.reported) this.reported = undefined;
     const before = this.body.children[this.at];
     const height = before ? before.offsetTop - this.root.scrollTop : 0;
     this.data = data;
@@ -55,35 +55,35 @@ class Listing {
     this.light(kept >= 0 ? kept : data.rows.findIndex((row) => row.key === data.selected));
     const here = this.body.children[this.at];
     if (data.selected !== this.lit && ours === undefined) this.show();
-    else if (here) this.root.scrollTop = here.offsetTop - height; // rows that came in above it push nothing away
+    else if (here) this.root.scrollTop = here.offsetTop - height; // new rows above it do not move it
     this.lit = data.selected;
   }
 
-  // The title of a column; one that rows can be ordered by is a button.
+  // The title of a column; a button if the rows can be sorted by the column.
   heading(column) {
     const isOrder = column.order && column.order === this.data.order;
-    const made = cell("th", column.order ? [] : [["", column.title]], column);
-    made.setAttribute("scope", "col");
-    if (!column.order) return made;
+    const node = cell("th", column.order ? [] : [["", column.title]], column);
+    node.setAttribute("scope", "col");
+    if (!column.order) return node;
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = `${column.title}${isOrder ? (this.data.ascending ? " ▴" : " ▾") : ""}`;
     button.title = `Sort by ${column.title}`;
-    button.onclick = () => this.tell("order", column.order);
-    if (isOrder) made.setAttribute("aria-sort", this.data.ascending ? "ascending" : "descending");
-    made.append(button);
-    return made;
+    button.onclick = () => this.emit("order", column.order);
+    if (isOrder) node.setAttribute("aria-sort", this.data.ascending ? "ascending" : "descending");
+    node.append(button);
+    return node;
   }
 
-  // Rows that are as they were stay as elements, so that a click on one is not lost when the list is read again.
+  // Unchanged rows keep their elements, so that a click on one is not lost when the list is read again.
   fill() {
-    const stood = new Map([...this.body.children].map((one) => [one.said, one]));
+    const existing = new Map([...this.body.children].map((one) => [one.signature, one]));
     const columns = JSON.stringify(this.data.columns);
     const rows = this.data.rows.map((row) => {
-      const said = columns + JSON.stringify(row);
-      const made = stood.get(said) || this.row(row);
-      made.said = said;
-      return made;
+      const signature = columns + JSON.stringify(row);
+      const node = existing.get(signature) || this.row(row);
+      node.signature = signature;
+      return node;
     });
     const kept = new Set(rows);
     for (const one of [...this.body.children]) if (!kept.has(one)) one.remove();
@@ -92,7 +92,7 @@ class Listing {
     });
   }
 
-  // Scrolls the table alone, never the page.
+  // Scroll the table alone, never the page.
   show() {
     const row = this.body.children[this.at];
     if (!row) return;
@@ -103,49 +103,49 @@ class Listing {
     else if (below > 0) this.root.scrollTop += below;
   }
 
-  // Until the page answers with the row that it was told, the user's own place counts: answers to older moves come late.
+  // Until the server confirms this row, the user's own selection counts: responses to earlier moves arrive late.
   pick(index) {
     clearTimeout(this.soon);
     this.soon = undefined;
-    this.told = this.data.rows[index].key;
-    this.tell("picked", this.told);
+    this.reported = this.data.rows[index].key;
+    this.emit("picked", this.reported);
   }
 
   row(row) {
-    const made = document.createElement("tr");
-    made.append(...row.cells.map((one, at) => this.cell(one, this.data.columns[at])));
-    made.onclick = () => {
+    const node = document.createElement("tr");
+    node.append(...row.cells.map((one, at) => this.cell(one, this.data.columns[at])));
+    node.onclick = () => {
       this.body.focus({ preventScroll: true });
-      const index = [...this.body.children].indexOf(made);
+      const index = [...this.body.children].indexOf(node);
       this.light(index);
-      if (this.data.eager) this.tell("opened", row.key);
+      if (this.data.eager) this.emit("opened", row.key);
       else this.pick(index);
     };
-    made.ondblclick = () => this.tell("opened", row.key);
-    return made;
+    node.ondblclick = () => this.emit("opened", row.key);
+    return node;
   }
 
-  // A cell that opens something of its own is a button.
+  // A cell that opens something other than its row is a button.
   cell(one, column) {
     if (typeof one.term === "string") return this.filterCell(one, column);
     if (typeof one.opens !== "string") return cell("td", one.runs, column, one.share);
-    const made = cell("td", [], column, one.share);
+    const node = cell("td", [], column, one.share);
     const button = document.createElement("button");
     button.type = "button";
     button.append(...cell("span", one.runs, column).childNodes);
     button.onclick = (event) => {
       event.stopPropagation();
-      this.tell("opened", one.opens);
+      this.emit("opened", one.opens);
     };
     button.onkeydown = (event) => event.stopPropagation();
     button.ondblclick = (event) => event.stopPropagation();
-    made.append(button);
-    return made;
+    node.append(button);
+    return node;
   }
 
-  // A cell with a value that can be filtered by: a small funnel at its end, seen where the row is pointed at or selected.
+  // A cell whose value can be a filter has a small funnel at its end, visible while the row is hovered or selected.
   filterCell(one, column) {
-    const made = cell("td", one.runs, column);
+    const node = cell("td", one.runs, column);
     const button = document.createElement("button");
     button.type = "button";
     button.className = "funnel";
@@ -154,11 +154,11 @@ class Listing {
     button.setAttribute("aria-label", button.title);
     button.onclick = (event) => {
       event.stopPropagation();
-      this.tell("filtered", one.term);
+      this.emit("filtered", one.term);
     };
     button.ondblclick = (event) => event.stopPropagation();
-    made.append(button);
-    return made;
+    node.append(button);
+    return node;
   }
 
   light(index) {
@@ -181,7 +181,7 @@ class Listing {
     if (event.key === "Enter" && here >= 0) {
       clearTimeout(this.soon);
       this.soon = undefined;
-      this.tell("opened", this.data.rows[here].key);
+      this.emit("opened", this.data.rows[here].key);
     } else if (to !== undefined && last >= 0) {
       this.light(Math.min(Math.max(to, 0), last));
       this.show();

@@ -45,42 +45,42 @@ _ID = lazy_pattern(r"\d{1,15}")
 
 
 def show() -> None:
-    """Draw what the address asks for."""
+    """Draw the comparison that the address selects."""
     st.title("Compare")
-    asked_for = parameter(_WHAT) if parameter(_WHAT) in _TITLES else _RUNS
+    selected = parameter(_WHAT) if parameter(_WHAT) in _TITLES else _RUNS
     chosen = st.segmented_control(
         "What is compared",
         list(_TITLES),
-        default=asked_for,
+        default=selected,
         format_func=lambda what: _TITLES[what],
-        key=f"weaklink_compare_{asked_for}",
+        key=f"weaklink_compare_{selected}",
         label_visibility="collapsed",
     )
-    if chosen is not None and chosen != asked_for:
+    if chosen is not None and chosen != selected:
         set_parameters(what=None if chosen == _RUNS else chosen)
         st.rerun()
-    if asked_for == _GROUPS:
+    if selected == _GROUPS:
         compare_groups()
     else:
         compare_runs()
 
 
 def compare_groups() -> None:
-    """Draw the groups that the address asks for, and what sets them apart from the baseline."""
-    wanted = filter_bar("compare")
-    if wanted is None:
+    """Draw the groups that the address selects, and their differences from the baseline."""
+    filter_text = filter_bar("compare")
+    if filter_text is None:
         return
     first, *others = st.columns(3)
     by = _selected_key(first)
-    question = grouped(wanted, by)
-    sheet = page_results(question)
-    put_progress(sheet)
-    if question not in sheet:
+    query = grouped(filter_text, by)
+    results = page_results(query)
+    put_progress(results)
+    if query not in results:
         put_placeholder(HIGH)
         return
-    groups = sheet[question][:_MOST]
+    groups = results[query][:_MOST]
     if not groups:
-        nothing_found(wanted)
+        nothing_found(filter_text)
         return
     prompts = wait_for(prompts_of([group.keys[0] for group in groups])) if by is GroupKey.PROMPT else {}
     sides = _sides(by, groups, prompts, others)
@@ -92,7 +92,7 @@ def compare_groups() -> None:
         )
     else:
         st.info("There is one group alone: nothing to compare.")
-    _groups(by, groups, prompts, wanted)
+    _groups(by, groups, prompts, filter_text)
 
 
 def _selected_key(place: DeltaGenerator) -> GroupKey:
@@ -111,7 +111,7 @@ def _title(key: GroupKey) -> str:
 def _sides(
     by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], places: Sequence[DeltaGenerator]
 ) -> list[GroupFigures]:
-    """The baseline, and the group or groups that are held against it."""
+    """The baseline, and the group or groups that are compared with it."""
 
     def titled(group: GroupFigures) -> str:
         return f"{key_title(by, group.keys[0], prompts)[:_LONGEST]} ({counted(group.traces, 'trace')})"
@@ -144,7 +144,7 @@ def _sides(
 
 
 def _in_address(group: GroupFigures) -> str:
-    """A group as the address names it."""
+    """The name of a group in the address."""
     return group.keys[0] or _UNKNOWN
 
 
@@ -172,11 +172,12 @@ def _certainty(one: MeasureComparison) -> float:
 
 
 def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingRow:
-    mine, theirs = (group.tally(one.measure.name) for group in (one.group, one.baseline))
-    apart = one.difference
-    assert apart is not None  # only such are shown
+    group_tally, base_tally = (group.tally(one.measure.name) for group in (one.group, one.baseline))
+    difference = one.difference
+    assert difference is not None  # `_differences` selects only these
     value, low, high = (
-        page_difference_text(one.measure, bound) for bound in (apart.value, apart.interval.low, apart.interval.high)
+        page_difference_text(one.measure, bound)
+        for bound in (difference.value, difference.interval.low, difference.interval.high)
     )
     unit = "" if one.measure.kind is MeasureKind.MEAN else " points"
     verdict = Run("more than noise", Style.WARNING) if one.is_more_than_noise else Run("may be noise", Style.DIM)
@@ -184,16 +185,16 @@ def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingR
         (Run(key_title(found.by[0], one.group.keys[0], found.prompts), Style.STRONG),),
         (Run(one.measure.title),),
         (verdict,),
-        (Run(page_number_text(one.measure, theirs.hits / theirs.trials)),),
-        (Run(page_number_text(one.measure, mine.hits / mine.trials)),),
+        (Run(page_number_text(one.measure, base_tally.hits / base_tally.trials)),),
+        (Run(page_number_text(one.measure, group_tally.hits / group_tally.trials)),),
         (Run(f"{value}{unit} ({low} to {high})"),),
         (Run(p_text(one.adjusted_p)),),
     )
     return ListingRow(key, cells)
 
 
-def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], wanted: str) -> None:
-    """Every group with what it comes to; Enter shows its traces."""
+def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], filter_text: str) -> None:
+    """Draw every group with its figures; Enter opens its traces."""
     st.subheader("The groups", anchor=False)
     measures = [BY_NAME[name] for name in _SHOWN if name in COMPARED]
     rows = []
@@ -217,11 +218,11 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups", is_stacked=True)
     st.caption("A group's number of traces, or Enter, opens them.")
     if done.opened is not None:
-        go_to_page("traces", filter=narrowed(wanted, field(by.value, done.opened)))
+        go_to_page("traces", filter=narrowed(filter_text, field(by.value, done.opened)))
 
 
 def compare_runs() -> None:
-    """Draw the runs that the address names, and what could stand beside the first."""
+    """Draw the runs in the address, and traces that can be compared with the first."""
     if st.session_state.get(_KEY) != parameter("runs"):
         st.session_state[_KEY] = parameter("runs")
     st.text_input("Traces by number; the others are compared with the first", key=_KEY, on_change=_changed)
@@ -251,10 +252,10 @@ def _changed() -> None:
 
 def _diff(diff: RunDiff) -> None:
     put_laid_out(partial(_lines, diff))
-    parted = diff.alignment.divergence
+    divergence = diff.alignment.divergence
     with st.container(horizontal=True, gap="xsmall"):
         for index, run in enumerate(diff.runs):
-            step = parted.steps[index] if parted is not None else None
+            step = divergence.steps[index] if divergence is not None else None
             at = {} if step is None else _place(step.location.turn, step.location.part, step.location.range)
             if st.button(f"Open {run_label(index)} there", key=f"weaklink_open_{index}"):
                 go_to_page("trace", trace=run.called, **at)
@@ -264,13 +265,13 @@ def _diff(diff: RunDiff) -> None:
     if address_toggle(
         "Requests side by side", "requests", "shown", key="weaklink_requests", hint="What both models were sent there"
     ):
-        steps = parted.steps[:2] if parted is not None else (None, None)
+        steps = divergence.steps[:2] if divergence is not None else (None, None)
         sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
         put_laid_out(partial(request_pair_lines, sides[0], sides[1]))
 
 
 def _lines(diff: RunDiff, width: int) -> Iterator[Line]:
-    """The lines of `weaklink diff`; an option that shows more is one of the command."""
+    """The lines of `weaklink diff`; a hint at the option `--full` names the command too."""
     for line in diff_lines(diff, width):
         last = line[-1] if line else None
         if last is not None and last.style is Style.DIM and last.text.endswith(_MORE):
@@ -293,7 +294,7 @@ def _begin() -> None:
 
 
 def _candidates(runs: list[ShownTrace]) -> None:
-    """Runs that look like the first: of its name, else of its source, which is said, since it is a guess."""
+    """Draw runs like the first: with the same name, else from the same source, which the caption calls a guess."""
     first = runs[0].summary
     title = trace_title(first)
     known = {run.summary.id for run in runs}

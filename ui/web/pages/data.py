@@ -33,7 +33,7 @@ _WIDTH = 110
 _KEPT, _FRESH_S = 4, 3_600
 _ALL = "any"
 _SEED = 1
-_LONGEST_ENDING = 16  # of a file's name, which is the user's
+_LONGEST_ENDING = 16  # characters; the file name comes from the user
 _COLUMNS = (
     *(ListingColumn("row", "end"), ListingColumn("faults"), ListingColumn("type", room=MinimumWidth.MEDIUM)),
     *(ListingColumn("score", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
@@ -41,7 +41,7 @@ _COLUMNS = (
 
 
 class LintedSample(Struct, frozen=True):
-    """A sample with what was found in it, and its facts."""
+    """A sample with its inspection and its facts."""
 
     sample: Sample
     inspection: Inspection
@@ -54,9 +54,10 @@ class LintedSample(Struct, frozen=True):
 
 
 class LintedSet(Struct, frozen=True):
-    """A window of a file's rows: its samples, how many of its rows could not be read, the rows that it has.
+    """A window of a file's rows: its samples, and how many of its rows could not be read (`rejected`).
 
-    `first` and `last` are the numbers of its rows among the `total` rows of the file, from 1; 0 where it has none.
+    `first` and `last` are the numbers of its first and last row among the `total` rows of the file, from 1; 0 if it is
+    empty.
     """
 
     samples: tuple[LintedSample, ...]
@@ -74,8 +75,8 @@ class LintedSet(Struct, frozen=True):
 def read_set(path: str, window: int = 1) -> LintedSet:
     """A window of two thousand rows of a file, checked by the rules of training data; windows are numbered from 1.
 
-    A file without such a window gives its first. The format of the set is that of its first rows, as
-    `weaklink data lint` has it. Rows before and behind the window are counted, and not kept.
+    If the file has no such window, it is the first one. The format of the set is that of its first rows, as in
+    `weaklink data lint`. Rows before and after the window are counted, but not kept.
     """
     rows = read_file(path)
     peeked = list(islice(rows, _PEEKED))
@@ -94,7 +95,7 @@ def read_set(path: str, window: int = 1) -> LintedSet:
 
 
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
-    """The samples with a fault of this code and of this type, where they are given; the lowest score first."""
+    """The samples with a fault of this code and with this type (an empty one matches all); the lowest score first."""
     found = [
         one for one in samples if (not code or code in one.codes) and (not type_ or type_ == (one.sample.type or ""))
     ]
@@ -105,13 +106,13 @@ def show() -> None:
     """Draw the page."""
     st.title("Data")
     st.caption("Training data in JSON lines, JSON, Parquet or Arrow. The file is checked here and not kept.")
-    given = st.file_uploader("A set of training data", key="weaklink_data_file")
-    if given is None:
+    upload = st.file_uploader("A set of training data", key="weaklink_data_file")
+    if upload is None:
         st.text("The same in a terminal: weaklink data lint, data report, data score and data inject.")
         return
-    content = given.getvalue()
+    content = upload.getvalue()
     digest = hashlib.sha256(content).hexdigest()
-    show_set(_read(given.name, digest, content, number_parameter("window") or 1), given.name)
+    show_set(_read(upload.name, digest, content, number_parameter("window") or 1), upload.name)
 
 
 @st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
@@ -124,7 +125,7 @@ def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
 
 
 def show_set(found: LintedSet, name: str) -> None:
-    """Draw the report, the samples and the one that is chosen."""
+    """Draw the report, the list of samples and the selected sample."""
     if not found.is_whole:
         _show_windows(found)
     if not found.samples:
@@ -143,7 +144,7 @@ def show_set(found: LintedSet, name: str) -> None:
 
 
 def _show_windows(found: LintedSet) -> None:
-    """Draw which rows these are, that all below is of them alone, and the ways to the other rows."""
+    """Draw a note that the page below covers only these rows, and buttons to the other rows."""
     st.info(
         f"Rows {found.first:,} to {found.last:,} of {found.total:,}: the report, the samples and the numbers below are "
         "of these rows alone. In a terminal, `weaklink data report` and `data lint` read all of them."
@@ -168,7 +169,7 @@ def _window_words(window: int, total: int) -> str:
 
 
 def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
-    """Draw the samples; the one that is looked at."""
+    """Draw the list of samples; return the selected one."""
     codes = Counter(code for one in samples for code in one.codes)
     types = Counter(one.sample.type or "" for one in samples)
     left, right = st.columns(2)
@@ -240,7 +241,7 @@ def _show_sample(one: LintedSample) -> None:
 
 
 def _laid_out(value: object) -> str:
-    """A row with each member, and each message, on lines of its own."""
+    """A row with each member and each message on separate lines."""
     if isinstance(value, dict):
         return "\n".join(f"{key}:\n{_laid_out(inner)}" for key, inner in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Imports: files of any known source into the database, with the report of each."""
+"""Imports: files of any known source into the database, with a report for each."""
 
 from typing import IO, BinaryIO, cast
 
@@ -23,7 +23,7 @@ _WIDTH = 96
 
 
 def show() -> None:
-    """Draw the page: what is to be imported, and the reports of this visit."""
+    """Draw the page: the form for uploads, and the reports of this session."""
     st.title("Imports")
     st.text("Logs of agents and gateways, whichever wrote them: a file is known by what is in it.")
     st.caption("Secrets are replaced before anything is written; what was imported before is not imported twice.")
@@ -31,14 +31,14 @@ def show() -> None:
         st.caption(READS_ONLY)
         return
     round_ = st.session_state.setdefault(_ROUND, 0)
-    given = st.file_uploader("Log files", accept_multiple_files=True, key=f"weaklink_upload_{round_}")
-    if given and st.button(f"Import {counted(len(given), 'file')}", type="primary", icon=":material/upload:"):
+    uploads = st.file_uploader("Log files", accept_multiple_files=True, key=f"weaklink_upload_{round_}")
+    if uploads and st.button(f"Import {counted(len(uploads), 'file')}", type="primary", icon=":material/upload:"):
         with st.spinner("Importing …"):
-            st.session_state[_REPORTS] = [_imported(file.name, file) for file in given]
+            st.session_state[_REPORTS] = [_imported(file.name, file) for file in uploads]
         st.session_state[_ROUND] = round_ + 1
         st.rerun()
     reports: list[FileReport] = st.session_state.get(_REPORTS, [])
-    if not reports and not given:
+    if not reports and not uploads:
         if not _has_traces():
             st.caption("No logs at hand? The sample traces show what weaklink finds; they need no network.")
             if st.button("Import the sample traces", key="weaklink_samples", icon=":material/science:"):
@@ -78,7 +78,7 @@ def _imported_samples() -> list[FileReport]:
 
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:
-    """What became of one file; its name is the user's."""
+    """Import one file and return its report; the file name comes from the user."""
     require_write()
     with held_file(cast("BinaryIO", file), name, name) as placed, open_store(current_options().where) as opened:
         (done,) = save_file(opened, read_file(placed, None, Redactor()))

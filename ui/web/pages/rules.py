@@ -1,4 +1,4 @@
-"""Every rule with how often it was found, and each one explained."""
+"""Every rule with the number of traces in which it was found, and an explanation of each."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class FoundRule(NamedTuple):
 
     @property
     def family(self) -> str:
-        """What its family of rules is called."""
+        """The title of its family of rules."""
         return next(title for prefix, title, _ in FAMILIES if self.rule.code.startswith(prefix))
 
 
@@ -45,7 +45,7 @@ _COLUMNS: tuple[SortedColumn[FoundRule], ...] = (
 
 
 def show() -> None:
-    """Draw the page: every rule, and the one that the address names, explained."""
+    """Draw the page: every rule, and an explanation of the one in the address."""
     st.title("Rules")
     named = parameter("rule")
     chosen = find_rule(named) if named else None
@@ -74,7 +74,7 @@ def show() -> None:
 
 
 def rule_row(one: FoundRule, most: int) -> ListingRow:
-    """A rule; its numbers open the traces that they count, by the filters that are their keys."""
+    """A rule; a click on a number opens the traces that it counts, whose filter is the key of the cell."""
     rule, traces, broken = one
     return ListingRow(
         rule.code,

@@ -1,4 +1,4 @@
-"""Settings: where everything lies, what pruning would delete, and what redaction takes out of a text."""
+"""Settings: where the data is, what pruning would delete, and what redaction removes from a text."""
 
 import shlex
 
@@ -50,9 +50,9 @@ def _retention() -> None:
     age = address_choice("Traces older than", ages, "age", ages[1], titles=_AGES.__getitem__)
     keeps_broken = address_toggle("Keep those that broke", "keep_broken", "yes", key="weaklink_keep_broken")
     old = wait_for(grouped(f"before:{age}"))
-    doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
-    put_sentence(f"{counted(doomed, 'trace')} would go.", is_strong=True)
-    if doomed and st.button("Show them", key="weaklink_doomed", icon=":material/list:"):
+    deleted = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
+    put_sentence(f"{counted(deleted, 'trace')} would go.", is_strong=True)
+    if deleted and st.button("Show them", key="weaklink_doomed", icon=":material/list:"):
         go_to_page("traces", filter=f"before:{age}{' not status:broken' if keeps_broken else ''}")
     st.code(
         _command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())),
@@ -74,15 +74,15 @@ def _redaction() -> None:
     except ValueError as error:
         st.error(label(str(error), most=500))
         return
-    taken = redactor.text(text)
-    put_lines(_marked(text, taken))
+    redacted = redactor.text(text)
+    put_lines(_highlighted(text, redacted))
     st.caption(f"{counted(redactor.count, 'secret')} replaced. The text is not kept.")
 
 
-def _marked(text: str, taken: str) -> list[Line]:
-    """The redacted text, what was replaced standing out; both texts are of one length."""
+def _highlighted(text: str, redacted: str) -> list[Line]:
+    """The redacted text with the replaced characters highlighted; both texts have the same length."""
     lines: list[list[Run]] = [[]]
-    for before, after in zip(text, taken, strict=True):
+    for before, after in zip(text, redacted, strict=True):
         if after == "\n":
             lines.append([])
             continue
@@ -105,8 +105,8 @@ def _page() -> None:
         ("statistics", "none are gathered, and nothing is fetched from anywhere"),
         ("saved views", str(views_file())),
     )
-    for name, said in facts:
-        put_sentence(f"{name}: {said}")
+    for name, text in facts:
+        put_sentence(f"{name}: {text}")
 
 
 def _command(*words: str) -> str:

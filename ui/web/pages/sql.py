@@ -1,4 +1,4 @@
-"""SQL of a user's own over the documented views, and what those hold."""
+"""SQL statements of the user over the documented views, and the columns of these views."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.stores import store
 
 _KEY = "weaklink_sql"
-_RAN = "weaklink_sql_ran"  # the statement that this browser's user ran last
+_RAN = "weaklink_sql_ran"  # the last statement that was run in this session
 _EXAMPLES = {
     "Models by broken traces": """SELECT model, count(*) AS traces,
   sum(CASE WHEN status = 'broken' THEN 1 ELSE 0 END) AS broken
@@ -61,23 +61,23 @@ def _take() -> None:
 
 
 def _rows(answer: QueryResult) -> None:
-    """The rows as a table, in which one can be chosen that names a trace."""
+    """Draw the rows as a table; a row that names a trace can be selected."""
     rows = [_row(answer, row) for row in answer.rows]
-    leads = "trace_id" in answer.columns
-    if not leads:
+    has_traces = "trace_id" in answer.columns
+    if not has_traces:
         st.dataframe(rows, hide_index=True)
     else:
         event = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row", key="weaklink_rows")
         for index in event.selection.rows[:1]:
-            _way_to(dict(zip(answer.columns, answer.rows[index], strict=True)))
-    said = counted(len(rows), "row")
-    st.caption(f"{said}.{' Choose one to go to its trace.' if leads and rows else ''}")
+            _trace_button(dict(zip(answer.columns, answer.rows[index], strict=True)))
+    row_count = counted(len(rows), "row")
+    st.caption(f"{row_count}.{' Choose one to go to its trace.' if has_traces and rows else ''}")
     for note in answer.notes:
         st.warning(note, icon=":material/content_cut:")
 
 
 def _row(answer: QueryResult, row: tuple[Value, ...]) -> dict[str, Value]:
-    """A row by the names of its columns, those that come twice with their number."""
+    """A row by the names of its columns; a repeated name gets the number of its column."""
     shown = (visible(one) if isinstance(one, str) else one for one in row)
     return {
         f"{index} {name}" if answer.columns.count(name) > 1 else name: value
@@ -85,8 +85,8 @@ def _row(answer: QueryResult, row: tuple[Value, ...]) -> dict[str, Value]:
     }
 
 
-def _way_to(row: Mapping[str, Value]) -> None:
-    """A button that opens the trace of a row, at the characters where the row names some."""
+def _trace_button(row: Mapping[str, Value]) -> None:
+    """Draw a button that opens the trace of a row, at the row's characters if it names some."""
     where = {name: row[name] for name in _PLACE if name in row}
     if st.button(f"Open trace {label(str(row['trace_id']))}", type="primary", icon=":material/account_tree:"):
         go_to_page("trace", trace=row["trace_id"], **(where if len(where) == len(_PLACE) else {}))

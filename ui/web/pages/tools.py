@@ -1,4 +1,4 @@
-"""Tools: how often calls of each are sound, answered and made good, and which arguments break its schema."""
+"""Tools: how often calls of each are well-formed, fail and recover, and which arguments violate its schema."""
 
 from typing import NamedTuple
 
@@ -36,13 +36,13 @@ _VIOLATED: tuple[SortedColumn[Violations], ...] = (
 
 
 class _ToolFigures(NamedTuple):
-    """A tool with what its calls come to, and its schema where it was offered."""
+    """A tool with the figures of its calls, and its schema if it was offered."""
 
     group: GroupFigures
     schema: SchemaComplexity | None
 
     def value(self, measure: Measure) -> float | None:
-        """What a measure comes to; None where nothing was counted."""
+        """The value of a measure; None if nothing was counted."""
         return estimate(measure, self.group.tally(measure.name)).value
 
 
@@ -69,36 +69,36 @@ _COLUMNS: tuple[SortedColumn[_ToolFigures], ...] = (
 
 
 def show() -> None:
-    """Draw the page: every tool, and below them the violations and examples of the one that is chosen, else of all."""
+    """Draw the page: every tool, and below them the violations and examples of the selected tool, else of all tools."""
     st.title("Tools")
-    wanted = filter_bar("tools")
-    if wanted is None:
+    filter_text = filter_bar("tools")
+    if filter_text is None:
         return
     tool = parameter("tool")
-    narrower = narrowed(wanted, field("tool", tool)) if tool else wanted
-    groups, violations = queries.grouped(wanted, GroupKey.TOOL), queries.violated(narrower)
+    narrower = narrowed(filter_text, field("tool", tool)) if tool else filter_text
+    groups, violations = queries.grouped(filter_text, GroupKey.TOOL), queries.violated(narrower)
     queries.start_queries(groups, violations)
     examples = _examples(narrower)
     if not examples and not tool:
-        nothing_found(wanted)
+        nothing_found(filter_text)
         return
     above = st.container()
     _show_examples(examples)
-    sheet = queries.page_results(groups, violations)
+    results = queries.page_results(groups, violations)
     with above:
-        queries.put_progress(sheet)
-        _tools(sheet, groups, wanted, tool)
-        _violations(sheet, violations, wanted, tool)
+        queries.put_progress(results)
+        _tools(results, groups, filter_text, tool)
+        _violations(results, violations, filter_text, tool)
 
 
 def _tools(
-    sheet: queries.PageResults, question: queries.CountQuery[tuple[GroupFigures, ...]], wanted: str, tool: str
+    results: queries.PageResults, query: queries.CountQuery[tuple[GroupFigures, ...]], filter_text: str, tool: str
 ) -> None:
-    """Every tool with what its calls come to."""
-    if question not in sheet:
+    """Draw every tool with the figures of its calls."""
+    if query not in results:
         queries.put_placeholder(HIGH)
         return
-    groups = sheet[question]
+    groups = results[query]
     shown = groups[:_MOST]
     schemas = queries.wait_for(queries.schemas_of([group.keys[0] for group in shown]))
     done = sorted_listing(
@@ -114,8 +114,8 @@ def _tools(
     left_out = f" These are the {_MOST} tools of the most traces, of {len(groups):,}." if len(groups) > _MOST else ""
     st.caption(f"A click shows what breaks a tool; its number of traces, or Enter, opens them.{left_out}")
     if done.opened is not None:
-        go_to_page("traces", filter=narrowed(wanted, field("tool", done.opened)))
-    _filter_by(wanted, done.filtered)
+        go_to_page("traces", filter=narrowed(filter_text, field("tool", done.opened)))
+    _filter_by(filter_text, done.filtered)
     if done.picked is not None:
         set_parameters(tool=done.picked)
         st.rerun()
@@ -124,10 +124,10 @@ def _tools(
         st.rerun()
 
 
-def _filter_by(wanted: str, term: str | None) -> None:
-    """Leave for the traces that have the value whose funnel was clicked."""
+def _filter_by(filter_text: str, term: str | None) -> None:
+    """Open the traces with the value whose funnel was clicked."""
     if term is not None:
-        go_to_page("traces", filter=narrowed(wanted, term))
+        go_to_page("traces", filter=narrowed(filter_text, term))
 
 
 def _row(one: _ToolFigures) -> ListingRow:
@@ -157,13 +157,13 @@ def _schema_words(schema: SchemaComplexity | None) -> Line:
 
 
 def _violations(
-    sheet: queries.PageResults, question: queries.CountQuery[tuple[Violations, ...]], wanted: str, tool: str
+    results: queries.PageResults, query: queries.CountQuery[tuple[Violations, ...]], filter_text: str, tool: str
 ) -> None:
     st.subheader("Where schemas are broken", anchor=False)
-    if question not in sheet:
+    if query not in results:
         queries.put_placeholder(LOW)
         return
-    found = [one for one in sheet[question] if not tool or one.tool == tool]
+    found = [one for one in results[query] if not tool or one.tool == tool]
     if not found:
         st.caption("No call of the chosen tool broke its schema." if tool else "No call broke the schema of its tool.")
         return
@@ -178,13 +178,13 @@ def _violations(
         is_eager=True,
     )
     st.caption("A click shows the traces.")
-    _filter_by(wanted, done.filtered)
+    _filter_by(filter_text, done.filtered)
     if done.opened is not None:
-        go_to_page("traces", filter=narrowed(wanted, done.opened))
+        go_to_page("traces", filter=narrowed(filter_text, done.opened))
 
 
 def violation_row(one: Violations) -> ListingRow:
-    """A broken place of a schema; its key, which its number of traces opens too, is the filter of those traces."""
+    """A violated place of a schema; the key of the row and of its number of traces is these traces' filter."""
     term = violation_term(one)
     cells: tuple[ListingCell, ...] = (
         FilterCell(field("tool", one.tool), (Run(visible_line(one.tool), Style.STRONG),)),
@@ -197,20 +197,20 @@ def violation_row(one: Violations) -> ListingRow:
 
 
 def violation_term(one: Violations) -> str:
-    """The term of the filter that lets through the traces that a row counts."""
+    """The filter term for the traces that a row counts."""
     return field("violates", f"{one.code} {one.tool} {one.path}".rstrip(" "))
 
 
-def _examples(wanted: str) -> list[TraceSummary]:
-    """The newest traces that a filter lets through, those that broke first."""
-    broken = store().traces(narrowed(wanted, "status:broken"), limit=_EXAMPLES)
+def _examples(filter_text: str) -> list[TraceSummary]:
+    """The newest traces that match a filter, those that broke before the others."""
+    broken = store().traces(narrowed(filter_text, "status:broken"), limit=_EXAMPLES)
     known = {one.id for one in broken}
-    return [*broken, *(one for one in store().traces(wanted, limit=_EXAMPLES) if one.id not in known)]
+    return [*broken, *(one for one in store().traces(filter_text, limit=_EXAMPLES) if one.id not in known)]
 
 
 def _show_examples(found: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
-    wanted = parameter("filter")
-    opened = trace_list(trace_rows(found), wanted, key="weaklink_examples", label="Examples")
+    filter_text = parameter("filter")
+    opened = trace_list(trace_rows(found), filter_text, key="weaklink_examples", label="Examples")
     if opened is not None:
-        go_to_page("trace", trace=opened, filter=wanted)
+        go_to_page("trace", trace=opened, filter=filter_text)

@@ -34,7 +34,7 @@ _PICTURES = frozenset({"rail", "flow", "timing"})
 
 
 def show() -> None:
-    """Draw the trace that the address names, with the characters lit that it names; a running one every second."""
+    """Draw the trace in the address, with the characters in the address highlighted; a running trace grows."""
     if not parameter("trace"):
         st.title("Trace")
         st.info("The address names no trace. Choose one in the list of traces.")
@@ -54,7 +54,7 @@ def show() -> None:
 
 
 def _missing(why: str) -> None:
-    """Say why there is no such trace, and offer those with the nearest ids, else the newest."""
+    """Show why there is no such trace, and offer those with the nearest ids, or the newest."""
     st.title("Trace")
     st.error(label(why, most=1_000), icon=":material/error:")
     st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
@@ -68,7 +68,7 @@ def _missing(why: str) -> None:
 
 
 def nearest_traces(id_: int | None) -> list[TraceSummary]:
-    """The traces whose ids are nearest to a number; without one the newest."""
+    """The traces whose ids are nearest to a number; without a number, the newest."""
     if id_ is None:
         return store().traces(limit=_OFFERED)
     newest, found, near = store().paging().pulse().newest_id, list[TraceSummary](), _NEAR
@@ -80,7 +80,7 @@ def nearest_traces(id_: int | None) -> list[TraceSummary]:
 
 
 def _body() -> None:
-    """The trace as it is now. A running one grows by our own route (`trace_api`); at its end the page is drawn anew."""
+    """Draw the trace as it is now. A running one grows through `trace_api`; the page is redrawn when it has ended."""
     shown = shown_trace(parameter("trace"))
     at = place_of(shown)
     _view("ending", shown, at)
@@ -97,7 +97,7 @@ def _body() -> None:
 
 
 def _stream(shown: ShownTrace, at: Location | None) -> DissectorEvent:
-    """The dissector, and what is said of a trace that is too long for one page."""
+    """Draw the dissector, and the notes on a trace that is too long for one page."""
     around = at or default_position(shown)
     for sentence in window_notes(window_of(shown.trace, around.turn, around.part, around.range.start), shown.trace):
         put_sentence(sentence)
@@ -112,7 +112,7 @@ def _stream(shown: ShownTrace, at: Location | None) -> DissectorEvent:
 
 
 def _tabs(shown: ShownTrace, at: Location | None) -> None:
-    """The views of the selected characters below the stream."""
+    """Draw the views of the selected characters, below the stream."""
     for tab, names in zip(st.tabs(list(TABS)), TABS.values(), strict=True):
         with tab:
             for name in names:
@@ -129,7 +129,7 @@ def trace_title(shown: ShownTrace) -> None:
 
 
 def place_of(shown: ShownTrace) -> Location | None:
-    """The place that the address names, else the break, else the first fault; none in a trace that grows."""
+    """The place in the address, else the break or the first fault; a running trace without a place has none."""
     named = position_of(*(parameter(name) for name in ("turn", "part", "start", "end")))
     if named is None and not shown.summary.is_open:
         named = initial_position(shown.inspection)
@@ -137,7 +137,7 @@ def place_of(shown: ShownTrace) -> Location | None:
 
 
 def look_at(location: Location) -> None:
-    """Go to a place: into the address, where the dissector reads it."""
+    """Select a place: write it into the address, where the dissector reads it."""
     set_parameters(turn=location.turn, part=location.part, start=location.range.start, end=location.range.end)
 
 

@@ -1,6 +1,6 @@
-"""The traces that match the filter, a page at a time, with a look at the one that is chosen.
+"""The traces that match the filter, page by page, with a preview of the selected one.
 
-A page is found step by step over several drawings: what is found so far is shown, and the rest follows.
+A page is scanned for in steps, over several redraws: each shows the traces that are found so far.
 """
 
 from collections.abc import Sequence
@@ -18,34 +18,34 @@ from ui.web.markup import put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import counted_traces, page_results, put_progress
 from ui.web.stores import store
-from ui.web.trace_listing import SORTED_COLUMNS, trace_look, trace_rows
+from ui.web.trace_listing import SORTED_COLUMNS, trace_preview, trace_rows
 
 _PAGE = 100
 _LIVE_S = 2.0
-_LONGEST_ID = 15  # digits: databases hold no larger number
+_LONGEST_ID = 15  # digits: databases have no larger number
 _FOLLOWS = "weaklink_follows"
 _LOOKED = "weaklink_looked"
 
 STEPS_EVERY_S = 0.2
-"""How long a page rests between two drawings of a list that is being looked through."""
-_DRAWN_AFTER_S = 0.3  # the steps of one drawing
-_FRESH_S = 10.0  # so long what took more than a drawing to find is shown again
+"""The pause between two redraws of a list that is being scanned."""
+_DRAWN_AFTER_S = 0.3  # the time for the steps of one redraw
+_FRESH_S = 10.0  # how long the result of a scan over several redraws is reused
 _KEPT = "weaklink_list_scan"
 
 
 def show() -> None:
-    """Draw the page; while traces are being recorded, or the user follows, the list is read again and again."""
+    """Draw the page; while traces are being recorded, or *Follow* is on, the list is read again periodically."""
     st.title("Traces")
-    wanted = filter_bar("traces")
-    if wanted is None:
+    filter_text = filter_bar("traces")
+    if filter_text is None:
         return
-    question = counted_traces(wanted)
-    total = page_results(question)
-    put_progress(total, counted(total[question], "trace") if question in total else "")
+    query = counted_traces(filter_text)
+    total = page_results(query)
+    put_progress(total, counted(total[query], "trace") if query in total else "")
     follows = st.toggle("Follow", key=_FOLLOWS, help="Read the list again every two seconds.")
     running = _running()
     every_s = STEPS_EVERY_S if is_scanning() else _LIVE_S if running or follows else None
-    st.fragment(_list, run_every=every_s)(wanted, is_live=running > 0, was_scanning=is_scanning())
+    st.fragment(_list, run_every=every_s)(filter_text, is_live=running > 0, was_scanning=is_scanning())
 
 
 def _running() -> int:
@@ -53,13 +53,13 @@ def _running() -> int:
     return len(store().paging().pulse().open)
 
 
-def _list(wanted: str, *, is_live: bool, was_scanning: bool) -> None:
-    """The list as it is now, or as far as it is found.
+def _list(filter_text: str, *, is_live: bool, was_scanning: bool) -> None:
+    """Draw the list as it is now, or the part that is found so far.
 
-    The page is drawn anew when the first recording begins or the last one has ended, and when a scan begins or ends.
+    The page is redrawn when the first recording begins or the last one has ended, and when a scan begins or ends.
     """
     running = _running()
-    listed, place = scanned_page(wanted, _order(), _cursor(), limit=_PAGE + 1)
+    listed, place = scanned_page(filter_text, _order(), _cursor(), limit=_PAGE + 1)
     if is_live != running > 0 or was_scanning != is_scanning():
         st.rerun()
     if place is not None:
@@ -68,24 +68,24 @@ def _list(wanted: str, *, is_live: bool, was_scanning: bool) -> None:
     found = [one.summary for one in listed]
     if not found:
         if place is None:
-            nothing_found(wanted)
+            nothing_found(filter_text)
         return
     list_, look = st.columns([5, 3], gap="medium")
     with list_:
         chosen = _chosen(found[:_PAGE])
-        _pager(wanted, listed, running)
+        _pager(filter_text, listed, running)
     with look:
-        trace_look(chosen)
+        trace_preview(chosen)
 
 
 def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
-    """Draw the table; the trace that is looked at: one that comes in above it while the list is followed is not."""
+    """Draw the table; return the selected trace. A new trace above it does not change the selection."""
     rows = trace_rows(found)
     here = {row.key for row in rows}
     page = (parameter("filter"), parameter("after"), parameter("order"))
-    looked: tuple[tuple[str, ...], str] = st.session_state.get(_LOOKED, (page, ""))
-    wanted = (parameter("look"), looked[1] if looked[0] == page else "", rows[0].key)
-    selected = next(one for one in wanted if one in here)
+    previous: tuple[tuple[str, ...], str] = st.session_state.get(_LOOKED, (page, ""))
+    candidates = (parameter("look"), previous[1] if previous[0] == page else "", rows[0].key)
+    selected = next(one for one in candidates if one in here)
     done = listing(SORTED_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces", order=_order().value)
     if done.order is not None and done.order != _order():
         set_parameters(order=None if done.order == Order.TIME else done.order, after=None, look=None)
@@ -103,13 +103,13 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
 
 
 def _order() -> Order:
-    """By what the list goes, as the address says it."""
+    """The order of the list, from the address."""
     named = parameter("order")
     return Order(named) if named in set(Order) else Order.TIME
 
 
 def _cursor() -> ListCursor | None:
-    """Where the page begins, as the address says it: `after=VALUE_ID`, or `VALUE_ID_RANK`."""
+    """The start of the page, from the address: `after=VALUE_ID`, or `VALUE_ID_RANK`; None for the first page."""
     at, _, rest = parameter("after").partition("_")
     id_, _, rank = rest.partition("_")
     try:
@@ -118,14 +118,14 @@ def _cursor() -> ListCursor | None:
         return None
 
 
-def _pager(wanted: str, found: Sequence[Listed], running: int) -> None:
-    """Forward and back along the keys; both follow from the address alone, so that Back and a reload change neither."""
+def _pager(filter_text: str, found: Sequence[Listed], running: int) -> None:
+    """Draw the buttons to other pages; they depend on the address alone, so that Back and a reload change nothing."""
     here = _cursor()
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         if st.button("Newest", icon=":material/first_page:", disabled=here is None):
             _turn_to(None)
         if st.button("Newer", icon=":material/chevron_left:", disabled=here is None) and here is not None:
-            first = store().paging().before(wanted, _order(), at=here, steps=_PAGE)
+            first = store().paging().before(filter_text, _order(), at=here, steps=_PAGE)
             _turn_to(first.cursor if first is not None else None)
         if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
             _turn_to(found[_PAGE - 1].cursor)
@@ -134,21 +134,21 @@ def _pager(wanted: str, found: Sequence[Listed], running: int) -> None:
 
 
 def _turn_to(after: ListCursor | None) -> None:
-    """Show the page that begins behind this place; None: the first."""
+    """Show the page that begins after this cursor; None shows the first page."""
     named = f"{after.sort_at_s!r}_{after.id}{'_1' if after.rank else ''}" if after is not None else None
     set_parameters(after=named, look=None)
     st.rerun()
 
 
 class ScannedPage(NamedTuple):
-    """The traces of a page as far as they are known; `place` is where the scan goes on, None where all are found."""
+    """The traces of a page that are found so far; `place` is where the scan continues, None if all are found."""
 
     found: list[Listed]
     place: ScanPlace | None
 
 
 class _ListScan(Struct):
-    """The scan of one page, kept in the session; `shown` is what the last complete one found."""
+    """The scan of one page, kept in the session; `shown` is the result of the last complete scan."""
 
     key: tuple[str, Order, ListCursor | None, int]
     place: ScanPlace | None
@@ -159,14 +159,14 @@ class _ListScan(Struct):
 
 
 def is_scanning() -> bool:
-    """Whether the page that was drawn last is still being looked for."""
+    """Whether the scan of the last drawn page is still running."""
     scan: _ListScan | None = st.session_state.get(_KEPT)
     return scan is not None and scan.place is not None
 
 
-def scanned_page(wanted: str, order: Order, after: ListCursor | None, *, limit: int) -> ScannedPage:
-    """Look on for the page for a moment. To be called with each drawing; another page or filter ends the scan."""
-    key = (wanted, order, after, limit)
+def scanned_page(filter_text: str, order: Order, after: ListCursor | None, *, limit: int) -> ScannedPage:
+    """Continue the scan of a page for a moment. Call it in each redraw; another page or filter starts a new scan."""
+    key = (filter_text, order, after, limit)
     scan: _ListScan | None = st.session_state.get(_KEPT)
     if scan is None or scan.key != key:
         scan = _ListScan(key, scan_from(order, after))
@@ -175,7 +175,7 @@ def scanned_page(wanted: str, order: Order, after: ListCursor | None, *, limit: 
     st.session_state[_KEPT] = scan
     until_s = monotonic() + _DRAWN_AFTER_S
     while scan.place is not None:
-        step = store().paging().scan_step(wanted, order, limit=limit - len(scan.found), place=scan.place)
+        step = store().paging().scan_step(filter_text, order, limit=limit - len(scan.found), place=scan.place)
         scan.found += step.found
         scan.place = step.next if len(scan.found) < limit else None
         if monotonic() >= until_s:

@@ -1,4 +1,4 @@
-"""Home: what breaks, how often, where; every mark is a click away from the traces behind it."""
+"""Home: what breaks, how often and where; a click on a mark opens its traces."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,56 +31,56 @@ _OUTCOMES = (TaskOutcome.SUCCESS, TaskOutcome.FAILURE, TaskOutcome.UNKNOWN)
 
 
 def show() -> None:
-    """Draw the page; a click on a number opens the traces that it counts. What is being counted is drawn later."""
+    """Draw the page; a click on a number opens the traces that it counts. Numbers still being counted follow later."""
     st.title("What breaks")
-    wanted = filter_bar("triage")
-    if wanted is None:
+    filter_text = filter_bar("triage")
+    if filter_text is None:
         return
-    questions = triage_queries(wanted)
-    start_queries(*questions.all())
-    rows = trace_rows(store().traces(wanted, limit=_NEWEST))
+    queries = triage_queries(filter_text)
+    start_queries(*queries.all())
+    rows = trace_rows(store().traces(filter_text, limit=_NEWEST))
     if not rows:
-        nothing_found(wanted)
+        nothing_found(filter_text)
         return
     above = st.container()
-    _newest(rows, wanted)
+    _newest(rows, filter_text)
     below = st.container()
-    figures = TriageFigures(questions, page_results(*questions.all()))
+    figures = TriageFigures(queries, page_results(*queries.all()))
     if figures.is_uncounted():
         above.info(
             "No figure counts these traces: what is derived from them is missing; `weaklink reinspect` makes it again."
         )
         return
     with above:
-        put_progress(figures.sheet, _summary(figures))
-        _statuses(figures, wanted)
-        breaks(figures, wanted, worst_trace)
-        charts(figures, wanted)
+        put_progress(figures.results, _summary(figures))
+        _statuses(figures, filter_text)
+        breaks(figures, filter_text, worst_trace)
+        charts(figures, filter_text)
     with below:
-        _tasks(figures, wanted)
+        _tasks(figures, filter_text)
         _measures(figures)
 
 
 def _summary(figures: TriageFigures) -> str:
-    if not figures.has(figures.asked.whole):
+    if not figures.has(figures.queries.whole):
         return ""
     whole = figures.whole()
     broken = hits(whole, "broken")
-    said = f"{counted(whole.traces, 'trace')}, {broken:,} broken ({percent(broken / whole.traces)} %)"
-    codes = figures.sheet[figures.asked.codes] if figures.has(figures.asked.codes) else ()
+    text = f"{counted(whole.traces, 'trace')}, {broken:,} broken ({percent(broken / whole.traces)} %)"
+    codes = figures.results[figures.queries.codes] if figures.has(figures.queries.codes) else ()
     if not codes:
-        return f"{said}."
-    return f"{said}; most by {code_title(codes[0].value)} ({codes[0].traces:,} of {broken:,})."
+        return f"{text}."
+    return f"{text}; most by {code_title(codes[0].value)} ({codes[0].traces:,} of {broken:,})."
 
 
-def worst_trace(wanted: str) -> TraceSummary | None:
-    """The trace with the most errors, of the newest that a filter lets through."""
-    return max(store().traces(wanted, limit=_NEWEST_OF_A_RULE), key=lambda one: one.errors, default=None)
+def worst_trace(filter_text: str) -> TraceSummary | None:
+    """The trace with the most errors, of the newest hundred that match a filter; None if there are none."""
+    return max(store().traces(filter_text, limit=_NEWEST_OF_A_RULE), key=lambda one: one.errors, default=None)
 
 
-def _statuses(figures: TriageFigures, wanted: str) -> None:
-    """How traces ended, each a click, which needs no number."""
-    is_counted = figures.has(figures.asked.whole)
+def _statuses(figures: TriageFigures, filter_text: str) -> None:
+    """Draw a button per status, which opens its traces even before they are counted."""
+    is_counted = figures.has(figures.queries.whole)
     with st.container(horizontal=True, gap="xsmall"):
         for status in STATUSES:
             shown = status_run(Status(status))
@@ -89,19 +89,19 @@ def _statuses(figures: TriageFigures, wanted: str) -> None:
             if is_counted:
                 count = hits(figures.whole(), status)
                 words, is_empty = f"{count:,} {status} · {percent(count / figures.whole().traces)} %", not count
-            said = f":{colour}[{glyph}] {words}"
-            if st.button(said, key=f"weaklink_status_{status}", disabled=is_empty):
-                open_list(wanted, field("status", status))
+            text = f":{colour}[{glyph}] {words}"
+            if st.button(text, key=f"weaklink_status_{status}", disabled=is_empty):
+                open_list(filter_text, field("status", status))
 
 
 def task_terms(chain: str, column: int) -> str:
-    """The filter of the traces that a number of the table counts, by its row's name and its column."""
+    """The filter for the traces that a number of the table counts, by its row's name and its column."""
     return f"{_CHAINS[chain]} {field('outcome', _OUTCOMES[column].value)}"
 
 
-def _tasks(figures: TriageFigures, wanted: str) -> None:
-    """The chain against the source's own outcome, where any source says how its traces ended."""
-    if not figures.has(figures.asked.whole):
+def _tasks(figures: TriageFigures, filter_text: str) -> None:
+    """Draw the chain's status against the source's outcome, if any source reports outcomes."""
+    if not figures.has(figures.queries.whole):
         return
     rows = [
         ListingRow(_CHAINS[one.chain], ((Run(one.chain),), *_task_cells(one))) for one in task_cases(figures.whole())
@@ -110,7 +110,7 @@ def _tasks(figures: TriageFigures, wanted: str) -> None:
         columns = (ListingColumn(HEADS[0]), *(ListingColumn(head, "end") for head in HEADS[1:]))
         done = listing(columns, rows, key="weaklink_tasks", label="Chains by the outcome of their tasks")
         if done.opened is not None:
-            open_list(wanted, done.opened)
+            open_list(filter_text, done.opened)
 
 
 def _task_cells(case: TaskCase) -> Iterator[ListingCell]:
@@ -119,27 +119,27 @@ def _task_cells(case: TaskCase) -> Iterator[ListingCell]:
         yield LinkCell(task_terms(case.chain, column), number) if count else number
 
 
-def _newest(rows: Sequence[ListingRow], wanted: str) -> None:
-    """The newest of the traces behind the numbers."""
+def _newest(rows: Sequence[ListingRow], filter_text: str) -> None:
+    """Draw the newest of the traces that the numbers count."""
     st.subheader("The newest of them", anchor=False)
-    opened = trace_list(rows, wanted, key="weaklink_newest", label="The newest traces")
+    opened = trace_list(rows, filter_text, key="weaklink_newest", label="The newest traces")
     if opened is not None:
-        go_to_page("trace", trace=opened, filter=wanted)
+        go_to_page("trace", trace=opened, filter=filter_text)
     if st.button("All of them", icon=":material/list:"):
-        go_to_page("traces", filter=wanted)
+        go_to_page("traces", filter=filter_text)
 
 
 def _measures(figures: TriageFigures) -> None:
     st.subheader("Measures", anchor=False)
-    if not figures.has(figures.asked.whole):
+    if not figures.has(figures.queries.whole):
         put_placeholder(LOW)
         return
     whole, rows = figures.whole(), []
     for measure in (one for one in MEASURES if one.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
         is_share = measure.kind is not MeasureKind.MEAN
-        said = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
-        value: ListingCell = BarCell(one.value if is_share else None, (said,))
+        text = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
+        value: ListingCell = BarCell(one.value if is_share else None, (text,))
         meaning = measure.meaning if one.value is not None else measure.absent
         rows.append(ListingRow(measure.name, ((Run(measure.title),), value, (Run(meaning, Style.DIM),))))
     heads = (

@@ -1,4 +1,4 @@
-// Search from anywhere: Ctrl-K opens it, `?` too, with the keys; `/` goes to the page's filter where it has one.
+// The command palette: Ctrl-K or `?` opens it, with a list of keys; `/` focuses the page's filter if there is one.
 
 const MOST_WORDS = 500;
 
@@ -11,17 +11,17 @@ class Palette {
     root.querySelector(".open").onclick = () => this.open();
     this.input.oninput = () => this.fill();
     this.dialog.onkeydown = (event) => this.key(event);
-    this.fromPage = (event) => this.heard(event);
+    this.fromPage = (event) => this.onPageKey(event);
     window.addEventListener("keydown", this.fromPage);
     this.leaving = (event) => event.target.closest?.("[data-testid=stSidebarNavLink]") && closeMenu();
     window.addEventListener("click", this.leaving);
   }
 
-  take(data, tell) {
+  take(data, emit) {
     this.data = data;
-    this.tell = tell;
+    this.emit = emit;
     const keys = this.root.querySelector(".keys");
-    keys.replaceChildren(...data.keys.flatMap(([key, meaning]) => [made("dt", key, "kbd"), made("dd", meaning)]));
+    keys.replaceChildren(...data.keys.flatMap(([key, meaning]) => [newElement("dt", key, "kbd"), newElement("dd", meaning)]));
   }
 
   open() {
@@ -43,11 +43,11 @@ class Palette {
   }
 
   choice(title, value) {
-    const button = made("button", title);
+    const button = newElement("button", title);
     button.type = "button";
     button.onclick = () => {
       this.dialog.close();
-      this.tell("chosen", value);
+      this.emit("chosen", value);
       closeMenu();
     };
     return button;
@@ -73,7 +73,7 @@ class Palette {
     event.preventDefault();
   }
 
-  heard(event) {
+  onPageKey(event) {
     const within = event.composedPath()[0];
     const isTyping = within.matches?.("input, textarea, select, [contenteditable]");
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") this.open();
@@ -90,13 +90,13 @@ class Palette {
   }
 }
 
-// Where the menu is drawn over the page, on narrow screens, it makes way for the page that was chosen in it.
+// On narrow screens the menu covers the page: close it when a page was chosen.
 function closeMenu() {
   if (!window.matchMedia("(max-width: 768px)").matches) return;
   document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
 }
 
-function made(tag, text, inner) {
+function newElement(tag, text, inner) {
   const element = document.createElement(tag);
   if (inner) {
     const within = document.createElement(inner);
@@ -106,9 +106,9 @@ function made(tag, text, inner) {
   return element;
 }
 
-// One action of the user makes one entry of the browser's history. Streamlit makes two where a page is left with
-// parameters: one with the new parameters on the old path, then one with the new path. What follows without another
-// action replaces the entry before it.
+// One action of the user adds one entry to the browser's history. Streamlit adds two if a page is left with parameters:
+// one with the new parameters on the old path, then one with the new path. An entry without another action replaces the
+// entry before it.
 function keepHistory() {
   if (window.weaklinkHistory) return;
   window.weaklinkHistory = true;

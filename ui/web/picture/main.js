@@ -1,4 +1,4 @@
-// Shapes as SVG; which shapes and where is said by Python, and every text only ever becomes `textContent`.
+// Draws the shapes that Python describes as SVG. Text is only ever assigned to `textContent`.
 
 const SVG = "http://www.w3.org/2000/svg";
 const NUMBERS = {
@@ -8,17 +8,17 @@ const NUMBERS = {
   path: [],
 };
 
-function shapeOf(said) {
-  const made = document.createElementNS(SVG, said.tag);
-  for (const name of NUMBERS[said.tag]) if (typeof said[name] === "number") made.setAttribute(name, String(said[name]));
-  if (said.tag === "path" && /^[MLC0-9 .,-]*$/.test(said.d)) made.setAttribute("d", said.d);
-  if (said.tag === "text") made.textContent = said.text;
-  if (said.anchor === "middle" || said.anchor === "end") made.setAttribute("text-anchor", said.anchor);
-  made.setAttribute("class", said.style);
-  return made;
+function shapeOf(shape) {
+  const node = document.createElementNS(SVG, shape.tag);
+  for (const name of NUMBERS[shape.tag]) if (typeof shape[name] === "number") node.setAttribute(name, String(shape[name]));
+  if (shape.tag === "path" && /^[MLC0-9 .,-]*$/.test(shape.d)) node.setAttribute("d", shape.d);
+  if (shape.tag === "text") node.textContent = shape.text;
+  if (shape.anchor === "middle" || shape.anchor === "end") node.setAttribute("text-anchor", shape.anchor);
+  node.setAttribute("class", shape.style);
+  return node;
 }
 
-// Who speaks to the machine says what is to be seen: its words stand in the name too.
+// Users of speech input say the visible text, so the accessible name contains it too.
 function nameOf(group) {
   const words = group.shapes.filter((one) => one.tag === "text").map((one) => one.text);
   if (words.some((one) => one.endsWith("…"))) return `${words.join(" ")}: ${group.title}`;
@@ -26,26 +26,26 @@ function nameOf(group) {
 }
 
 function groupOf(group, data) {
-  const made = document.createElementNS(SVG, "g");
+  const node = document.createElementNS(SVG, "g");
   const title = document.createElementNS(SVG, "title");
   title.textContent = group.title;
-  if (group.title) made.append(title);
-  made.append(...group.shapes.flatMap((one) => [shapeOf(one), " "])); // the gaps part its words for who hears them
+  if (group.title) node.append(title);
+  node.append(...group.shapes.flatMap((one) => [shapeOf(one), " "])); // spaces separate the words for screen readers
   if (group.place) {
     const isSelected = group.key === data.selected;
-    made.classList.add("key", "button");
-    made.classList.toggle("selected", isSelected);
-    if (isSelected) made.setAttribute("aria-current", "true");
-    made.dataset.key = group.key;
-    made.setAttribute("tabindex", "-1");
-    made.setAttribute("role", "button");
-    made.setAttribute("aria-label", nameOf(group));
-    made.onclick = () => following().go(group.place);
+    node.classList.add("key", "button");
+    node.classList.toggle("selected", isSelected);
+    if (isSelected) node.setAttribute("aria-current", "true");
+    node.dataset.key = group.key;
+    node.setAttribute("tabindex", "-1");
+    node.setAttribute("role", "button");
+    node.setAttribute("aria-label", nameOf(group));
+    node.onclick = () => following().go(group.place);
   }
-  return made;
+  return node;
 }
 
-// One stop for the Tab key; from there arrows lead from one part that can be clicked to the next, Enter clicks it.
+// One stop for the Tab key; from there, arrow keys go from one clickable group to the next, and Enter clicks it.
 function walk(root, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const stops = [...root.querySelectorAll("g.button")];
@@ -65,7 +65,7 @@ function stop(root, group) {
   if (group) group.setAttribute("tabindex", "0");
 }
 
-// Bring what is selected into view, sideways only.
+// Scroll the selected group into view, horizontally only.
 function reveal(root) {
   const here = root.querySelector("g.selected");
   if (!here) return;
@@ -74,7 +74,7 @@ function reveal(root) {
   root.scrollLeft += box.left - own.left - own.width / 2 + box.width / 2;
 }
 
-// Another part is selected in the same picture; who walks through it with keys stays where he is.
+// Select another group in the same picture; the keyboard focus stays where it is.
 function choose(root, key) {
   for (const group of root.querySelectorAll("g.button")) {
     const isSelected = group.dataset.key === key;
@@ -89,20 +89,20 @@ function choose(root, key) {
 const shown = new WeakMap();
 
 function show(root, data) {
-  const said = JSON.stringify([data.width, data.height, data.groups, data.caption]);
-  if (shown.get(root) === said) {
+  const state = JSON.stringify([data.width, data.height, data.groups, data.caption]);
+  if (shown.get(root) === state) {
     choose(root, data.selected);
     return;
   }
-  shown.set(root, said);
+  shown.set(root, state);
   root.setAttribute("aria-label", data.label);
   root.classList.toggle("empty", !data.groups.length);
   const focused = root.querySelector("g:focus");
-  const made = document.createElementNS(SVG, "svg");
-  made.setAttribute("width", String(data.width));
-  made.setAttribute("height", String(data.height));
-  made.append(...data.groups.map((group) => groupOf(group, data)));
-  root.replaceChildren(made);
+  const node = document.createElementNS(SVG, "svg");
+  node.setAttribute("width", String(data.width));
+  node.setAttribute("height", String(data.height));
+  node.append(...data.groups.map((group) => groupOf(group, data)));
+  root.replaceChildren(node);
   root.nextElementSibling.textContent = data.caption;
   const groups = [...root.querySelectorAll("g.button")];
   const again = focused && groups.find((group) => group.dataset.key === focused.dataset.key);

@@ -1,4 +1,4 @@
-"""Opens one trace of results: the results say in which block of which file it is, and only that block is read again."""
+"""Opens one trace of results: the results record its file and block, and only that block is read again."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ from ui.web.trace_listing import title_of
 _KEPT = 8  # traces; each may be large
 _OPENED: dict[int, tuple[str, str]] = {}
 _LOCK = Lock()
-_ID_BITS = 52  # a browser's numbers hold 53
+_ID_BITS = 52  # integers in a browser are exact up to 53
 
 _LONGEST = 80
 _PICTURES = frozenset({"rail", "flow", "timing"})
@@ -53,7 +53,7 @@ _FRESH_S = 3600
 _COUNTS_KEPT = 256
 _LONGEST_SELECTION = 4_000
 _IN_TRACES = ("status", "break_code", "break_tool", "break_step", "model", "day", "source", "success")
-# The tables whose rows a trace must have one of, and the columns that this row is selected by.
+# The tables in which a trace must have a matching row, and the columns to match, by the key in the selection.
 _IN_ROWS = {
     "calls": {"tool": "tool", "valid": "valid"},
     "steps": {"step_tool": "tool", "outcome": "outcome"},
@@ -64,10 +64,12 @@ _IN_ROWS = {
 def opened_trace(file: str, record: str) -> ShownTrace:
     """The trace of a row of `traces`.
 
-    StoreError where there is no such row (an address may come from anybody: no other file is read), or where its file
-    no longer has it.
+    Raises StoreError if there is no such row (an address may come from anybody: no other file is read), or if its file
+    no longer contains the trace.
     """
-    rows = ask("SELECT block, source, status, turns FROM traces WHERE file = ? AND record = ?", file, record).rows
+    rows = query_rows(
+        "SELECT block, source, status, turns FROM traces WHERE file = ? AND record = ?", file, record
+    ).rows
     if not rows:
         raise StoreError("the results have no such trace")
     block, source, status, turns = rows[0]
@@ -83,7 +85,7 @@ def opened_trace(file: str, record: str) -> ShownTrace:
 
 
 def opened_again(id_: int | str) -> ShownTrace:
-    """The trace that a page has opened, by its number."""
+    """A trace that a page has opened, by its id. Raises StoreError if none has."""
     with _LOCK:
         known = _OPENED.get(int(id_))
     if known is None:
@@ -123,7 +125,7 @@ def _name_of(trace: Trace) -> str:
 
 
 def _summary(dissection: Dissection, file: str, record: str, id_: int) -> TraceSummary:
-    """What lists say of the trace, as far as one that no list has needs it."""
+    """The summary of the trace; fields that only lists show are empty."""
     trace, inspection = dissection.trace, dissection.inspection
     severities = [one.rule.severity for one in inspection.diagnostics]
     generations = [turn.generation for turn in trace.turns if turn.generation is not None]
@@ -157,7 +159,7 @@ def _summary(dissection: Dissection, file: str, record: str, id_: int) -> TraceS
 
 
 def show() -> None:
-    """Draw the trace that the address names by its file and record."""
+    """Draw the trace whose file and record are in the address."""
     if not parameter("file") or not parameter("record"):
         st.title("Trace")
         st.info("The address names no trace. Choose one in the list of traces.")
@@ -208,21 +210,21 @@ def results_folder() -> ResultsFolder:
     return ResultsFolder(current_options().results)
 
 
-def ask(statement: str, *parameters: Value, limit: int = 1_000) -> QueryResult:
-    """The rows of one of our own statements, kept while no further block is finished."""
+def query_rows(statement: str, *parameters: Value, limit: int = 1_000) -> QueryResult:
+    """The rows of one of our own statements, cached until another block is finished."""
     folder = results_folder()
-    return _asked(folder.where, _version(folder), statement, json.dumps(parameters), limit)
+    return _cached_rows(folder.where, _version(folder), statement, json.dumps(parameters), limit)
 
 
 @st.cache_resource(show_spinner="Reading the results …", max_entries=_COUNTS_KEPT, ttl=_FRESH_S)
-def _asked(where: str, version: str, statement: str, parameters: str, limit: int) -> QueryResult:
+def _cached_rows(where: str, version: str, statement: str, parameters: str, limit: int) -> QueryResult:
     return run_statement(statement, json.loads(parameters), limit=limit, seconds=_PAGE_SECONDS)
 
 
 def run_statement(
     statement: str, parameters: list[Value] | None = None, *, limit: int = 1_000, seconds: float = 10.0
 ) -> QueryResult:
-    """The rows of a statement over the tables. StoreError in a sentence, also where DuckDB is not installed."""
+    """The rows of a statement over the tables. Raises StoreError, also if DuckDB is not installed."""
     folder = results_folder()
     try:
         tables = {name: folder.dataset(name) for name in TABLES}
@@ -239,7 +241,7 @@ def _version(folder: ResultsFolder) -> str:
 
 
 def read_selection(text: str) -> dict[str, Value]:
-    """The selection of an address; StoreError where it is none."""
+    """Parse the selection in an address. Raises StoreError if it is invalid."""
     try:
         found = json.loads(text[:_LONGEST_SELECTION]) if text else {}
     except ValueError as error:
@@ -252,24 +254,24 @@ def read_selection(text: str) -> dict[str, Value]:
 
 
 def selection_text(selection: Selection) -> str:
-    """The selection as an address has it."""
+    """The selection as text for an address."""
     return json.dumps(dict(selection), ensure_ascii=False) if selection else ""
 
 
 def conditions(selection: Selection) -> tuple[str, list[Value]]:
-    """What a row of `traces` must fulfil, as SQL behind WHERE, and its parameters."""
-    said: list[str] = []
+    """The condition for rows of `traces`, as SQL to put after WHERE, and its parameters."""
+    clauses: list[str] = []
     parameters: list[Value] = []
     for condition, value in _column_conditions(selection, {name: name for name in _IN_TRACES}):
-        said.append(condition)
+        clauses.append(condition)
         parameters.append(value)
     for table, columns in _IN_ROWS.items():
         inner = list(_column_conditions(selection, columns))
         if inner:
             where = " AND ".join(condition for condition, _ in inner)
-            said.append(f"(file, record) IN (SELECT (file, record) FROM {table} WHERE {where})")
+            clauses.append(f"(file, record) IN (SELECT (file, record) FROM {table} WHERE {where})")
             parameters += (value for _, value in inner)
-    return " AND ".join(said) or "true", parameters
+    return " AND ".join(clauses) or "true", parameters
 
 
 def _column_conditions(selection: Selection, columns: Mapping[str, str]) -> Iterator[tuple[str, Value]]:

@@ -16,7 +16,7 @@ from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, Lis
 from ui.web.filter_bar import STATUSES
 from ui.web.markup import COLOUR_NAMES, label, put_sentence
 from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
-from ui.web.results.opening import Selection, ask, conditions, read_selection, run_statement, selection_text
+from ui.web.results.opening import Selection, conditions, query_rows, read_selection, run_statement, selection_text
 
 _MOST = 100
 _ON_A_PAGE = 100
@@ -35,7 +35,7 @@ FROM traces WHERE status = 'broken' ORDER BY errors DESC""",
 
 
 def show_triage() -> None:
-    """How many traces broke, by what rule, model, tool, step and day."""
+    """Draw how many traces broke, by rule, model, tool, step and day."""
     st.title("What breaks")
     statuses = {str(status): _count(traces) for status, traces in _rows_of("status", "true")}
     total = sum(statuses.values())
@@ -54,9 +54,9 @@ def show_triage() -> None:
 
 
 def show_tools() -> None:
-    """Every tool: traces that call it, calls, those that are not valid as written, and steps that failed."""
+    """Draw every tool: traces that call it, its calls, those not valid as written, and the outcomes of its steps."""
     st.title("Tools")
-    calls = ask(
+    calls = query_rows(
         """SELECT tool, count(DISTINCT (file, record)), count(*), count(*) FILTER (NOT valid),
         count(DISTINCT (file, record)) FILTER (NOT valid) FROM calls GROUP BY tool ORDER BY 2 DESC, 1""",
         limit=_MOST,
@@ -70,18 +70,18 @@ def show_tools() -> None:
     )
     rows = []
     for tool, traces, number, invalid, in_traces in calls.rows:
-        own, faulty = selection_text({"tool": tool}), selection_text({"tool": tool, "valid": False})
+        calling, failing = selection_text({"tool": tool}), selection_text({"tool": tool, "valid": False})
         cells: tuple[ListingCell, ...] = (
             _text_words(tool),
-            LinkCell(own, _number(traces)),
+            LinkCell(calling, _number(traces)),
             _number(number),
             BarCell(_count(invalid) / _count(number), _number(invalid)),
-            LinkCell(faulty, _number(in_traces)) if in_traces else _number(in_traces),
+            LinkCell(failing, _number(in_traces)) if in_traces else _number(in_traces),
         )
-        rows.append(ListingRow(own, cells))
+        rows.append(ListingRow(calling, cells))
     _put_listing(columns, rows, "Tools", calls)
     st.subheader("Outcomes of steps", anchor=False)
-    steps = ask(
+    steps = query_rows(
         """SELECT tool, outcome, count(*), count(DISTINCT (file, record)) FROM steps
         GROUP BY tool, outcome ORDER BY 4 DESC, 1, 2""",
         limit=_MOST,
@@ -101,17 +101,17 @@ def show_tools() -> None:
 
 
 def show_traces() -> None:
-    """The traces of a selection, those with the most errors first."""
+    """Draw the traces of a selection, those with the most errors first."""
     st.title("Traces")
     selection = read_selection(parameter("only"))
     where, parameters = conditions(selection)
-    total = _count(ask(f"SELECT count(*) FROM traces WHERE {where}", *parameters).rows[0][0])  # of names here
+    total = _count(query_rows(f"SELECT count(*) FROM traces WHERE {where}", *parameters).rows[0][0])  # no user input
     first = min(number_parameter("from") or 0, max(total - 1, 0)) // _ON_A_PAGE * _ON_A_PAGE
-    said = ", ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in selection.items())
-    put_sentence(f"{counted(total, 'trace')}{f' with {said}' if said else ''}.", is_strong=True)
+    terms = ", ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in selection.items())
+    put_sentence(f"{counted(total, 'trace')}{f' with {terms}' if terms else ''}.", is_strong=True)
     if selection and st.button("All traces", icon=":material/close:"):
         go_to_page("traces")
-    found = ask(
+    found = query_rows(
         f"""SELECT file, record, status, model, name, break_code, break_message, errors, calls FROM traces
         WHERE {where} ORDER BY errors DESC, file, record LIMIT {_ON_A_PAGE} OFFSET {first}""",  # as above
         *parameters,
@@ -144,7 +144,7 @@ def show_traces() -> None:
 
 
 def show_sql() -> None:
-    """One SELECT over the five tables; what comes with the address runs only on *Run*."""
+    """Draw the page for a SELECT over the five tables; a statement in the address runs only on *Run*."""
     st.title("SQL")
     st.session_state.setdefault(_KEY, parameter("sql") or next(iter(_EXAMPLES.values())))
     st.pills("Examples", list(_EXAMPLES), key="weaklink_results_example", on_change=_take)
@@ -171,19 +171,19 @@ def _statuses(statuses: Mapping[str, int], total: int) -> None:
     with st.container(horizontal=True, gap="small"):
         for status in STATUSES:
             shown, count = status_run(Status(status)), statuses.get(status, 0)
-            said = f":{COLOUR_NAMES[shown.style]}[{shown.text.partition(' ')[0]}] {count:,} {status}"
-            said += f" · {percent(count / total)} %"
-            if st.button(said, key=f"weaklink_status_{status}", disabled=not count):
+            text = f":{COLOUR_NAMES[shown.style]}[{shown.text.partition(' ')[0]}] {count:,} {status}"
+            text += f" · {percent(count / total)} %"
+            if st.button(text, key=f"weaklink_status_{status}", disabled=not count):
                 _open({"status": status})
 
 
 def _rows_of(column: str, where: str, *parameters: Value, limit: int = _MOST) -> tuple[tuple[Value, ...], ...]:
-    statement = f"SELECT {column}, count(*) FROM traces WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"  # of names here
-    return ask(statement, *parameters, limit=limit).rows
+    statement = f"SELECT {column}, count(*) FROM traces WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1"  # no user input
+    return query_rows(statement, *parameters, limit=limit).rows
 
 
 def _groups(title: str, column: str, within: Selection, total: int, words: Callable[[Value], Line]) -> None:
-    """Traces by a column, each number a click."""
+    """Draw traces by a column; a click on a number opens its traces."""
     where, parameters = conditions(within)
     found = _rows_of(column, where, *parameters)
     if not found:
@@ -201,24 +201,24 @@ def _groups(title: str, column: str, within: Selection, total: int, words: Calla
 
 def _models() -> None:
     st.subheader("Models", anchor=False)
-    found = ask(
+    found = query_rows(
         """SELECT model, count(*), count(*) FILTER (status = 'broken') FROM traces
         GROUP BY 1 ORDER BY 3 DESC, 2 DESC, 1""",
         limit=_MOST,
     )
     rows = []
     for model, traces, broken in found.rows:
-        own, faulty = selection_text({"model": model}), selection_text({"model": model, "status": "broken"})
+        of_model, of_broken = selection_text({"model": model}), selection_text({"model": model, "status": "broken"})
         share, number = _count(broken) / _count(traces), _number(broken)
-        broken_cell: ListingCell = LinkCell(faulty, number, share) if broken else BarCell(0.0, number)
-        rows.append(ListingRow(own, (_text_words(model), LinkCell(own, _number(traces)), broken_cell)))
+        broken_cell: ListingCell = LinkCell(of_broken, number, share) if broken else BarCell(0.0, number)
+        rows.append(ListingRow(of_model, (_text_words(model), LinkCell(of_model, _number(traces)), broken_cell)))
     columns = (ListingColumn("model", is_elastic=True), ListingColumn("traces", "end"), ListingColumn("broken"))
     _put_listing(columns, rows, "Models", found)
 
 
 def _days() -> None:
-    """Traces by status of each day; undated traces are in no bar."""
-    found = ask(
+    """Draw traces by day and status; undated traces are left out."""
+    found = query_rows(
         """SELECT day, CAST(CAST(day AS DATE) + 1 AS VARCHAR), status, count(*) FROM traces
         WHERE TRY_CAST(day AS DATE) IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1 DESC""",
         limit=_MOST * len(STATUSES),
@@ -268,7 +268,7 @@ def _take() -> None:
 
 
 def _put_answer(answer: QueryResult) -> None:
-    """The rows as a table; a row that names a trace can be chosen to open it."""
+    """Draw the rows as a table; a row that names a trace can be selected to open it."""
     rows = [
         {
             f"{index} {name}" if answer.columns.count(name) > 1 else name: visible(one) if isinstance(one, str) else one
@@ -276,8 +276,8 @@ def _put_answer(answer: QueryResult) -> None:
         }
         for row in answer.rows
     ]
-    leads = {"file", "record"} <= set(answer.columns)
-    if leads:
+    has_traces = {"file", "record"} <= set(answer.columns)
+    if has_traces:
         event = st.dataframe(
             rows, hide_index=True, on_select="rerun", selection_mode="single-row", key="weaklink_results_rows"
         )
@@ -288,7 +288,7 @@ def _put_answer(answer: QueryResult) -> None:
                 go_to_page("trace", file=chosen["file"], record=chosen["record"])
     else:
         st.dataframe(rows, hide_index=True)
-    st.caption(f"{counted(len(rows), 'row')}.{' Choose one to go to its trace.' if leads and rows else ''}")
+    st.caption(f"{counted(len(rows), 'row')}.{' Choose one to go to its trace.' if has_traces and rows else ''}")
     for note in answer.notes:
         st.warning(note, icon=":material/content_cut:")
 
@@ -302,7 +302,7 @@ def _code_words(value: Value) -> Line:
 
 
 def _text_words(value: Value) -> Line:
-    """A value of a trace; one that is not there, or cannot be seen, has words of its own."""
+    """A value of a trace; a missing or invisible one becomes a placeholder."""
     if value is None or not (shown := _shown(value)):
         return (Run(_NO_NAME, Style.DIM),)
     return (Run(shown),)
