@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from inspector.model import Json
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
@@ -34,6 +36,7 @@ def _ollama(text: str) -> Json:
     return {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": True}
 
 
+@pytest.mark.slow
 def test_the_sdks_replay_offline_with_the_same_output(tmp_path: Path) -> None:
     has_failed = False
 

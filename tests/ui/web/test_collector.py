@@ -47,6 +47,7 @@ def _asked(database: Path) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_a_recording_arrives_and_outlives_a_collector_that_is_killed_and_a_recorder_that_ends_meanwhile(
     tmp_path: Path,
 ) -> None:

@@ -64,6 +64,7 @@ def _newest(page: Page) -> Locator:
     return page.locator('tbody[aria-label^="The newest traces;"]')
 
 
+@pytest.mark.slow
 def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, slow_dashboard: str, page: Page) -> None:
     broken = _count(slow, "status:broken")
     page.goto(f"{slow_dashboard}?filter=status:broken")

@@ -110,7 +110,7 @@ def _walk(page: Page, address: str, *, all_of_them: bool) -> int:
     return clicked
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("path", _PATHS)
 def test_the_last_number_of_each_table_and_each_button_with_a_number_opens_its_traces(
     counted_dashboard: str, page: Page, path: str

@@ -204,7 +204,7 @@ _WIDER = """() => [...document.querySelectorAll('*')]
     .map((one) => `${one.querySelector('tbody').getAttribute('aria-label')} ${one.scrollWidth}`)"""
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_table_is_wider_than_its_place(demo_dashboard: str, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

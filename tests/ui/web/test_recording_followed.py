@@ -87,6 +87,7 @@ def test_the_list_gains_the_running_trace_and_its_end_and_the_reader_keeps_his_p
     _stands(chosen, name, seen)
 
 
+@pytest.mark.slow
 def test_the_trace_grows_at_its_end_and_the_reader_keeps_his_place(recording: Recording, page: Page) -> None:
     box = page.locator(".streambox")
     with ThreadPoolExecutor() as threads:
