@@ -1,1 +1,1 @@
-"""The dialects of tool calling, one to a file."""
+"""The dialects of tool calling: their detection, tables, readers, writers and chat templates."""

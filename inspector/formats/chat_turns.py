@@ -13,17 +13,17 @@ from inspector.segmenter.table import HERE, HOME, ROLE, Lookahead, MarkerSplit, 
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
 LLAMA_HEADER = "<|start_header_id|>"
-"""The token that begins Llama's header of a turn."""
+"""The token that begins Llama's turn header."""
 
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>")
 _BEGINNINGS = ("<|begin_of_text|>", "<s>", "<bos>")
 _HEADER_FOLLOWS = Lookahead(Repeat(r"\s"), ("<|", "<start_of_turn>", "[INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]"))
 TURN_IS_OVER = Lookahead(OneOf((Repeat(r"\s"), ("<", "[")), (Repeat(r"\s"), Unless(r"[\s\S]"))))
-"""What follows the token that ends a turn: the end of the text, or another marker."""
+"""What follows a token that really ends a turn: the end of the text, or another marker."""
 
 _TURN_END = "turn_end"
 HEADER_END = "<|end_header_id|>"
-"""The token that ends Llama's header of a turn."""
+"""The token that ends Llama's turn header."""
 
 ROLE_HOMES = {
     "system": "system",
@@ -37,18 +37,18 @@ ROLE_HOMES = {
     "model": "text",
     "gpt": "text",
 }
-"""Which home state a turn header's role begins; the names are those that every table uses for its homes."""
+"""The home state of each role of a turn header; every table uses these names for its homes."""
 
 _TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
 _TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 
 def header_end_in_text(*, is_own: bool, reads_headless: bool) -> Transition:
-    """The way of the token that ends a header where no header is open: markup before what may be a call, else text.
+    """The transition for a token that ends a header although none is open: markup before a possible call, else text.
 
-    `is_own` says that the token is one of the model's own template, so that it is reported in a text too.
-    `reads_headless` says that the format reads a bare object behind a header without a role as a call, and reports the
-    header then.
+    `is_own` says that the token belongs to the model's own template, so that it is reported in a text too.
+    `reads_headless` says that the format reads a bare object after a header without a role as a call, and then reports
+    the header.
     """
     otherwise = _leaked(Transition(HEADER_END, MarkerSplit.BEFORE, _TURN_END)) if is_own else None
     if reads_headless:
@@ -72,36 +72,41 @@ TURN_TRANSITIONS = (
     Transition("</s>", MarkerSplit.BEFORE, _TURN_END, ahead=TURN_IS_OVER),
     *(Transition(marker, MarkerSplit.BEFORE, _TURN_END, ahead=_HEADER_FOLLOWS) for marker in _BEGINNINGS),
 )
-"""The ways out of any state by a token of the chat template.
+"""The transitions out of any state by a token of the chat template.
 
-`<s>` and `</s>` are HTML too, and a text may speak of any of these tokens, so one that begins a text counts only before
-a header, and `</s>` only where the turn is over: at the text's end, or before another marker.
+`<s>` and `</s>` are HTML too, and a text may mention any of these tokens. So one that begins a text counts only before
+a header, and `</s>` only if the turn is over: at the text's end, or before another marker.
 """
 
 
-def flagged(ways: tuple[Transition, ...], tokens: tuple[str, ...]) -> tuple[Transition, ...]:
-    """The same ways; where one of `tokens` does not count, since something else follows it, that is reported.
+def flagged(transitions: tuple[Transition, ...], tokens: tuple[str, ...]) -> tuple[Transition, ...]:
+    """The same transitions, but one of `tokens` that does not count, because something else follows it, is reported.
 
-    `tokens` are special tokens of that very model's template: their text is that of the token.
+    `tokens` are special tokens of the model's own template: text that spells one is that token.
     """
-    return tuple(replace(way, otherwise=_leaked(way)) if way.marker in tokens and way.ahead else way for way in ways)
+    return tuple(
+        replace(transition, otherwise=_leaked(transition))
+        if transition.marker in tokens and transition.ahead
+        else transition
+        for transition in transitions
+    )
 
 
 _TURN_IS_OVER_STATES = frozenset((_TURN_END, "sentence end", "stopped"))
 
 
-def out_of_reasoning(ways: tuple[Transition, ...]) -> tuple[Transition, ...]:
-    """The ways out of reasoning, where the end of a turn counts only if the turn is over there."""
+def out_of_reasoning(transitions: tuple[Transition, ...]) -> tuple[Transition, ...]:
+    """The transitions out of reasoning, in which a token that ends a turn counts only if the turn is over there."""
     return tuple(
-        replace(way, ahead=TURN_IS_OVER, otherwise=_leaked(way))
-        if way.target in _TURN_IS_OVER_STATES and way.ahead is None
-        else way
-        for way in ways
+        replace(transition, ahead=TURN_IS_OVER, otherwise=_leaked(transition))
+        if transition.target in _TURN_IS_OVER_STATES and transition.ahead is None
+        else transition
+        for transition in transitions
     )
 
 
-def _leaked(way: Transition) -> Transition:
-    return Transition(way.marker, MarkerSplit.NOWHERE, HERE, SPECIAL_TOKEN_LEAK)
+def _leaked(transition: Transition) -> Transition:
+    return Transition(transition.marker, MarkerSplit.NOWHERE, HERE, SPECIAL_TOKEN_LEAK)
 
 
 TURN_STATES = (
@@ -125,23 +130,23 @@ TURN_STATES = (
     State(_TURN_END, SpanKind.MARKUP, (), label="turn_end", other=r"[^\n]", other_goes=_TO_HOME),
     State("marker", SpanKind.MARKUP, (), label="marker", other=r"[\s\S]", other_goes=_TO_HOME),
 )
-"""The states of the template's own tokens; `marker` holds a stray marker that stands alone."""
+"""The states of the template's own tokens; `marker` is that of a single stray marker."""
 
 
-def role_tokens(opening: str, closing: str, *roles: str, behind: str = "") -> tuple[tuple[Transition, ...], State]:
-    """The ways into turns by the tokens `opening` ROLE `closing`, and the state of such a token.
+def role_tokens(opening: str, closing: str, *roles: str, after: str = "") -> tuple[tuple[Transition, ...], State]:
+    """The transitions into turns by the tokens `opening` ROLE `closing`, and the state of such a token.
 
-    `behind` is a marker that the template may write right behind it.
+    `after` is a marker that the template may write right after it.
     """
     name = f"role {opening}"
-    ways = tuple(
+    transitions = tuple(
         Transition(f"{opening}{role}{closing}", MarkerSplit.BEFORE, name, width=len(opening)) for role in roles
     )
-    closers = dict.fromkeys((closing, closing + behind))
+    closers = dict.fromkeys((closing, closing + after))
     ends = tuple(Transition(closer, MarkerSplit.AFTER, ROLE) for closer in closers)
-    return ways, State(name, SpanKind.MARKUP, ends, label="turn_header")
+    return transitions, State(name, SpanKind.MARKUP, ends, label="turn_header")
 
 
 def turn_ends(*tokens: str) -> tuple[Transition, ...]:
-    """The ways out of any state by tokens that end a turn, or begin a text."""
+    """The transitions out of any state by tokens that end a turn, or begin a text."""
     return tuple(Transition(token, MarkerSplit.BEFORE, "turn_end") for token in tokens)

@@ -30,19 +30,19 @@ _HEADER = "<|start|>assistant"
 
 
 class CompletionText(Struct, frozen=True):
-    """What the model says to the user; a format's own line ends around it are no part of it."""
+    """The model's answer to the user, without the line ends that a format puts around it."""
 
     text: str
 
 
 class CompletionReasoning(Struct, frozen=True):
-    """What the model thinks, without the tags of any format."""
+    """The model's reasoning, without the tags of any format."""
 
     text: str
 
 
 class CompletionCalls(Struct, frozen=True):
-    """Calls that stand together; never none."""
+    """Consecutive calls; never empty."""
 
     calls: tuple[ToolCall, ...]
 
@@ -53,8 +53,8 @@ CompletionPiece: TypeAlias = CompletionText | CompletionReasoning | CompletionCa
 class Completion(Struct, frozen=True):
     """The exact text that a model of a format would emit.
 
-    `prompt` is the end of the prompt that this text continues, where a completion of the format begins inside a header
-    or inside reasoning; else "". `dropped` says in a sentence each what the format cannot hold, and why.
+    `prompt` is the end of the prompt that this text continues, if a completion of the format begins inside a header or
+    inside reasoning; else "". `dropped` has one sentence for each feature that the format cannot express, and why.
     """
 
     text: str
@@ -63,9 +63,9 @@ class Completion(Struct, frozen=True):
 
 
 def tidy(pieces: Iterable[CompletionPiece]) -> tuple[CompletionPiece, ...]:
-    """The pieces without the white space that a format puts between them, and neighbours of one kind joined.
+    """The pieces without the white space that a format puts between them, and with neighbours of one kind joined.
 
-    Words that stand alone are kept to the last space: nothing but the model put it there.
+    A single text piece keeps all its white space, because the model wrote it.
     """
     joined: list[CompletionPiece] = []
     for piece in pieces:
@@ -94,14 +94,14 @@ def _stripped(piece: CompletionPiece) -> CompletionPiece | None:
 
 
 def calls_of(pieces: Iterable[CompletionPiece]) -> tuple[ToolCall, ...]:
-    """Every call, in order."""
+    """All calls, in order."""
     return tuple(call for piece in pieces if isinstance(piece, CompletionCalls) for call in piece.calls)
 
 
 def without_reasoning(
     pieces: Sequence[CompletionPiece], format: str
 ) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
-    """The pieces that a family without reasoning can hold, and the sentence about what it cannot."""
+    """The pieces that a family without reasoning can express, and the sentence about what is dropped."""
     count = sum(isinstance(piece, CompletionReasoning) for piece in pieces)
     if not count:
         return tuple(pieces), ()
@@ -110,7 +110,7 @@ def without_reasoning(
 
 
 def write_functionary(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
-    """See Completion; reasoning has no recipient."""
+    """See Completion. Reasoning is dropped: it has no recipient."""
     kept, dropped = without_reasoning(pieces, format.name)
     written = [
         f"{_ARROWS}all\n{piece.text}" if isinstance(piece, CompletionText) else format.write_calls(piece.calls)
@@ -123,7 +123,7 @@ def write_functionary(pieces: Sequence[CompletionPiece], format: Format) -> Comp
 
 
 def write_harmony(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
-    """See Completion. Words that end the completion are the answer; those before a call stand on `commentary`."""
+    """See Completion. Text at the end of the completion is the answer; text before a call goes to `commentary`."""
     messages = [_message(piece, format, is_last=piece is pieces[-1]) for piece in pieces]
     return Completion(_HEADER.join(messages), _HEADER if messages else "")
 
@@ -139,7 +139,7 @@ def _message(piece: CompletionPiece, format: Format, *, is_last: bool) -> str:
 
 
 def write_react(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
-    """See Completion. Words beside an action become a thought: ReAct has no other place for them."""
+    """See Completion. Text beside an action becomes a thought: ReAct has no other place for it."""
     acts = any(isinstance(piece, CompletionCalls) for piece in pieces)
     lines = [_line(piece, format, acts=acts) for piece in pieces]
     spoken = acts and any(not isinstance(piece, CompletionCalls | CompletionReasoning) for piece in pieces)
@@ -154,7 +154,7 @@ def _line(piece: CompletionPiece, format: Format, *, acts: bool) -> str:
 
 
 def openai_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
-    """The message of chat completions; calls without an id get one from their place."""
+    """The message of chat completions; calls without an id get one from their index."""
     calls = [
         call_object(call.name, json_of(call.arguments), call.id or f"call_{at}")
         for at, call in enumerate(calls_of(pieces))
@@ -168,7 +168,7 @@ def openai_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
 
 
 def write_openai(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
-    """See Completion. A message has one text: words behind the calls are joined to those before them."""
+    """See Completion. A message has one text: text after the calls is joined to the text before them."""
     return Completion(json_of(openai_message(pieces)), dropped=tuple(_order_lost(pieces, format.name)))
 
 
@@ -191,15 +191,15 @@ _OWN: MappingProxyType[str, CompletionWriter] = MappingProxyType(
 
 
 def write_completion(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
-    """The exact text that a model of the format would emit for these pieces, and what it cannot hold."""
+    """The exact text that a model of the format would emit for these pieces, and what it cannot express."""
     return _OWN.get(format.name, write_marked)(tidy(pieces), format)
 
 
 class Layout(Struct, frozen=True):
-    """How pieces follow each other.
+    """How a family lays out the pieces of a completion.
 
-    `reasoning` holds the text before and behind it, None where the family has none. `between` stands between words and
-    calls. `mixes` says that words may stand beside calls: where not, the template drops them.
+    `reasoning` is the text before and after reasoning, None if the family has none. `between` separates text and calls.
+    `mixes` says that a reply may have both text and calls; if it is False, the template drops the text.
     """
 
     reasoning: tuple[str, str] | None = ("<think>\n", "\n</think>\n\n")
@@ -208,7 +208,7 @@ class Layout(Struct, frozen=True):
 
 
 USUAL = Layout()
-"""What most families do, and so what a format that is not in the table is taken to do."""
+"""The layout of most families, used for formats that are not in the table."""
 
 LAYOUTS = MappingProxyType(
     {
@@ -229,11 +229,11 @@ LAYOUTS = MappingProxyType(
         "gigachat3": Layout(reasoning=None, between=""),
     }
 )
-"""The families that do otherwise, by their format's name."""
+"""The layouts of the other families, by their format's name."""
 
 
 def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
-    """The pieces in order, laid out as the format's family does."""
+    """The pieces in order, in the layout of the format's family."""
     layout = LAYOUTS.get(format.name, USUAL)
     kept, dropped = (tuple(pieces), ()) if layout.reasoning else without_reasoning(pieces, format.name)
     if not layout.mixes and any(isinstance(piece, CompletionCalls) for piece in kept):
@@ -243,7 +243,7 @@ def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completio
 
 
 def _without_words(pieces: Sequence[CompletionPiece], name: str) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
-    """The pieces that may stand together where a reply is either words or calls."""
+    """The pieces without text, for a family whose reply is either text or calls; and the sentence about it."""
     if not any(isinstance(piece, CompletionText) for piece in pieces):
         return tuple(pieces), ()
     kept = tuple(piece for piece in pieces if not isinstance(piece, CompletionText))
@@ -265,9 +265,9 @@ def _written(pieces: Sequence[CompletionPiece], layout: Layout, format: Format) 
             case CompletionCalls():
                 written.append(format.write_calls(piece.calls))
             case CompletionReasoning():
-                before, behind = layout.reasoning or ("", "")
-                written.append(f"{before}{piece.text}{behind}")
+                before, after = layout.reasoning or ("", "")
+                written.append(f"{before}{piece.text}{after}")
         last = piece
-    if isinstance(last, CompletionReasoning):  # nothing follows that its line ends would keep apart
+    if isinstance(last, CompletionReasoning):  # nothing follows, so no line ends are needed
         written[-1] = written[-1].rstrip()
     return written

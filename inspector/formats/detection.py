@@ -1,10 +1,10 @@
 """Detects the format of a stream from the model's name, from the text, or from both, with the reason.
 
-It only chooses: what a text holds is decided by the chosen format's parser.
+It only chooses a format; the chosen format's parser decides what a text contains.
 
-A name such as `openrouter/nousresearch/hermes-4-70b:free` is looked at from the left: `Hermes-2-Pro-Mistral-7B` is a
-Hermes, since fine-tuners put their own name before that of the base model. Among patterns that match at the same place
-the longest wins: `qwen3-coder` before `qwen`.
+In a name such as `openrouter/nousresearch/hermes-4-70b:free` the leftmost match counts: `Hermes-2-Pro-Mistral-7B` is a
+Hermes, since fine-tuners put their own name before that of the base model. Among patterns that match at the same
+position the longest wins: `qwen3-coder` before `qwen`.
 """
 
 import re
@@ -19,7 +19,7 @@ from inspector.formats.registry import fallback, formats, registered_formats
 from inspector.scanning import lazy_pattern
 
 _PLAIN = 0.8
-"""From this confidence on the text shows calls of a format, not only resembles it."""
+"""From this confidence on the text contains calls of a format, rather than just resembling it."""
 
 _NAME_ALONE = 0.7
 _SEPARATORS = lazy_pattern(r"[\s_.]+")
@@ -27,7 +27,7 @@ _DOTS = lazy_pattern(r"(?<=[0-9])\.(?=[0-9])")
 
 
 class Detection(Struct, frozen=True):
-    """The format that a text or a model's name points to, how sure that is (0 to 1), and why, in one sentence."""
+    """The format that a text or a model's name points to, the confidence (0 to 1), and the reason, in one sentence."""
 
     format: Format
     confidence: float
@@ -37,44 +37,46 @@ class Detection(Struct, frozen=True):
 def detect_format(text: str = "", model: str = "") -> Detection:
     """The format that a model's name or a sample of its text points to.
 
-    Calls that the text plainly shows outweigh the name, and the name outweighs a mere resemblance. Where both fit, the
-    name chooses among the formats that share a syntax. With nothing to go by the answer is `hermes`, confidence 0.
+    Calls that the text clearly contains outweigh the name, and the name outweighs a mere resemblance. If both fit, the
+    name chooses among the formats that share a syntax. Without any evidence the result is `hermes` with confidence 0.
     """
     return _detected(text, model, registered_formats())
 
 
 @lru_cache(maxsize=16)
 def _detected(text: str, model: str, _: tuple[Format, ...]) -> Detection:
-    """What `detect_format` says while these formats are registered; one trace's is often asked for twice."""
+    """`detect_format`, cached while the same formats are registered: one trace's format is often requested twice."""
     by_model = _named_by_model(model, formats())
     if by_model is None:
         return _without_name(*_by_text(text), model)
     named, pattern = by_model.format, by_model.pattern
-    agrees = named.confidence(text) if text else 0.0
-    if agrees < _PLAIN:
-        by_text, shown = _by_text(text)
-        if agrees < min(shown, _PLAIN) or not agrees:
-            return _against_name(by_model, agrees, by_text, shown, model)
+    name_confidence = named.confidence(text) if text else 0.0
+    if name_confidence < _PLAIN:
+        by_text, text_confidence = _by_text(text)
+        if name_confidence < min(text_confidence, _PLAIN) or not name_confidence:
+            return _against_name(by_model, name_confidence, by_text, text_confidence, model)
     reason = f"The model's name `{model}` fits `{pattern}`, and the text shows `{named.name}` markers."
-    return Detection(named, max(0.95, agrees), reason)
+    return Detection(named, max(0.95, name_confidence), reason)
 
 
-def _against_name(by_model: "NamedBy", agrees: float, by_text: Format, shown: float, model: str) -> Detection:
+def _against_name(
+    by_model: "NamedBy", name_confidence: float, by_text: Format, text_confidence: float, model: str
+) -> Detection:
     """The format of a text that does not show what the model's name suggests."""
     named = by_model.format
-    if shown >= _PLAIN:
+    if text_confidence >= _PLAIN:
         reason = f"The text shows calls of `{by_text.name}`, though the model's name `{model}` suggests `{named.name}`."
-        return Detection(by_text, shown, reason)
-    return Detection(named, max(_NAME_ALONE, agrees), f"The model's name `{model}` fits `{by_model.pattern}`.")
+        return Detection(by_text, text_confidence, reason)
+    return Detection(named, max(_NAME_ALONE, name_confidence), f"The model's name `{model}` fits `{by_model.pattern}`.")
 
 
 def _by_text(text: str) -> tuple[Format, float]:
-    """The format that the text looks most like (the first of several), and how much."""
-    return _signs_of(formats()).most_like(text) if text else (fallback(), 0.0)
+    """The format that the text most resembles (the first of several), and the confidence."""
+    return _pattern_index(formats()).most_like(text) if text else (fallback(), 0.0)
 
 
-class _Sign(Struct, frozen=True):
-    """One pattern of a format: the weight that it gives where found, and literals of which every match holds one."""
+class _WeightedPattern(Struct, frozen=True):
+    """One pattern of a format: the weight of a match, and literals, of which every match contains one."""
 
     weight: float
     order: int
@@ -83,84 +85,90 @@ class _Sign(Struct, frozen=True):
     pattern: re.Pattern[str]
 
 
-class _FormatSigns:
-    """The detection patterns of all formats, those of most weight first.
+class _PatternIndex:
+    """The detection patterns of all formats, highest weight first.
 
-    The first two characters of their literals are shared by many: a text is searched for these, and then only for the
-    patterns that they leave.
+    Many literals share their first two characters: a text is first searched for these beginnings, and then only for the
+    patterns whose beginnings were found.
     """
 
     def __init__(self, known: tuple[Format, ...]) -> None:
-        patterns = [(order, one, one.confidence) for order, one in enumerate(known)]
-        self._signs = sorted(
+        numbered = [(order, known_format, known_format.confidence) for order, known_format in enumerate(known)]
+        self._patterns = sorted(
             (
-                _Sign(weight, order, one, literals, pattern)
-                for order, one, of in patterns
-                if isinstance(of, DetectionPatterns)
-                for weight, literals, pattern in of.signs
+                _WeightedPattern(weight, order, known_format, literals, pattern)
+                for order, known_format, confidence in numbered
+                if isinstance(confidence, DetectionPatterns)
+                for weight, literals, pattern in confidence.patterns
             ),
-            key=lambda sign: (-sign.weight, sign.order),
+            key=lambda weighted: (-weighted.weight, weighted.order),
         )
-        self._others = [(order, one, of) for order, one, of in patterns if not isinstance(of, DetectionPatterns)]
+        self._others = [
+            (order, known_format, confidence)
+            for order, known_format, confidence in numbered
+            if not isinstance(confidence, DetectionPatterns)
+        ]
         self._by_beginning: dict[str, set[int]] = {}
-        for number, sign in enumerate(self._signs):
-            for literal in sign.literals:
+        for number, weighted in enumerate(self._patterns):
+            for literal in weighted.literals:
                 self._by_beginning.setdefault(literal[:2], set()).add(number)
 
     def most_like(self, text: str) -> tuple[Format, float]:
-        """The format that the text looks most like (the first of several), and how much."""
-        near = set[int]().union(*[those for beginning, those in self._by_beginning.items() if beginning in text])
-        order, found, best = len(self._signs), fallback(), 0.0
-        for sign in map(self._signs.__getitem__, sorted(near)):
-            if any(literal in text for literal in sign.literals) and sign.pattern.search(text):
-                order, found, best = sign.order, sign.format, sign.weight
+        """The format that the text most resembles (the first of several), and the confidence."""
+        candidates = set[int]().union(
+            *[numbers for beginning, numbers in self._by_beginning.items() if beginning in text]
+        )
+        order, found, best = len(self._patterns), fallback(), 0.0
+        for weighted in map(self._patterns.__getitem__, sorted(candidates)):
+            if any(literal in text for literal in weighted.literals) and weighted.pattern.search(text):
+                order, found, best = weighted.order, weighted.format, weighted.weight
                 break
-        for place, one, confidence in self._others:
-            sure = confidence(text)
-            if sure > best or (sure == best > 0 and place < order):
-                order, found, best = place, one, sure
+        for position, candidate, confidence in self._others:
+            score = confidence(text)
+            if score > best or (score == best > 0 and position < order):
+                order, found, best = position, candidate, score
         return found, best
 
 
 @lru_cache(maxsize=4)
-def _signs_of(known: tuple[Format, ...]) -> _FormatSigns:
-    return _FormatSigns(known)
+def _pattern_index(known: tuple[Format, ...]) -> _PatternIndex:
+    return _PatternIndex(known)
 
 
-def _without_name(by_text: Format, shown: float, model: str) -> Detection:
+def _without_name(by_text: Format, text_confidence: float, model: str) -> Detection:
     unknown = f"No format lists the model `{model}`; " if model else ""
-    if shown:
-        said = f"the text holds markers of `{by_text.name}`."
+    if text_confidence:
+        evidence = f"the text holds markers of `{by_text.name}`."
     else:
-        said = f"nothing points to a format, so `{by_text.name}`, the default, is taken."
-    reason = unknown + said
-    return Detection(by_text, shown, reason[0].upper() + reason[1:])
+        evidence = f"nothing points to a format, so `{by_text.name}`, the default, is taken."
+    reason = unknown + evidence
+    return Detection(by_text, text_confidence, reason[0].upper() + reason[1:])
 
 
 class NamedBy(Struct, frozen=True):
-    """The format that a model's name points to, and the pattern of it that the name matches."""
+    """The format that a model's name points to, and its pattern that the name matches."""
 
     format: Format
     pattern: str
 
 
 def named_by(model: str, known: Iterable[Format]) -> NamedBy | None:
-    """Which of the `known` formats a model of that name uses; None where no pattern matches."""
+    """Which of the `known` formats a model of that name uses; None if no pattern matches."""
     name = bare_name(model)
     if not name:
         return None
     found = [
-        (place, -len(pattern), order, NamedBy(one, pattern))
-        for order, one in enumerate(known)
-        for pattern in one.models
-        if (place := _place(pattern.lower(), name)) is not None
+        (position, -len(pattern), order, NamedBy(candidate, pattern))
+        for order, candidate in enumerate(known)
+        for pattern in candidate.models
+        if (position := _place(pattern.lower(), name)) is not None
     ]
-    return min(found, key=lambda one: one[:3])[3] if found else None
+    return min(found, key=lambda candidate: candidate[:3])[3] if found else None
 
 
 @lru_cache(maxsize=64)
 def _named_by_model(model: str, known: tuple[Format, ...]) -> NamedBy | None:
-    """What `named_by` says: the traces of one log are of few models."""
+    """`named_by`, cached: the traces of one log come from few models."""
     return named_by(model, known)
 
 
@@ -181,7 +189,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def _place(pattern: str, name: str) -> int | None:
-    """Where in `name` a shell pattern matches first; None where it does not."""
+    """The position of the first match of a shell pattern in `name`; None if there is none."""
     core = _expression(pattern)
     match = core.search(name) if pattern.startswith("*") else core.match(name)
     if match is None or not (pattern.endswith("*") or match.end() == len(name)):

@@ -1,8 +1,7 @@
 """Builds a dialect's table from its own markers: those of calls, results, reasoning and tool lists.
 
-The rest is common to all chat models: the turns of the roles, lists of tools in a system prompt, results that the
-model
-may not write itself, closing markers that close nothing.
+The rest is common to all chat models: the turns of the roles, lists of tools in a system prompt, results that the model
+must not write itself, closing markers that close nothing.
 
 Sources: the chat templates and reasoning parsers of the families (vllm:vllm/reasoning, llama.cpp:models/templates).
 """
@@ -24,9 +23,9 @@ _LIST_INTROS = ("following tools", "following functions", "available tools", "av
 
 
 class ReasoningTag(Struct, frozen=True):
-    """One spelling: the span's label, the opening and the closing marker.
+    """One spelling of reasoning markers: the span's label, the opening and the closing marker.
 
-    `instead_of` is the opener that the family's template writes, where this spelling is a slip of its models;
+    `instead_of` is the opener that the family's template writes, if this spelling is a mistake of its models;
     `other_closers` close it as well.
     """
 
@@ -44,10 +43,10 @@ HERMES_TAGS = (
     ReasoningTag("inner_monologue", "[inner_monologue]", "[/inner_monologue]"),
     ReasoningTag("inner_monologue", "<inner_monologue>", "</inner_monologue>"),
 )
-"""Those that Hermes models and Hermes training data use."""
+"""The tags that Hermes models and Hermes training data use."""
 
 THINK_TAGS = (ReasoningTag("think", "<think>", "</think>"),)
-"""What most families use."""
+"""The tags that most families use."""
 
 OTHER_TAGS = (
     ReasoningTag("think", "<think>", "</think>"),
@@ -59,7 +58,7 @@ OTHER_TAGS = (
     ReasoningTag("think", "<|channel|>analysis<|message|>", "<|end|>"),
     ReasoningTag("think", "◁think▷", "◁/think▷"),
 )
-"""Those of single families; in the tables of others they matter only when a prompt ends in one."""
+"""The tags of single families; in other tables they matter only if a prompt ends with one."""
 
 _LIST_BEGINNINGS = tuple(f"[{space}{{" for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
 
@@ -73,16 +72,16 @@ _OPEN_TOOLS = tuple(
 
 
 class Enclosed(Struct, frozen=True):
-    """Text between an opening and a closing marker; `closer` is "" where the dialect has none."""
+    """Text between an opening and a closing marker; `closer` is "" if the dialect has none."""
 
     opener: str
     closer: str = ""
 
 
 class Transitions(Struct, frozen=True):
-    """The ways out of a dialect's states: into calls, reasoning and results, past stray closers, and by turn tokens.
+    """The transitions of a dialect: into calls, reasoning and results, by stray closers, and by turn tokens.
 
-    `invented` are those into results where only the model speaks.
+    `invented` are those into results in the model's own turn.
     """
 
     calls: tuple[Transition, ...]
@@ -94,22 +93,22 @@ class Transitions(Struct, frozen=True):
 
     @property
     def out_of_text(self) -> tuple[Transition, ...]:
-        """The ways out of a text that the model writes."""
+        """The transitions out of a text that the model writes."""
         return (*self.reasoning, *self.calls, *self.invented, *self.stray, *self.turns)
 
     @property
     def out_of_call(self) -> tuple[Transition, ...]:
-        """The ways out of a call besides its own end: each cuts it off."""
+        """The transitions out of a call besides its own end: each cuts the call off."""
         return (*self.calls, *self.invented, *self.reasoning, *self.turns)
 
 
 def opening(opener: str, state: str) -> Transition:
-    """The way by which a marker opens a span of `state`."""
+    """The transition of a marker that opens a span of `state`."""
     return Transition(opener, MarkerSplit.BEFORE, state)
 
 
 def table_parser(table: Table) -> NewParser:
-    """What makes parsers that follow a table."""
+    """A function that creates parsers over a table."""
 
     def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
         return Machine(table, role=role.value, prompt=prompt)
@@ -134,15 +133,15 @@ def dialect_table(
     tails: Mapping[str, str] = MappingProxyType({}),
     cut_openers: Iterable[str] = (),
 ) -> Table:
-    """A dialect's table.
+    """Build a dialect's table.
 
-    `calls` are the ways into its call states, `call_states` makes those states (and any more that the dialect has) from
-    all ways; `call_closers` are the closing markers of calls, which are stray in a text. `results` become states named
-    `result OPENER`, `reasoning` such named `reasoning OPENER`, `definitions` such named `definitions OPENER`. A model's
-    own turn is in state `text`, those of others are `system`, `user` and `tool`; `special_tokens` are those among
-    `turns` that this model's tokenizer knows, which are reported where they are text; `homes`, `default_home`,
-    `headless` and `tails` are as in Table. The states are built when the table is first used; ValueError is raised then
-    where the table does not agree with itself.
+    `calls` are the transitions into its call states; `call_states` builds those states (and any others that the dialect
+    has) from all transitions. `call_closers` are the closing markers of calls, which are stray in a text. `results`
+    become states named `result OPENER`, `reasoning` states named `reasoning OPENER`, `definitions` states named
+    `definitions OPENER`. The model's own turn is in state `text`, those of others are `system`, `user` and `tool`.
+    `special_tokens` are those among `turns` that this model's tokenizer knows; they are reported if they are text.
+    `homes`, `default_home`, `headless`, `tails` and `cut_openers` are as in Table. The states are built when the table
+    is first used, which raises ValueError if the table is inconsistent.
     """
     calls, call_closers, tags, turn_states = tuple(calls), tuple(call_closers), tuple(reasoning), tuple(turn_states)
     results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
@@ -150,7 +149,7 @@ def dialect_table(
 
     def states() -> tuple[State, ...]:
         flagged_turns = chat_turns.flagged(turns, special_tokens)
-        ways = _ways(
+        transitions = _transitions(
             calls=calls,
             call_closers=call_closers,
             tags=tags,
@@ -160,12 +159,12 @@ def dialect_table(
             headless=headless,
         )
         known = {tag.closer for tag in tags}
-        more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own.opener for own in tags})
+        more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own_tag.opener for own_tag in tags})
         return (
-            State("text", SpanKind.TEXT, ways.out_of_text),
-            *_prompt_states(ways, definitions),
-            *call_states(ways),
-            *(_result(one, flagged_turns) for one in results),
+            State("text", SpanKind.TEXT, transitions.out_of_text),
+            *_prompt_states(transitions, definitions),
+            *call_states(transitions),
+            *(_result(result, flagged_turns) for result in results),
             *(_reasoning(tag, known, flagged_turns) for tag in (*tags, *more_tags)),
             *turn_states,
         )
@@ -173,7 +172,7 @@ def dialect_table(
     return Table(states, homes, default_home, headless=headless, tails=tails, cut_openers=tuple(cut_openers))
 
 
-def _ways(
+def _transitions(
     *,
     calls: tuple[Transition, ...],
     call_closers: tuple[str, ...],
@@ -183,17 +182,20 @@ def _ways(
     special_tokens: tuple[str, ...],
     headless: str,
 ) -> Transitions:
-    """The ways out of the states of a dialect with these calls, reasoning, results and turns."""
-    into_results = tuple(opening(one.opener, f"result {one.opener}") for one in results)
+    """The transitions of a dialect with these calls, reasoning, results and turns."""
+    into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
     closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
     closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
-    stray = dict.fromkeys((*closers, *call_closers, *(one.closer for one in results)))
-    taken = {way.marker for way in (*calls, *into_results, *turns)}
+    stray = dict.fromkeys((*closers, *call_closers, *(result.closer for result in results)))
+    taken = {transition.marker for transition in (*calls, *into_results, *turns)}
     return Transitions(
         calls,
         tuple(_into_reasoning(tag) for tag in tags),
         into_results,
-        tuple(Transition(way.marker, MarkerSplit.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
+        tuple(
+            Transition(transition.marker, MarkerSplit.BEFORE, transition.target, rules.INVENTED_RESULT)
+            for transition in into_results
+        ),
         tuple(
             Transition(closer, MarkerSplit.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
             for closer in stray
@@ -205,7 +207,7 @@ def _ways(
 
 
 def _header_end(taken: Container[str], special_tokens: Container[str], headless: str) -> tuple[Transition, ...]:
-    """The way of a token that ends a header where none is open, in a dialect that reads such headers."""
+    """The transition of a token that ends a header although none is open, in a dialect that has such headers."""
     if chat_turns.LLAMA_HEADER not in taken:
         return ()
     return (
@@ -214,7 +216,7 @@ def _header_end(taken: Container[str], special_tokens: Container[str], headless:
 
 
 def _is_prose(closer: str) -> bool:
-    """Whether a marker that closes nothing is a phrase or a code fence of the text, and no stray marker."""
+    """Whether a marker that closes nothing is a phrase or a code fence of the text, not a stray marker."""
     return closer[0].isalpha() or closer == "```"
 
 
@@ -226,24 +228,24 @@ def _into_reasoning(tag: ReasoningTag) -> Transition:
 
 
 def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
-    """The state `tool turn`: a turn of a tool where no header of a turn stands before its results."""
-    ways = (*into_results, *turns)
+    """The state `tool turn`: a tool's turn whose results have no turn header before them."""
+    transitions = (*into_results, *turns)
     bare = Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0)
-    return State("tool turn", SpanKind.TEXT, ways, other=r"\S", other_goes=bare)
+    return State("tool turn", SpanKind.TEXT, transitions, other=r"\S", other_goes=bare)
 
 
 TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in chat_turns.ROLE_HOMES.items()}
-"""Homes of a dialect that has the state `tool turn`."""
+"""The homes of a dialect that has the state `tool turn`."""
 
 
 def other_spelling(marker: str) -> str:
-    """A tag in square brackets for one in angle brackets, and the other way round."""
+    """The tag in square brackets for one in angle brackets, and vice versa."""
     return f"[{marker[1:-1]}]" if marker[0] == "<" else f"<{marker[1:-1]}>"
 
 
-def _prompt_states(ways: Transitions, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
-    """The states of turns that the model does not write: a call in them is no call."""
-    into_definitions = tuple(opening(one.opener, f"definitions {one.opener}") for one in definitions)
+def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
+    """The states of turns that the model does not write: a call in them does not count."""
+    into_definitions = tuple(opening(enclosed.opener, f"definitions {enclosed.opener}") for enclosed in definitions)
     return (
         State(
             "system",
@@ -252,7 +254,7 @@ def _prompt_states(ways: Transitions, definitions: tuple[Enclosed, ...]) -> tupl
                 *_OPEN_TOOLS,
                 *into_definitions,
                 *(Transition(words, MarkerSplit.NOWHERE, "list_intro") for words in _LIST_INTROS),
-                *ways.turns,
+                *transitions.turns,
             ),
             by_model=False,
         ),
@@ -264,20 +266,25 @@ def _prompt_states(ways: Transitions, definitions: tuple[Enclosed, ...]) -> tupl
             other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "system", width=0),
             by_model=False,
         ),
-        State("user", SpanKind.TEXT, (*ways.results, *_OPEN_TOOLS, *into_definitions, *ways.turns), by_model=False),
+        State(
+            "user",
+            SpanKind.TEXT,
+            (*transitions.results, *_OPEN_TOOLS, *into_definitions, *transitions.turns),
+            by_model=False,
+        ),
         State(
             "tool",
             SpanKind.TEXT,
-            (*ways.results, *ways.turns),
+            (*transitions.results, *transitions.turns),
             other=r"\S",
             other_goes=Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0),
             by_model=False,
         ),
-        State("bare_result", SpanKind.TOOL_RESULT, (*ways.results, *ways.turns), label="bare"),
+        State("bare_result", SpanKind.TOOL_RESULT, (*transitions.results, *transitions.turns), label="bare"),
         State(
             "tools",
             SpanKind.TOOL_DEFINITIONS,
-            (Transition("</tools>", MarkerSplit.AFTER, HOME), *ways.turns),
+            (Transition("</tools>", MarkerSplit.AFTER, HOME), *transitions.turns),
             label="tools",
             opener="<tools>",
             closer="</tools>",
@@ -292,18 +299,21 @@ def _prompt_states(ways: Transitions, definitions: tuple[Enclosed, ...]) -> tupl
             then=Transition("(end of the list)", MarkerSplit.AFTER, HOME, width=0),
             broken_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
         ),
-        *(_definitions(one, ways.turns) for one in definitions),
+        *(_definitions(enclosed, transitions.turns) for enclosed in definitions),
     )
 
 
-def _definitions(one: Enclosed, turns: tuple[Transition, ...]) -> State:
+def _definitions(enclosed: Enclosed, turns: tuple[Transition, ...]) -> State:
     return State(
-        f"definitions {one.opener}",
+        f"definitions {enclosed.opener}",
         SpanKind.TOOL_DEFINITIONS,
-        (Transition(one.closer, MarkerSplit.AFTER, HOME), *(way for way in turns if way.marker != one.closer)),
+        (
+            Transition(enclosed.closer, MarkerSplit.AFTER, HOME),
+            *(transition for transition in turns if transition.marker != enclosed.closer),
+        ),
         label="tools",
-        opener=one.opener,
-        closer=one.closer,
+        opener=enclosed.opener,
+        closer=enclosed.closer,
     )
 
 
@@ -317,7 +327,11 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
             *(Transition(closer, MarkerSplit.AFTER, HOME) for closer in tag.other_closers),
             *((Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
             Transition(tag.opener, MarkerSplit.NOWHERE, HERE, rules.NESTED_SPAN),
-            *(way for way in chat_turns.out_of_reasoning(turns) if not tag.closer.startswith(way.marker)),
+            *(
+                transition
+                for transition in chat_turns.out_of_reasoning(turns)
+                if not tag.closer.startswith(transition.marker)
+            ),
         ),
         label=tag.label,
         opener=tag.opener,
@@ -325,17 +339,17 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
     )
 
 
-def _result(one: Enclosed, turns: tuple[Transition, ...]) -> State:
-    variant = other_spelling(one.closer)
+def _result(enclosed: Enclosed, turns: tuple[Transition, ...]) -> State:
+    variant = other_spelling(enclosed.closer)
     return State(
-        f"result {one.opener}",
+        f"result {enclosed.opener}",
         SpanKind.TOOL_RESULT,
         (
-            Transition(one.closer, MarkerSplit.AFTER, HOME),
+            Transition(enclosed.closer, MarkerSplit.AFTER, HOME),
             Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
-            *(way for way in turns if way.marker != one.closer),
+            *(transition for transition in turns if transition.marker != enclosed.closer),
         ),
         label="tool_response",
-        opener=one.opener,
-        closer=one.closer,
+        opener=enclosed.opener,
+        closer=enclosed.closer,
     )

@@ -1,4 +1,4 @@
-"""What a wire format is: how to know it, read it and write it."""
+"""The definition of a wire format: how to detect, read and write it."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ _REGEX_TOKEN = lazy_pattern(
 
 
 class NewParser(Protocol):
-    """Makes a parser for one part; `prompt` is what stood before its text, `role` whose turn it is."""
+    """Creates a parser for one part; `prompt` is the text before it, `role` the role of its turn."""
 
     def __call__(self, prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
         """A parser that has read nothing yet."""
@@ -27,53 +27,53 @@ class NewParser(Protocol):
 
 
 class DetectionPatterns:
-    """What a format's text looks like: patterns, each with the confidence, from 0 to 1, that it gives where found.
+    """The patterns that detect a format's text, each with the confidence, from 0 to 1, that a match gives.
 
-    `calls` are those of its call syntax, which hardly stand in a text by chance; `hints` are all others.
+    `calls` are the patterns of its call syntax, which hardly match by chance; `hints` are all others.
     """
 
     def __init__(self, *, calls: Mapping[str, float], hints: Mapping[str, float] | None = None) -> None:
         self._weighed = {**calls, **(hints or {})}
         self.calls = tuple(calls)
-        """The patterns of the call syntax, to look for it in texts of other formats."""
+        """The patterns of the call syntax, used to search for it in texts of other formats."""
 
     @cached_property
-    def signs(self) -> list[tuple[float, tuple[str, ...], re.Pattern[str]]]:
-        """The patterns with the literals that they require, those of most weight first."""
-        weighed = sorted(self._weighed.items(), key=lambda one: -one[1])
-        return [(weight, required_literals(sign), lazy_pattern(sign)) for sign, weight in weighed]
+    def patterns(self) -> list[tuple[float, tuple[str, ...], re.Pattern[str]]]:
+        """The patterns with the literals that they require, highest weight first."""
+        weighed = sorted(self._weighed.items(), key=lambda item: -item[1])
+        return [(weight, required_literals(pattern), lazy_pattern(pattern)) for pattern, weight in weighed]
 
     def __call__(self, sample: str) -> float:
-        """How much a sample of text looks like the format."""
-        for weight, literals, sign in self.signs:
-            if any(literal in sample for literal in literals) and sign.search(sample):
+        """The confidence, from 0 to 1, that a sample of text is of the format."""
+        for weight, literals, pattern in self.patterns:
+            if any(literal in sample for literal in literals) and pattern.search(sample):
                 return weight
         return 0.0
 
 
 def required_literals(pattern: str) -> tuple[str, ...]:
-    """Literals of which every match of a pattern holds one: the longest of each alternative, outside groups.
+    """Literals, of which every match of a pattern contains one: the longest of each alternative, outside groups.
 
-    It is ("",), which every text holds, where an alternative has none.
+    If an alternative has none, the result is ("",), which every text contains.
     """
     longest = [max(runs, key=len) for runs in _literal_runs(pattern)]
     return tuple(dict.fromkeys(longest)) if all(longest) else ("",)
 
 
 def literals_of(pattern: str) -> list[str]:
-    """The literals that every match of a pattern holds, outside groups; none where that is not plain to see."""
+    """The literals that every match of a pattern contains, outside groups; none if the pattern has alternatives."""
     first, *others = _literal_runs(pattern)
     return [] if others else first
 
 
 def literal_beginning(pattern: str) -> str:
-    """The literal text that all matches of a pattern begin with; "" where that is not plain to see."""
+    """The literal text that all matches of a pattern begin with; "" if the pattern has alternatives."""
     first, *others = _literal_runs(pattern)
     return "" if others else first[0]
 
 
 def _literal_runs(pattern: str) -> list[list[str]]:
-    """For each alternative of a pattern what it repeats literally outside groups, in order; without case none."""
+    """The literal runs of each alternative of a pattern, outside groups, in order; none if it ignores case."""
     alternatives, depth = [[""]], 0
     for token in _REGEX_TOKEN.finditer(pattern):
         runs, kind = alternatives[-1], token.lastgroup
@@ -94,13 +94,13 @@ def _literal_runs(pattern: str) -> list[list[str]]:
 class Format(Struct, frozen=True, eq=False):
     """One wire dialect of tool calling.
 
-    `models` are patterns (as in a shell, matched without case) of the model names that use it. `confidence` says, from
-    0 to 1, how much a sample of text looks like it. `readers` read the spans that the parser closes, by their kind;
-    `read_calls` is the one for calls. `write_calls` gives the exact text that this format's model would emit for them;
-    `expresses` says whether the format can hold a call at all. `ids` says that calls bear ids on the wire. `near_calls`
-    are expressions for what is nearly the beginning of a call, each with what belongs there, where the markers
-    themselves do not tell it. `calls_only` says that its servers take a reply without markers for calls only if it
-    holds nothing else. `own_tools` are those that the family's models may call without a definition.
+    `models` are patterns (shell style, case-insensitive) of the model names that use it. `confidence` returns, from 0
+    to 1, how much a sample of text looks like it. `readers` read the spans that the parser closes, by their kind;
+    `read_calls` is the one for calls. `write_calls` returns the exact text that this format's model would emit for the
+    calls; `expresses` returns whether the format can express a call at all. `ids` says that calls have ids on the wire.
+    `near_calls` are expressions for what is nearly the beginning of a call, each with what belongs there, if the
+    markers themselves do not show it. `calls_only` says that its servers read a reply without markers as calls only if
+    it contains nothing else. `own_tools` are the tools that the family's models may call without a definition.
     """
 
     name: str

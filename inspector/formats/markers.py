@@ -1,4 +1,4 @@
-"""What follows from a format's table of states: its markers, and the fast lane over it."""
+"""What is derived from a format's table of states: its markers, and the fast lane over it."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,7 +14,7 @@ from inspector.segmenter.table import Lookahead
 
 
 class FormatMarkers(Struct, frozen=True):
-    """What follows from a format's table alone; everything is empty where a format is read by no table.
+    """The markers in a format's table; everything is empty if the format is not read with a table.
 
     `all` is every marker. `call_openers` open a call or a block of calls, sorted. `bare_calls` begin a call without a
     marker: a bracket, and what must follow it. `wrappers` are the markers that open a wrapper around calls, each with
@@ -29,20 +29,24 @@ class FormatMarkers(Struct, frozen=True):
 
 @lru_cache(maxsize=128)
 def markers_of(own: Format) -> FormatMarkers:
-    """The markers of a format; made once for each."""
+    """The markers of a format; computed once per format."""
     parser = own.new_parser()
     machine = parser.text_side if isinstance(parser, ApiOrText) else parser
     if not isinstance(machine, Machine):
         return FormatMarkers()
-    bare = ((way.marker, way.ahead) for way in machine.home_ways if way.marker in ("{", "[") and way.ahead is not None)
+    bare = (
+        (transition.marker, transition.ahead)
+        for transition in machine.home_transitions
+        if transition.marker in ("{", "[") and transition.ahead is not None
+    )
     return FormatMarkers(machine.markers, tuple(sorted(machine.call_openers)), tuple(bare), machine.wrappers)
 
 
 @lru_cache(maxsize=512)
 def lane_of(own: Format, role: Role) -> FastLane | None:
-    """The fast lane for whole texts in turns of a role; made once for each.
+    """The fast lane for whole texts in turns of a role; created once per format and role.
 
-    None where no table reads the format, or a plug-in's machine, which may read differently.
+    None if the format is not read with a table, or with a plug-in's machine, which may read differently.
     """
     parser = own.new_parser("", role)
     if isinstance(parser, ApiOrText):

@@ -55,7 +55,7 @@ def read_react_words(closed: SpanClosed) -> ParseResult:
 
 
 def _orphan(closed: SpanClosed) -> Fault | None:
-    """`Action Input:` without an action: the heading before it is missing or misspelt."""
+    """The fault of `Action Input:` without an action: the heading before it is missing or misspelt."""
     found = _INPUT_REACT_HEADINGS.search(closed.inner_text)
     if found is None or closed.inner_text.count("```", 0, found.start()) % 2:
         return None
@@ -68,7 +68,7 @@ def _orphan(closed: SpanClosed) -> Fault | None:
 
 
 def read_react_calls(closed: SpanClosed) -> ParseResult:
-    """A SpanReader for call spans: from behind `Action:` on, or a code fence of JSON."""
+    """A SpanReader for call spans: the text after `Action:`, or a code fence of JSON."""
     text, start = closed.inner_text, closed.span.inner.start
     if not text.strip():
         return empty_call(closed, expected="Action: name")
@@ -93,14 +93,14 @@ def read_react_calls(closed: SpanClosed) -> ParseResult:
 
 
 def read_react_answer(closed: SpanClosed) -> ParseResult:
-    """A SpanReader for text: an answer given as a JSON block stands for the text in its `action_input`."""
+    """A SpanReader for text: an answer that is a JSON block is decoded to the text in its `action_input`."""
     if closed.span.label != "answer_block":
         return ParseResult(complete=True)
     text, start = closed.inner_text, closed.span.inner.start
     block = _stripped(text, 0, len(text))
     reading, place = _read_json_block(text, block)
-    given = reading.nodes[0].member("action_input") if reading.nodes else None
-    answer = given.value.value() if given is not None else None
+    action_input = reading.nodes[0].member("action_input") if reading.nodes else None
+    answer = action_input.value.value() if action_input is not None else None
     return ParseResult(
         faults=tuple(fault.moved(place.start + start) for fault in reading.faults),
         complete=True,
@@ -109,46 +109,46 @@ def read_react_answer(closed: SpanClosed) -> ParseResult:
 
 
 def _stripped(text: str, start: int, end: int) -> Range:
-    """What is left of a stretch of text without the white space around it."""
+    """The range of a section of text without the white space around it."""
     piece = text[start:end]
     first = start + len(piece) - len(piece.lstrip())
     return Range(first, max(first, start + len(piece.rstrip())))
 
 
-def _read_named(text: str, head: Range, given: Range) -> ParseResult:
-    """The usual case: a name on one line and its input behind it."""
+def _read_named(text: str, head: Range, input_range: Range) -> ParseResult:
+    """Read the usual case: a name on one line, then its input."""
     name, faults = _name(text, head)
-    arguments, more, valid, readable = _read_input(text, given)
+    arguments, more, valid, readable = _read_input(text, input_range)
     is_valid = valid and not faults
-    more = (*more, *_answer_in_action(text, name, given))
+    more = (*more, *_answer_in_action(text, name, input_range))
     call = ToolCall(
         name.of(text),
         arguments,
-        given.of(text),
+        input_range.of(text),
         valid=is_valid,
-        range=Range(head.start, max(given.end, head.end)),
+        range=Range(head.start, max(input_range.end, head.end)),
         recovered=readable and not is_valid,
         name_range=name,
-        arguments_range=given,
+        arguments_range=input_range,
     )
     faults = (*faults, *more)
     complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
     return ParseResult(calls=(call,), faults=faults, complete=complete)
 
 
-def _answer_in_action(text: str, name: Range, given: Range) -> Iterator[Fault]:
-    """The fault of an answer that is written as an action, or as its input, where no heading counts."""
+def _answer_in_action(text: str, name: Range, input_range: Range) -> Iterator[Fault]:
+    """The fault of an answer that is written as an action, or within its input, where a heading does not count."""
     if name.of(text) == FINAL_ANSWER:
         message = f"The answer is written as an action; readers look for a tool named {shown(FINAL_ANSWER)}."
         yield Fault(MALFORMED_HEADER, name, message, f"Write `{FINAL_ANSWER}:` instead of the action.")
-    if text.startswith(f"{FINAL_ANSWER}:", given.start):
+    if text.startswith(f"{FINAL_ANSWER}:", input_range.start):
         message = f"`{FINAL_ANSWER}:` is inside the action's input, so readers run the action and get no answer."
-        place = Range(given.start, given.start + len(FINAL_ANSWER) + 1)
+        place = Range(input_range.start, input_range.start + len(FINAL_ANSWER) + 1)
         yield Fault(MALFORMED_HEADER, place, message, "Write the answer on a line of its own, without an action.")
 
 
 def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
-    """Where the tool's name stands; quotes around it, and words on the lines behind it, are faults."""
+    """The range of the tool's name, and faults for quotes around it and for words on the lines after it."""
     line_end = text.find("\n", head.start, head.end)
     line = _stripped(text, head.start, line_end if line_end >= 0 else head.end)
     bare = line.of(text)
@@ -167,9 +167,9 @@ def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
     return place, tuple(faults)
 
 
-def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
-    """The arguments, their faults, whether they are as they should be, and whether they could be read."""
-    raw = given.of(text)
+def _read_input(text: str, input_range: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
+    """The arguments, their faults, whether they are valid, and whether they could be read."""
+    raw = input_range.of(text)
     if not raw:
         return {}, (), True, True
     plain = strict_object(raw) if raw[0] == "{" else None
@@ -178,32 +178,34 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
     decorated = _DECORATED_OBJECT.fullmatch(raw)
     inner = strict_object(decorated["object"]) if decorated is not None else None
     if decorated is not None and inner is not None:
-        return inner, (_decoration(decorated, given),), False, True
+        return inner, (_decoration(decorated, input_range),), False, True
     if raw.startswith('"'):
-        return _read_quoted(raw, given)
+        return _read_quoted(raw, input_range)
     if not _LOOKS_LIKE_JSON.match(raw):
         return raw, (), True, True
     reading = read_json(raw)
-    faults = tuple(fault.moved(given.start) for fault in (*reading.faults, *map(_second_object, reading.nodes[1:])))
+    faults = tuple(
+        fault.moved(input_range.start) for fault in (*reading.faults, *map(_second_object, reading.nodes[1:]))
+    )
     is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
     readable = is_object and (reading.strict or reading.repairable)
     return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
 
 
-def _decoration(decorated: re.Match[str], given: Range) -> Fault:
-    """The fault of what is around the object of arguments: quotes, Markdown's code and bold signs, or a tag."""
-    sign, inner = decorated["sign"] or decorated["tag"], Range(*decorated.span("object")).moved(given.start)
+def _decoration(decorated: re.Match[str], input_range: Range) -> Fault:
+    """The fault of decoration around the object of arguments: quotes, Markdown's code and bold signs, or a tag."""
+    decoration, inner = decorated["sign"] or decorated["tag"], Range(*decorated.span("object")).moved(input_range.start)
     return Fault(
         rules.FENCED_PAYLOAD,
-        Range(given.start, given.start + len(sign)),
-        f"{shown(sign)} is around the input; readers take an input that does not begin with a brace for a text.",
+        Range(input_range.start, input_range.start + len(decoration)),
+        f"{shown(decoration)} is around the input; readers take an input that does not begin with a brace for a text.",
         "Write the bare object.",
-        Fix((Edit(Range(given.start, inner.start), ""), Edit(Range(inner.end, given.end), "")), safe=True),
+        Fix((Edit(Range(input_range.start, inner.start), ""), Edit(Range(inner.end, input_range.end), "")), safe=True),
     )
 
 
-def _read_quoted(raw: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
-    """An input that begins with a quote: text, save where it is a JSON string that holds the object of arguments."""
+def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
+    """Read an input that begins with a quote: text, unless it is a JSON string of the object of arguments."""
     try:
         inner = msgspec.json.decode(raw, type=str)
     except (msgspec.MsgspecError, UnicodeEncodeError):
@@ -213,10 +215,10 @@ def _read_quoted(raw: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
         return raw, (), True, True
     fault = Fault(
         call_shape.ARGUMENTS_AS_STRING,
-        given,
+        input_range,
         "The input is a string that holds JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
-        Fix((Edit(given, inner.strip()),), safe=True),
+        Fix((Edit(input_range, inner.strip()),), safe=True),
     )
     return reading.nodes[0].value(), (fault,), False, True
 
@@ -231,7 +233,7 @@ def _second_object(node: JsonNode) -> Fault:
 
 
 def _read_cut(text: str, head: Range) -> ParseResult | None:
-    """An action whose stream ends within `Action Input:`; None where the text ends in anything else."""
+    """Read an action that ends within `Action Input:`, with the stream; None if the text ends with anything else."""
     line_end = text.find("\n", head.start, head.end)
     rest = _stripped(text, line_end, head.end) if line_end >= 0 else Range(0, 0)
     words = rest.of(text).replace("*", "")
@@ -245,10 +247,10 @@ def _read_cut(text: str, head: Range) -> ParseResult | None:
 
 
 def _read_alone(text: str, head: Range) -> ParseResult:
-    """An action without `Action Input:`: `name[input]`, or a name whose input is missing."""
+    """Read an action without `Action Input:`: `name[input]`, or a name whose input is missing."""
     match = _BRACKETS.fullmatch(text, head.start, head.end)
     if match is not None:
-        given = Range(*match.span(2))
+        input_range = Range(*match.span(2))
         arguments, faults, valid, readable = _read_input(text, _stripped(text, *match.span(2)))
         call = ToolCall(
             match[1],
@@ -258,7 +260,7 @@ def _read_alone(text: str, head: Range) -> ParseResult:
             range=head,
             recovered=readable and not valid,
             name_range=Range(*match.span(1)),
-            arguments_range=given,
+            arguments_range=input_range,
         )
         return ParseResult(calls=(call,), faults=faults, complete=True)
     name, faults = _name(text, head)
@@ -276,14 +278,14 @@ def _read_alone(text: str, head: Range) -> ParseResult:
 
 def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult:
     place = Range(*named.span()) if named is not None else Range(0, len(text))
-    given = _stripped(text, named.end(), len(text)) if named is not None else head
-    call = ToolCall(None, given.of(text), given.of(text), valid=False, range=given)
+    input_range = _stripped(text, named.end(), len(text)) if named is not None else head
+    call = ToolCall(None, input_range.of(text), input_range.of(text), valid=False, range=input_range)
     message = "No tool is named: expected its name between `Action:` and `Action Input:`."
     return ParseResult(calls=(call,), faults=(Fault(call_shape.NOT_A_CALL, place, message),), complete=True)
 
 
 def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
-    """A JSON block's reading, and where its text stands without the fence."""
+    """The parsed JSON of a block, and the range of its text without the fence."""
     fence = _FENCE.match(text, block.start, block.end)
     first = fence.end() if fence is not None else block.start
     last = block.end - 3 if fence is not None and text.endswith("```", first, block.end) else block.end
@@ -292,7 +294,7 @@ def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
 
 
 def _read_block(text: str, block: Range) -> ParseResult:
-    """`{"action": "f", "action_input": ...}`, or a list of such objects."""
+    """Read `{"action": "f", "action_input": ...}`, or a list of such objects."""
     reading, place = _read_json_block(text, block)
     objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
     for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
@@ -331,11 +333,11 @@ def _second_action(node: JsonNode) -> Fault:
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
-    name, given = node.member("action"), node.member("action_input")
-    if given is None:
-        given = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
-        if given is not None:
-            faults.append(_wrong_key(given))
+    name, action_input = node.member("action"), node.member("action_input")
+    if action_input is None:
+        action_input = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+        if action_input is not None:
+            faults.append(_wrong_key(action_input))
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
         message = "No tool is named: expected an object with `action` and `action_input`."
@@ -344,26 +346,26 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
         return ToolCall(None, raw, raw, valid=False, range=node.range)
     assert name is not None
     readable = reading.strict or reading.repairable
-    raw = given.value.range.of(text) if given is not None else ""
+    raw = action_input.value.range.of(text) if action_input is not None else ""
     return ToolCall(
         scalar,
-        (given.value.value() if given is not None else {}) if readable else raw or node.range.of(text),
+        (action_input.value.value() if action_input is not None else {}) if readable else raw or node.range.of(text),
         raw,
         valid=reading.strict,
         range=node.range,
         recovered=readable and not reading.strict,
         name_range=name.value.range,
-        arguments_range=given.value.range if given is not None else None,
+        arguments_range=action_input.value.range if action_input is not None else None,
     )
 
 
-def _wrong_key(given: JsonMember) -> Fault:
+def _wrong_key(member: JsonMember) -> Fault:
     return Fault(
         call_shape.WRONG_ARGUMENTS_KEY,
-        given.key_range,
-        f"The input is under `{given.key}`; readers of such a block look for `action_input`.",
+        member.key_range,
+        f"The input is under `{member.key}`; readers of such a block look for `action_input`.",
         "Rename it to `action_input`.",
-        Fix((Edit(given.key_range, '"action_input"'),), safe=True),
+        Fix((Edit(member.key_range, '"action_input"'),), safe=True),
     )
 
 

@@ -1,4 +1,4 @@
-"""The formats: a table of the built-in ones, each imported when needed, and those of plug-ins and of this process."""
+"""The registry of formats: the built-in ones, each imported when needed, and those of plug-ins and of this process."""
 
 from functools import cache, lru_cache
 from importlib import import_module
@@ -9,7 +9,7 @@ from inspector.formats.format import Format
 from inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.formats"
-"""Entry points of this group name a Format each."""
+"""The entry point group of format plug-ins; each entry point refers to a Format."""
 
 _BUILT_IN = MappingProxyType(
     {
@@ -64,14 +64,14 @@ _BUILT_IN = MappingProxyType(
         "xlam": "bare_json:XLAM",
     }
 )
-"""Each built-in format's name with its module in `dialects` and the Format there, which is imported when needed."""
+"""By the name of each built-in format: its module in `dialects` and the Format there, which is imported when needed."""
 
 _FALLBACK = "hermes"
 _registered: dict[str, Format] = {}
 
 
 def fallback() -> Format:
-    """The format of a text that points to none."""
+    """The default format, for a text that points to no format."""
     return _built_in(_FALLBACK)
 
 
@@ -81,7 +81,7 @@ def formats() -> tuple[Format, ...]:
 
 
 def registered_formats() -> tuple[Format, ...]:
-    """Those registered in this process: what was derived from `formats` holds until these change."""
+    """The formats registered in this process; a cache derived from `formats` is valid until these change."""
     return tuple(_registered.values()) if _registered else ()
 
 
@@ -105,14 +105,14 @@ def _known(registered: tuple[Format, ...]) -> tuple[Format, ...]:
 
 @lru_cache(maxsize=1)
 def _by_name(registered: tuple[Format, ...]) -> dict[str, Format]:
-    """Each name and alias with its format; of two formats that share one the first counts."""
+    """The formats by name and alias; of two formats that share one the first counts."""
     return {name: known for known in reversed(_known(registered)) for name in (known.name, *known.aliases)}
 
 
 def register_format(added: Format) -> None:
-    """Make a format known in this process, in place of one registered before under the same name.
+    """Register a format in this process; replaces one registered before under the same name.
 
-    Raises ValueError where a built-in format or a plug-in bears that name.
+    Raises ValueError if a built-in format or a plug-in has that name.
     """
     if any(added.name in (known.name, *known.aliases) for known in (*_all_built_in(), *_plugged_in())):
         raise ValueError(f"a format named `{added.name}` is built in")
@@ -120,23 +120,23 @@ def register_format(added: Format) -> None:
 
 
 def find_format(name: str) -> Format:
-    """The format of that name or alias, in any case. Raises UnknownFormatError, naming the nearest."""
-    wanted = name.lower()
-    if wanted in _BUILT_IN:
-        return _built_in(wanted)
-    found = _by_name(registered_formats()).get(wanted)
+    """The format with that name or alias, ignoring case. Raises UnknownFormatError, which suggests the nearest name."""
+    lowered = name.lower()
+    if lowered in _BUILT_IN:
+        return _built_in(lowered)
+    found = _by_name(registered_formats()).get(lowered)
     if found is not None:
         return found
     from difflib import get_close_matches  # noqa: PLC0415  # only a mistyped name needs it
 
     names = [name for known in formats() for name in (known.name, *known.aliases)]
-    nearest = get_close_matches(wanted, names, n=1)
+    nearest = get_close_matches(lowered, names, n=1)
     hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink formats` lists them all"
     raise UnknownFormatError(f"no format is called `{name}`{hint}")
 
 
 def broken_plugins() -> tuple[str, ...]:
-    """What is wrong with each plug-in that brought no format, in a sentence."""
+    """One sentence for each plug-in that provided no usable format, with the reason."""
     return _plugins()[1]
 
 

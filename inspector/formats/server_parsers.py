@@ -1,8 +1,8 @@
-"""What the tool parsers of common servers would take from a whole text, as their code says: the predicted layer.
+"""Predicts which calls the tool parsers of common servers would return for a whole text, based on their source code.
 
-Each entry of the table is one parser for text that is not streamed, with the file and commit that it was read from.
+Each entry of the table is one parser for text that is not streamed, with the file and commit of its source code.
 A parser is described by a few facts: which marker must be there, what ends a call, whether the last call may lack its
-end, whether one bad call costs all of them, and how a payload is read. Time is linear in the text.
+end, whether one bad call discards all of them, and how a payload is read. Time is linear in the text.
 """
 
 import ast
@@ -14,12 +14,12 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-_LONGEST = 200_000  # code points that are tried; no server's answer to one request is longer
+_LONGEST = 200_000  # code points, at most, of a text that is tried; no server's answer to one request is longer
 _QUOTED = 60
 
 
 class _UnreadPayloadError(Exception):
-    """A payload that a parser cannot read; its text says why, as a clause."""
+    """A payload that a parser cannot read; its text is the reason, as a clause."""
 
 
 PredictedCall: TypeAlias = tuple[str, str]
@@ -27,7 +27,7 @@ PredictedCall: TypeAlias = tuple[str, str]
 
 
 class ServerParser(Struct, frozen=True):
-    """One parser of one server: `source` is its file, `commit` the version of it that was read."""
+    """One parser of one server: `source` is its file, `commit` the version of that file."""
 
     server: str
     name: str
@@ -38,7 +38,7 @@ class ServerParser(Struct, frozen=True):
 
 
 class Prediction(Struct, frozen=True):
-    """What a parser would return: its calls in order, and why it would return none, or `""`."""
+    """What a parser would return: its calls in order, or the reason if there are none (else "")."""
 
     parser: ServerParser
     calls: tuple[PredictedCall, ...]
@@ -47,15 +47,15 @@ class Prediction(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The prediction in words."""
-        who = f"{self.parser.server}'s `{self.parser.name}` parser"
+        parser = f"{self.parser.server}'s `{self.parser.name}` parser"
         if not self.calls:
-            return f"{who} would return no call here: {self.reason}."
+            return f"{parser} would return no call here: {self.reason}."
         count = "1 call" if len(self.calls) == 1 else f"{len(self.calls)} calls"
-        return f"{who} would return {count} here."
+        return f"{parser} would return {count} here."
 
 
 def predictions(text: str, format: str) -> tuple[Prediction, ...]:
-    """What each known parser for this format would return for the text; none for a format without an entry."""
+    """What each known parser for this format would return for the text; empty for a format without an entry."""
     return tuple(_predicted(parser, text) for parser in PARSERS if format in parser.formats)
 
 
@@ -70,11 +70,11 @@ def _predicted(parser: ServerParser, text: str) -> Prediction:
 
 
 REASONING_SOURCE = ("vllm-project/vllm:vllm/reasoning/deepseek_r1_reasoning_parser.py", "d5c95556302c")
-"""The file and version from which it is known what vLLM's reasoning parser leaves to the tool parser."""
+"""The file and version of vLLM's reasoning parser, which decides the text that the tool parser receives."""
 
 
 def _content(text: str) -> str:
-    """What vLLM's reasoning parser leaves of a text with `<think>`: what is behind `</think>`, or nothing."""
+    """What vLLM's reasoning parser leaves of a text with `<think>`: the text after `</think>`, or nothing."""
     _, opener, rest = text.partition("<think>")
     if not opener:
         return text
@@ -85,7 +85,7 @@ def _content(text: str) -> str:
 
 
 def _hermes(text: str) -> list[PredictedCall]:
-    """The first closer ends a call, a last one may lack it; one bad payload costs all calls."""
+    """The first closer ends a call, the last call may lack it; one bad payload discards all calls."""
     if "<tool_call>" not in text:
         raise _UnreadPayloadError("`<tool_call>` is not in the text")
     return [
@@ -94,7 +94,7 @@ def _hermes(text: str) -> list[PredictedCall]:
 
 
 def _qwen25(text: str) -> list[PredictedCall]:
-    """As above, but a call without its closer is not read."""
+    """As `_hermes`, but a call without its closer is not read."""
     if "<tool_call>" not in text:
         raise _UnreadPayloadError("`<tool_call>` is not in the text")
     found = list(_between(text, "<tool_call>", "</tool_call>", open_end=False))
@@ -108,12 +108,12 @@ _OBJECTS = re.compile(rf"{_BRACES}(?:\s*;\s*{_BRACES})*")
 
 
 def _llama_json(text: str) -> list[PredictedCall]:
-    """The first object whose braces nest two deep at most, and those that follow it behind semicolons."""
+    """The first object whose braces nest two deep at most, and those that follow it after semicolons."""
     match = _OBJECTS.search(text)
     if match is None:
         raise _UnreadPayloadError("no object is in the text whose braces nest two deep at most")
-    payloads = [one.strip() for one in match[0].split(";")]
-    return [_json_call(one, "arguments", "parameters") for one in payloads if one]
+    payloads = [payload.strip() for payload in match[0].split(";")]
+    return [_json_call(payload, "arguments", "parameters") for payload in payloads if payload]
 
 
 def _pythonic(text: str) -> list[PredictedCall]:
@@ -122,21 +122,21 @@ def _pythonic(text: str) -> list[PredictedCall]:
         raise _UnreadPayloadError("the whole text must be a list of calls, and there is text before it")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an escape that Python does not know is none of ours
+            warnings.simplefilter("ignore")  # unknown escapes in the text are not our problem
             body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _UnreadPayloadError("the whole text must be one Python list of calls") from error
     value = body[0].value if body and isinstance(body[0], ast.Expr) else None
     if not isinstance(value, ast.List):
         raise _UnreadPayloadError("the whole text must be one Python list of calls")
-    return [_python_call(one) for one in value.elts]
+    return [_python_call(element) for element in value.elts]
 
 
 def _python_call(node: ast.expr) -> PredictedCall:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise _UnreadPayloadError("one element of the list is no call of a plain name")
     try:
-        arguments = {one.arg: ast.literal_eval(one.value) for one in node.keywords}
+        arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
         return node.func.id, json.dumps(arguments, ensure_ascii=False)
     except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError) as error:
         raise _UnreadPayloadError("one argument is no literal") from error
@@ -146,11 +146,11 @@ _DEEPSEEK_CALL = re.compile("([^\n]*)\n```json\n([^\n]*)\n```")
 
 
 def _deepseek(text: str) -> list[PredictedCall]:
-    """Arguments are one line between fences; others are passed over without a word."""
+    """Arguments are one line between fences; calls with other arguments are silently skipped."""
     if "<｜tool▁calls▁begin｜>" not in text:
         raise _UnreadPayloadError("`<｜tool▁calls▁begin｜>` is not in the text")
     payloads = _between(text, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", open_end=False)
-    matches = (_DEEPSEEK_CALL.fullmatch(one.partition("<｜tool▁sep｜>")[2]) for one in payloads)
+    matches = (_DEEPSEEK_CALL.fullmatch(payload.partition("<｜tool▁sep｜>")[2]) for payload in payloads)
     found = [(match[1], match[2]) for match in matches if match is not None]
     if not found:
         raise _UnreadPayloadError("no call has its arguments on one line between the fences")
@@ -176,7 +176,7 @@ def _kimi(text: str) -> list[PredictedCall]:
 
 
 def _mistral(text: str) -> list[PredictedCall]:
-    """All the text behind the first marker is one JSON list, or from the first `[{` to the last `}]`."""
+    """The whole text without the markers is one JSON list, else the part from the first `[{` to the last `}]` is."""
     if "[TOOL_CALLS]" not in text:
         raise _UnreadPayloadError("`[TOOL_CALLS]` is not in the text")
     payload = text.replace("[TOOL_CALLS]", "").strip()
@@ -191,7 +191,7 @@ def _mistral(text: str) -> list[PredictedCall]:
 
 
 def _jamba(text: str) -> list[PredictedCall]:
-    """The first pair of markers holds a JSON list; others are passed over without a word."""
+    """The first pair of markers contains a JSON list; other pairs are silently skipped."""
     if "<tool_calls>" not in text:
         raise _UnreadPayloadError("`<tool_calls>` is not in the text")
     payload = next(_between(text, "<tool_calls>", "</tool_calls>", open_end=False), None)
@@ -208,7 +208,7 @@ def _json_list(payload: str) -> list[PredictedCall]:
         raise _UnreadPayloadError(f"`{_shown(payload)}` is not JSON, and one bad call costs all of them") from error
     if not isinstance(value, list):
         raise _UnreadPayloadError(f"`{_shown(payload)}` is no list of calls")
-    return [_json_call(json.dumps(one, ensure_ascii=False), "arguments") for one in value]
+    return [_json_call(json.dumps(item, ensure_ascii=False), "arguments") for item in value]
 
 
 def _between(text: str, opener: str, closer: str, *, open_end: bool) -> Iterator[str]:

@@ -22,9 +22,9 @@ _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTI
 
 
 class BareCall(Struct, frozen=True):
-    """A call that no marker opens: an expression for its beginning, and the kind of payload that it is.
+    """A call without an opening marker: an expression for its beginning, and its kind of payload.
 
-    Where the expression has a group `heading`, the payload begins after the match, else at its start. Without a payload
+    If the expression has a group `heading`, the payload begins after the match, else at its start. Without a payload
     the call ends with the line.
     """
 
@@ -33,7 +33,7 @@ class BareCall(Struct, frozen=True):
 
 
 class DraftedCall(Struct, frozen=True):
-    """A draft's places in the text: the whole of it, what opens it, its content; and whether it is closed."""
+    """The ranges of a draft: all of it, its opener, its content; and whether it is closed."""
 
     range: Range
     opener: Range
@@ -42,18 +42,22 @@ class DraftedCall(Struct, frozen=True):
 
 
 class DraftFinder:
-    """Finds drafts: `openers` and `closers` are the markers of the dialect's calls, `bare` its calls without one."""
+    """Finds drafts: `openers` and `closers` are the markers of the dialect's calls, `bare` its unmarked calls."""
 
     def __init__(self, openers: Iterable[str], closers: Iterable[str], bare: Iterable[BareCall]) -> None:
         self._openers = frozenset(openers)
-        self._signs = tuple((_rarest(opener), opener) for opener in self._openers)
+        self._rarest_characters = tuple((_rarest_character(opener), opener) for opener in self._openers)
         self._bare = tuple(bare)
         markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
         self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
 
     def drafts(self, text: str) -> list[DraftedCall]:
-        """Every draft in `text`, in order; none lies within another."""
-        found = list(self._marked(text)) if any(sign in text and opener in text for sign, opener in self._signs) else []
+        """All drafts in `text`, in order; they do not overlap."""
+        found = (
+            list(self._marked(text))
+            if any(character in text and opener in text for character, opener in self._rarest_characters)
+            else []
+        )
         for bare in self._bare:
             found += _outside(found, _bare(bare, text))
             found.sort(key=_start)
@@ -71,8 +75,8 @@ class DraftFinder:
             yield _between(opener, len(text), len(text))
 
 
-def _rarest(opener: str) -> str:
-    """The character of a marker that other text has least often; one character is found far faster than several."""
+def _rarest_character(opener: str) -> str:
+    """The character of a marker that is rarest in other text; searching for one character is far faster."""
     return min(opener, key=lambda character: character.isalnum() + 2 * (character.isspace() or character in _BRACKETS))
 
 
@@ -82,7 +86,7 @@ def _between(opener: re.Match[str], inner_end: int, end: int) -> DraftedCall:
 
 
 def _bare(call: BareCall, text: str) -> Iterator[DraftedCall]:
-    """Drafts without a marker, each up to its value's end, or to what breaks it: so each character is read once."""
+    """Drafts without a marker, each up to its value's end or to what breaks the value: each character is read once."""
     match = call.begins.search(text)
     while match is not None:
         end, is_whole = _end(call, text, match)
@@ -96,7 +100,7 @@ def _has_heading(match: re.Match[str]) -> bool:
 
 
 def _end(call: BareCall, text: str, match: re.Match[str]) -> tuple[int, bool]:
-    """Where the draft ends, and whether it is whole there."""
+    """The end of the draft, and whether the draft is whole."""
     if call.payload is None:
         line_end = text.find("\n", match.end())
         return (line_end if line_end >= 0 else len(text)), True
@@ -106,7 +110,7 @@ def _end(call: BareCall, text: str, match: re.Match[str]) -> tuple[int, bool]:
 
 
 def _outside(others: list[DraftedCall], drafts: Iterator[DraftedCall]) -> Iterator[DraftedCall]:
-    """Those of `drafts` that overlap none of the `others`; both are in order."""
+    """The `drafts` that overlap none of the `others`; both are in order."""
     ends = iter([*others, None])
     other = next(ends)
     for draft in drafts:
@@ -121,9 +125,9 @@ def _start(draft: DraftedCall) -> int:
 
 
 class ReasoningReader:
-    """A SpanReader for reasoning: its children are calls drafted in it, and the parts of a scratch pad.
+    """A SpanReader for reasoning: the children are the calls drafted in it, and the parts of a scratch pad.
 
-    `openers` and `closers` are the markers of the dialect's calls, `bare` its calls that no marker opens.
+    `openers` and `closers` are the markers of the dialect's calls, `bare` its calls without markers.
     """
 
     def __init__(self, openers: Iterable[str], closers: Iterable[str] = (), *, bare: Iterable[BareCall] = ()) -> None:
@@ -173,7 +177,7 @@ def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
 
 
 def read_result(closed: SpanClosed) -> ParseResult:
-    """The one result of a span; the object that some agents wrap results in also names the call and the tool."""
+    """The single result of a span; some agents wrap a result in an object that also names the call and the tool."""
     content = closed.inner_text.strip("\r\n")
     first = closed.inner_text.index(content)
     place = Range(first, first + len(content)).moved(closed.span.inner.start)
@@ -201,7 +205,7 @@ def _wrapper(content: str) -> tuple[str | None, str | None]:
 
 
 def read_definitions(closed: SpanClosed) -> ParseResult:
-    """The tools that a list, or objects in a row, define; every request repeats them, so they are cached."""
+    """The tools that a list, or consecutive objects, define; every request repeats them, so they are cached."""
     if not closed.inner_text.strip():
         return ParseResult()
     reading = _definitions(closed.inner_text)
@@ -228,7 +232,7 @@ def _definitions(text: str) -> ParseResult:
 
 
 def _definition_lines(text: str) -> tuple[ToolDefinition, ...] | None:
-    """The tools of a text with an object a line, as most templates write them; None where a line is anything else."""
+    """The tools of a text with one object per line, as most templates write them; None if a line is anything else."""
     tools: list[ToolDefinition] = []
     at = 0
     for line in text.split("\n"):
@@ -247,7 +251,7 @@ def _definition_lines(text: str) -> tuple[ToolDefinition, ...] | None:
 
 @lru_cache(maxsize=1_024)
 def _line_definition(line: str) -> ToolDefinition | None:
-    """The tool that a line of strict JSON defines; rows of one data set offer the same tools in other lists."""
+    """The tool that a line of strict JSON defines; cached, since rows of a data set list the same tools repeatedly."""
     node, doubled = read_strict(line, 0, len(line))
     if node is None or doubled or node.kind is not JsonKind.OBJECT:
         return None
@@ -260,10 +264,10 @@ def _definition(node: JsonNode, text: str) -> ToolDefinition | None:
     name, description, parameters = (inner.member(key) for key in ("name", "description", "parameters"))
     if name is None or not isinstance(name.value.scalar, str):
         return None
-    said = description.value.scalar if description is not None else ""
+    words = description.value.scalar if description is not None else ""
     return ToolDefinition(
         name.value.scalar,
-        said if isinstance(said, str) else "",
+        words if isinstance(words, str) else "",
         parameters.value.value() if parameters is not None else None,
         node.range.of(text),
         node.range,
@@ -278,7 +282,7 @@ def reader_table(
     definitions: SpanReader = read_definitions,
     text: SpanReader | None = None,
 ) -> Mapping[SpanKind, SpanReader]:
-    """The readers of a format by the kind of span."""
+    """The readers of a format, by the kind of span."""
     readers = {
         SpanKind.TOOL_CALL: calls,
         SpanKind.TOOL_RESULT: results,

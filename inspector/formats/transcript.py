@@ -1,4 +1,4 @@
-"""Cuts a raw transcript into turns at the headers of its chat template, losing nothing."""
+"""Splits a raw transcript into turns at the headers of its chat template, without losing any text."""
 
 import re
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ _WRITTEN_BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.TOOL_CALL)
 
 
 class _Template(Struct, frozen=True):
-    """A family of chat templates: what its first header looks like, and the table that finds all of them.
+    """A family of chat templates: the pattern of its first header, and the table that finds all headers.
 
-    `messages` says that a reply may be several messages, each with a header, and that results bear no turn's header;
-    `unheaded` that a system prompt does not either: it stands before the first header.
+    `messages` says that a reply may be several messages, each with a header, and that results have no turn header.
+    `unheaded` says that the system prompt has none either: it comes before the first header.
     """
 
-    sign: re.Pattern[str]
+    first_header: re.Pattern[str]
     table: Table
     messages: bool = True
     unheaded: bool = False
@@ -46,7 +46,7 @@ _OPENING_TAG = lazy_pattern(r"\s*<\|(?:start|from)\|>([A-Za-z_]+)")
 
 
 class TranscriptTurn(Struct, frozen=True):
-    """One turn of a transcript: its role, the template's word for it, and its text, header and end token included."""
+    """One turn of a transcript: its role, the template's word for it, and its range with header and end token."""
 
     role: Role
     source_role: str
@@ -56,14 +56,16 @@ class TranscriptTurn(Struct, frozen=True):
 def split_turns(text: str) -> tuple[TranscriptTurn, ...]:
     """The turns of a ChatML, Llama 3, Gemma, harmony, DeepSeek or functionary transcript; their ranges tile the text.
 
-    A header counts only where the template may write one, so not within a call's string. Messages of a model in a row
-    are one turn where its template gives each a header, and so are results. Text before the first header belongs to the
-    first turn; without any header the whole text is one assistant turn.
+    A header counts only where the template may write one, so not within a call's string. If the template gives each
+    message a header, consecutive messages of a model are one turn, and so are consecutive results. Text before the
+    first header belongs to the first turn; without any header the whole text is one assistant turn.
     """
     template = _template(text)
     headers = list(_headers(text, template))
     if template.messages:
-        headers = [one for at, one in enumerate(headers) if not at or _role(headers[at - 1][1]) is not _role(one[1])]
+        headers = [
+            header for at, header in enumerate(headers) if not at or _role(headers[at - 1][1]) is not _role(header[1])
+        ]
     if template.unheaded and headers and _BEGINNING.sub("", text[: headers[0][0]], count=1).strip():
         headers.insert(0, (0, "system"))
     if not headers:
@@ -91,13 +93,17 @@ def read_transcript(text: str) -> Trace:
 
 
 def _template(text: str) -> _Template:
-    """The family whose header comes first."""
-    found = ((match.start(), one) for one in (_USUAL, *_TEMPLATES) if (match := one.sign.search(text)) is not None)
-    return min(found, key=lambda one: one[0], default=(0, _USUAL))[1]
+    """The family whose header comes first in the text."""
+    found = (
+        (match.start(), template)
+        for template in (_USUAL, *_TEMPLATES)
+        if (match := template.first_header.search(text)) is not None
+    )
+    return min(found, key=lambda pair: pair[0], default=(0, _USUAL))[1]
 
 
 def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
-    """Where turns begin, and the word for whose they are."""
+    """The position where each turn begins, and the template's word for its role."""
     machine = Machine(template.table)
     within_results = False
     opened_at: int | None = None
@@ -119,14 +125,14 @@ def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
 
 
 def _events(machine: Machine, text: str) -> Iterator[ParseEvent]:
-    """What the machine finds, a piece at a time: events are many times as large as the text."""
+    """The machine's events, one chunk at a time: all events together are many times as large as the text."""
     for start in range(0, len(text), _PIECE):
         yield from machine.feed(text[start : start + _PIECE])
     yield from machine.close()
 
 
 def _role_word(event: SpanClosed, text: str) -> str:
-    """The word of a header for whose turn it begins, "" where it has none."""
+    """The word for the role in a header; "" if it has none."""
     word = event.inner_text.partition("<")[0].split()
     if word:
         return word[0]

@@ -1,4 +1,4 @@
-"""Reads the JSON of payloads, valid or not: every value with its place, and every fault with its repair."""
+"""Reads JSON payloads, valid or not: every value with its position, and every fault with its repair."""
 
 from inspector.json_scanner.document import read_json, read_values
 from inspector.json_scanner.strings import decode_string

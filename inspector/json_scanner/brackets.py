@@ -13,16 +13,16 @@ _NAME_LATER = lazy_pattern(r"""["']name["']\s*:""")
 
 
 class JsonMachine(Struct):
-    """The brackets open around the cursor; `result` is the value that was read once the last of them has closed.
+    """The brackets open around the cursor; `result` is the value read, set once the last bracket has closed.
 
-    `call` says that the value is a tool call, whose root holds a name and arguments and nothing else.
+    `call` says that the value is a tool call, whose root contains a name and arguments and nothing else.
     """
 
     cursor: JsonCursor
     call: bool = False
     result: JsonNode | None = None
     strict_until: int = -1
-    """Up to here the quick road was tried and found a fault; it is not tried again for what begins before."""
+    """The strict reader was tried up to here and found a fault; it is not tried again on what begins before."""
 
     @property
     def frame(self) -> Frame:
@@ -30,13 +30,13 @@ class JsonMachine(Struct):
         return self.cursor.frames[-1]
 
     def report(self, fault: Fault) -> None:
-        """One fault more."""
+        """Report a fault."""
         self.cursor.found.add(fault)
 
     def take_strict(self, start: int) -> JsonNode | None:
-        """The object or array at `start`, if it is strict: then the cursor moves behind it.
+        """The object or array at `start` if it is strict JSON; the cursor then moves after it.
 
-        Each attempt begins behind the place where the last one failed, so all of them together stay linear.
+        Each attempt begins after the position where the last one failed, so all of them together stay linear.
         """
         cursor = self.cursor
         if start <= self.strict_until:
@@ -53,15 +53,15 @@ class JsonMachine(Struct):
         return node
 
     def open(self, opener: str, start: int, *, closer: str = "", fault: Fault | None = None) -> Frame:
-        """A new innermost bracket; `fault` is reported when it closes, its repair completed."""
-        waits_for = ExpectedToken.KEY if opener == "{" else ExpectedToken.VALUE
-        own = "}" if opener == "{" else "]"
-        frame = Frame(opener, closer or own, start, waits_for, self.cursor.at, fault=fault)
+        """Open a new innermost bracket; `fault` is reported, with its repair completed, when the bracket closes."""
+        expected = ExpectedToken.KEY if opener == "{" else ExpectedToken.VALUE
+        usual_closer = "}" if opener == "{" else "]"
+        frame = Frame(opener, closer or usual_closer, start, expected, self.cursor.at, fault=fault)
         self.cursor.frames.append(frame)
         return frame
 
     def attach(self, node: JsonNode) -> None:
-        """Give a value to the innermost bracket, or make it the result if none is open."""
+        """Append a value to the innermost bracket, or make it the result if none is open."""
         if not self.cursor.frames:
             self.result = node
             return
@@ -73,7 +73,7 @@ class JsonMachine(Struct):
         frame.next, frame.comma, frame.last_end = ExpectedToken.COMMA, -1, node.range.end
 
     def close(self, at: int) -> None:
-        """The bracket at `at` closes the innermost one, whatever kind it is; the cursor moves behind it."""
+        """Close the innermost bracket with the one at `at`, whatever its kind; the cursor moves after it."""
         frame, cursor = self.frame, self.cursor
         got = cursor.text[at]
         if frame.comma >= 0 and frame.next is not ExpectedToken.COMMA:
@@ -85,10 +85,10 @@ class JsonMachine(Struct):
         self._finish(frame, cursor.at, edits)
 
     def closing_edit(self, at: int, following: int, closers: str) -> Edit:
-        """The edit that puts missing closers at `at`, though another repair may put something in there too.
+        """The edit that inserts missing closers at `at`, where another repair may insert something too.
 
-        Then they go before the comma or bracket that stands at `following`, which that repair does not touch; if a
-        comma is what it puts in, they go before it.
+        In that case the closers go before the comma or bracket at `following`, which the other repair does not touch;
+        if the other repair inserts a comma, they go before that comma.
         """
         text, found = self.cursor.text, self.cursor.found
         if not found.inserts_at(at):
@@ -98,7 +98,7 @@ class JsonMachine(Struct):
         return Edit(Range(at - 1, at), text[at - 1] + closers)
 
     def close_unwritten(self, end: int) -> None:
-        """The innermost bracket closes at `end`, where its closer is missing."""
+        """Close the innermost bracket at `end`, where its closer is missing."""
         self._finish(self.frame, end, [])
 
     def _second_closer(self) -> list[Edit]:
@@ -140,14 +140,14 @@ def doubled_keys(text: str, node: JsonNode) -> list[Fault]:
 
 
 def balance(machine: JsonMachine, at: int, openers: str, closers: str) -> int:
-    """How many more closing than opening brackets the text holds from `at` on, strings not told apart."""
+    """How many more closing than opening brackets the text has from `at` on, those within strings included."""
     text, end = machine.cursor.text, machine.cursor.end
     closing = sum(text.count(bracket, at, end) for bracket in closers)
     return closing - sum(text.count(bracket, at, end) for bracket in openers)
 
 
 def mismatched(machine: JsonMachine) -> None:
-    """A closing bracket that the innermost open one does not wait for."""
+    """Handle a closing bracket that does not match the innermost open one."""
     cursor, frame = machine.cursor, machine.frame
     at, got = cursor.at, cursor.peek()
     depth = _waiting_for(machine, got)
@@ -176,7 +176,7 @@ def _close_as_if_right(machine: JsonMachine, at: int) -> None:
 
 
 def _close_down_to(machine: JsonMachine, depth: int, at: int) -> None:
-    """Close the brackets above `depth`, whose closers are missing before `at`; the closer itself is read next."""
+    """Close the brackets inside `depth`, whose closers are missing before `at`; the closer at `at` is read next."""
     frames = machine.cursor.frames
     inner = frames[depth + 1 :]
     if inner[-1].comma >= 0 and inner[-1].next is not ExpectedToken.COMMA:
@@ -191,7 +191,7 @@ def _close_down_to(machine: JsonMachine, depth: int, at: int) -> None:
 
 
 def colon_after_value(machine: JsonMachine) -> None:
-    """A colon where a comma or a closing bracket was expected: it tells that a string before it was a key."""
+    """Handle a colon where a comma or a closing bracket was expected: the string before it was a key."""
     frame, cursor = machine.frame, machine.cursor
     last = frame.items[-1] if frame.items else None
     if frame.opener == "{" or last is None or last.kind is not JsonKind.STRING:
@@ -214,7 +214,7 @@ def _becomes_object(frame: Frame, text: str) -> None:
 
 
 def _ended_before_key(machine: JsonMachine) -> None:
-    """In `[1, 2, "b": 3` the array ended before its last string; in a call, `"name"` ends the arguments too."""
+    """In `[1, 2, "b": 3` the array must end before its last string; in a call, `"name"` ends the arguments too."""
     cursor, frame = machine.cursor, machine.frame
     key = frame.items.pop()
     insert_at = frame.items[-1].range.end
@@ -245,7 +245,7 @@ def _is_call_name(machine: JsonMachine, key: str) -> bool:
 def lacks_opening_bracket(machine: JsonMachine) -> bool:
     """Whether the member before the cursor's comma begins an array whose `[` is missing.
 
-    So it is when the rest of the text closes more square brackets than are open.
+    That is the case if the rest of the text closes more square brackets than are open.
     """
     frame, cursor = machine.frame, machine.cursor
     if not frame.members or frame.comma < 0 or cursor.found.full:
@@ -255,7 +255,7 @@ def lacks_opening_bracket(machine: JsonMachine) -> bool:
 
 
 def gather_into_array(machine: JsonMachine) -> Frame:
-    """Open the array whose `[` is missing before the innermost object's last value, and give it that value."""
+    """Open the array whose `[` is missing before the innermost object's last value, and move that value into it."""
     frame = machine.frame
     member = frame.members.pop()
     frame.key, frame.key_range, frame.next = member.key, member.key_range, ExpectedToken.VALUE
@@ -264,7 +264,7 @@ def gather_into_array(machine: JsonMachine) -> Frame:
 
 
 def open_missing_array(machine: JsonMachine, start: int, comma: int, first: JsonNode) -> Frame:
-    """Open an array whose `[` is missing at `start`; the comma behind its first value was read already."""
+    """Open an array whose `[` is missing at `start`; the comma after its first value was read already."""
     fault = say.missing_opener(machine.cursor.text, start, "[")
     array = machine.open("[", start, fault=fault)
     machine.attach(first)
@@ -273,7 +273,7 @@ def open_missing_array(machine: JsonMachine, start: int, comma: int, first: Json
 
 
 def bracket_for_key(machine: JsonMachine) -> None:
-    """An opening bracket where a key was expected."""
+    """Handle an opening bracket where a key was expected."""
     frame, cursor = machine.frame, machine.cursor
     at, got = cursor.at, cursor.peek()
     directly = not frame.members and frame.comma < 0
@@ -290,7 +290,7 @@ def bracket_for_key(machine: JsonMachine) -> None:
 
 
 def _root_ended_before(machine: JsonMachine) -> None:
-    """In `{"name": "f", "arguments": {}, {"name": ...` the root lacks its closer before the comma."""
+    """In `{"name": "f", "arguments": {}, {"name": ...` the root's closer is missing before the comma."""
     frame, cursor = machine.frame, machine.cursor
     opener = Range(frame.start, frame.start + 1)
     place = Range(cursor.at, cursor.at + 1)

@@ -14,15 +14,15 @@ from inspector.scanning import QuoteSearch
 from inspector.text import Range, counted, shown
 
 MAX_FAULTS = 100
-"""How many faults one payload may report before a last one says how many more there are."""
+"""The maximum number of faults listed for one payload; one more fault then gives the number of the rest."""
 
 _HOPELESS = 10_000
 _WHICH = {1: "the string", 2: "both strings"}
 _BLANK = re.compile(r"[ \t\n\r]*+")
 
 
-class _Dialect(Struct):
-    """A way of quoting that a whole payload follows: reported once, where it first stands, and mended everywhere."""
+class _QuotingStyle(Struct):
+    """A quoting style used throughout a payload: reported once, at its first string, and repaired at every string."""
 
     first: Range | None = None
     count: int = 0
@@ -47,27 +47,27 @@ class _Dialect(Struct):
 
 
 class PayloadFindings(Struct):
-    """The faults of one payload as they are found; `full` says that looking closely is no longer worth it."""
+    """Collects the faults of one payload; once it is `full`, the expensive checks are skipped."""
 
     text: str
     _faults: list[Fault] = field(default_factory=list)
     _more: int = 0
     _last: Range = field(default_factory=lambda: Range(0, 0))
-    _single: _Dialect = field(default_factory=_Dialect)
-    _escaped: _Dialect = field(default_factory=_Dialect)
+    _single: _QuotingStyle = field(default_factory=_QuotingStyle)
+    _escaped: _QuotingStyle = field(default_factory=_QuotingStyle)
 
     @property
     def full(self) -> bool:
-        """Whether the bound is reached: further faults are only counted."""
+        """Whether `MAX_FAULTS` is reached: further faults are only counted."""
         return len(self._faults) >= MAX_FAULTS
 
     @property
     def hopeless(self) -> bool:
-        """Whether there are so many faults that reading on helps nobody."""
+        """Whether there are so many faults that reading stops."""
         return self._more >= _HOPELESS
 
     def add(self, fault: Fault) -> None:
-        """One fault more."""
+        """Add a fault."""
         if self.full:
             self._more += 1
             self._last = fault.range
@@ -75,26 +75,26 @@ class PayloadFindings(Struct):
             self._faults.append(fault)
 
     def inserts_at(self, at: int) -> bool:
-        """Whether one of the last repairs puts something in at a place, so that another would meet it there."""
+        """Whether one of the last repairs inserts text at this position; a second insertion there would conflict."""
         edits = (edit for fault in self._faults[-4:] if fault.fix for edit in fault.fix.edits[-1:])
         return any(edit.range.start == edit.range.end == at for edit in edits)
 
     def add_single_quoted(self, place: Range, edits: list[Edit]) -> None:
-        """One single-quoted string more, and the edits that give it double quotes."""
+        """Add a single-quoted string and the edits that give it double quotes."""
         self._single.add(place, edits)
 
     def add_escaped_quotes(self, place: Range, edits: list[Edit]) -> None:
-        """One string more whose quotes bear a backslash although they stand outside any string."""
+        """Add a string whose delimiting quotes are escaped with a backslash."""
         self._escaped.add(place, edits)
 
     def forget(self, start: int) -> None:
-        """Drop all that was found from `start` on: it lies in a piece that the repair takes away whole."""
+        """Drop all faults from `start` on: the repair deletes that text."""
         self._faults = [fault for fault in self._faults if fault.range.start < start]
         self._single.forget(start)
         self._escaped.forget(start)
 
     def finished(self) -> tuple[Fault, ...]:
-        """All faults, sorted by place."""
+        """All faults, sorted by position."""
         faults = [*self._faults]
         if self._single.first:
             faults.append(self._single_quoted(self._single.first))
@@ -104,7 +104,7 @@ class PayloadFindings(Struct):
             least = "at least " if self.hopeless else ""
             message = f"This payload has {least}{counted(self._more, 'fault')} more than the {MAX_FAULTS} listed."
             faults.append(Fault(MALFORMED_JSON, self._last, message))
-        return tuple(_with_kinds_once(sorted(faults, key=attrgetter("range"))))
+        return tuple(_merge_repeated(sorted(faults, key=attrgetter("range"))))
 
     def _single_quoted(self, first: Range) -> Fault:
         count = self._single.count
@@ -131,29 +131,29 @@ class PayloadFindings(Struct):
         )
 
 
-def _with_kinds_once(faults: list[Fault]) -> Iterator[Fault]:
-    """The faults, in which all of J101 are one, and so are commas too many: each is reported once for a payload."""
+def _merge_repeated(faults: list[Fault]) -> Iterator[Fault]:
+    """The faults, where all J101 faults are merged into one, and so are all surplus commas."""
     kinds: dict[str, list[Fault]] = {}
     for fault in faults:
-        if kind := _kind_once(fault):
+        if kind := _merge_key(fault):
             kinds.setdefault(kind, []).append(fault)
     for fault in faults:
-        same = kinds.get(_kind_once(fault), [fault])
+        same = kinds.get(_merge_key(fault), [fault])
         if len(same) < 2:
             yield fault
         elif fault is same[0]:
             yield _merged(same)
 
 
-def _kind_once(fault: Fault) -> str:
-    """What faults have in common that are reported once for a payload; "" for one that stands for itself."""
+def _merge_key(fault: Fault) -> str:
+    """The key that faults to be merged share; "" for a fault that is reported separately."""
     if fault.rule is MALFORMED_JSON:
         return fault.rule.code
     return fault.message if fault.rule is MISSING_VALUE and fault.message.startswith("A comma appears") else ""
 
 
 def _merged(malformed: list[Fault]) -> Fault:
-    """The first of several faults of one rule, with the places of the others, and one repair of all that have one."""
+    """The first of several faults of one rule, related to the others, with one repair that joins all of theirs."""
     first, *others = malformed
     message = (
         f"{first.message.removesuffix('.')}, and this payload has {counted(len(others), 'more fault')} of this kind."
@@ -165,7 +165,7 @@ def _merged(malformed: list[Fault]) -> Fault:
 
 
 class ValueContext(Enum):
-    """What a value or key at the cursor belongs to; it decides which characters may follow it."""
+    """The role of the value or key at the cursor; it decides which characters may follow."""
 
     KEY = auto()
     MEMBER = auto()
@@ -175,7 +175,7 @@ class ValueContext(Enum):
 
 
 class ExpectedToken(Enum):
-    """What the innermost open bracket waits for."""
+    """The token that the innermost open bracket expects next."""
 
     KEY = auto()
     COLON = auto()
@@ -184,11 +184,11 @@ class ExpectedToken(Enum):
 
 
 class Frame(Struct):
-    """One open bracket and what has been read of it.
+    """One open bracket and its content so far.
 
-    `opener` says what it is (`{` or `[`), `closer` which character ends it in the text; they disagree where the text
-    uses the wrong bracket. `fault` waits for the closer to complete its repair. `comma` is where the last comma
-    stands if nothing followed it yet, `last_end` where the last value (or the opener) ended.
+    `opener` is its kind (`{` or `[`), `closer` the character that ends it in the text; they disagree if the text uses
+    the wrong bracket. `fault` is reported when the bracket closes, which completes its repair. `comma` is the position
+    of the last comma if nothing has followed it yet (else -1), `last_end` the end of the last value (or of the opener).
     """
 
     opener: str
@@ -206,7 +206,7 @@ class Frame(Struct):
 
     @property
     def last(self) -> Range:
-        """The last value in this bracket; the bracket itself while it is empty."""
+        """The range of the last value in this bracket; of the bracket itself while it is empty."""
         if self.members:
             return self.members[-1].value.range
         return self.items[-1].range if self.items else Range(self.start, self.start + 1)
@@ -217,15 +217,18 @@ class Frame(Struct):
         return "}" if self.opener == "{" else "]"
 
     @property
-    def place(self) -> ValueContext:
-        """What a value in this bracket is."""
+    def context(self) -> ValueContext:
+        """The context of a value in this bracket."""
         if self.opener == "{":
             return ValueContext.MEMBER
         return ValueContext.TUPLE if self.closer == ")" else ValueContext.ITEM
 
 
 class Truncation(Struct):
-    """A string, number or word that the end of the text cuts: what must go or come to make it whole."""
+    """A string, number or word that the end of the text cuts off.
+
+    `edits` remove what cannot be kept, `tail` is the text to append to make it whole.
+    """
 
     what: str
     range: Range
@@ -234,7 +237,7 @@ class Truncation(Struct):
 
 
 class JsonCursor(Struct):
-    """The place `at` in a text that is read up to `end`, and the brackets open there, outermost first."""
+    """The position `at` in a text that is read up to `end`, and the brackets open there, outermost first."""
 
     text: str
     at: int
@@ -244,25 +247,25 @@ class JsonCursor(Struct):
     cut: Truncation | None = None
     no_triple: set[str] = field(default_factory=set)
     quotes: QuoteSearch = field(default_factory=QuoteSearch)
-    endless: dict[re.Pattern[str], int] = field(default_factory=dict)
-    """From where on no string ends before what the pattern finds."""
+    no_end_from: dict[re.Pattern[str], int] = field(default_factory=dict)
+    """For each pattern of what may follow a closing quote: the position from which no string has such an end."""
 
     def peek(self) -> str:
-        """The character at the cursor, or nothing at the end."""
+        """The character at the cursor; "" at the end."""
         return self.text[self.at] if self.at < self.end else ""
 
     def skip_blank(self) -> None:
-        """Move over white space, as JSON knows it."""
+        """Move over JSON white space."""
         match = _BLANK.match(self.text, self.at, self.end)
         self.at = match.end() if match else self.at
 
-    def awaited(self) -> str:
-        """The brackets that the open ones wait for, innermost first."""
+    def expected_closers(self) -> str:
+        """The closers of the open brackets, innermost first."""
         return "".join(frame.closer for frame in reversed(self.frames))
 
-    def place(self) -> ValueContext:
-        """What the next value belongs to."""
+    def context(self) -> ValueContext:
+        """The context of the next value or key."""
         if not self.frames:
             return ValueContext.ROOT
         frame = self.frames[-1]
-        return ValueContext.KEY if frame.next is ExpectedToken.KEY else frame.place
+        return ValueContext.KEY if frame.next is ExpectedToken.KEY else frame.context

@@ -1,4 +1,4 @@
-"""Reads a whole payload: the values it holds, and what surrounds them (fences, prose, brackets too many)."""
+"""Reads a whole payload: the values in it, and what surrounds them (fences, prose, surplus brackets)."""
 
 import re
 from collections.abc import Sequence
@@ -25,19 +25,19 @@ _EXTRA_CLOSERS = re.compile(r"[}\])][}\])\s]*+")
 _SCALAR = re.compile(
     rf"""(?:{NUMBER}|[-+]?(?:NaN|Infinity)|true|false|null|True|False|None)\s*+(?![\w.])|\((?!\s*[A-Za-z])"""
 )
-# `f({...})`, `f {...}`, `<function=f>{...}`: what stands before may be the tool's name, which a cut would lose.
+# `f({...})`, `f {...}`, `<function=f>{...}`: the text before may be the tool's name, which must not be deleted.
 _MAY_NAME = re.compile(r"[\w.-]++\s*+|.*[^\s:]", re.DOTALL)
 
 
 def read_json(
     text: str, within: Range | None = None, *, call: bool = False, several_arrays: bool = False
 ) -> JsonReading:
-    """Everything that `text` (or what lies `within` it) holds as JSON: values with their places, faults with repairs.
+    """Read all JSON in `text`, or in its range `within`: values with their positions, faults with their repairs.
 
-    Never raises and takes linear time, whatever the text; ranges count from the beginning of `text`. `call` says that
-    the payload is a tool call, whose root holds just a name and arguments: that places most missing brackets. Objects
-    one behind the other are all read; `several_arrays` says that arrays of objects are too. At most 100 faults are
-    listed, then a last one says how many more there are.
+    Never raises and takes linear time, whatever the text; ranges are relative to the beginning of `text`. `call` says
+    that the payload is a tool call, whose root contains just a name and arguments: that locates most missing brackets.
+    Consecutive objects are all read; with `several_arrays` consecutive arrays of objects are too. At most 100 faults
+    are listed; one more then gives the number of the rest.
     """
     place = within if within is not None else Range(0, len(text))
     node, doubled = read_strict(text, place.start, place.end)
@@ -52,7 +52,7 @@ def read_json(
 
 
 def read_values(text: str, within: Range | None = None, *, call: bool = False) -> Sequence[JsonNode]:
-    """The values that `read_json` reads; without faults and what would repair them it takes two thirds of the time."""
+    """The values that `read_json` reads, without the faults; takes two thirds of its time."""
     place = within if within is not None else Range(0, len(text))
     node, _ = read_strict(text, place.start, place.end)
     return (node,) if node else _document(text, place, call=call, several_arrays=False).nodes
@@ -66,7 +66,6 @@ def _read_tolerantly(
 
 
 def _document(text: str, place: Range, *, call: bool, several_arrays: bool) -> "_Document":
-    """All of a payload, read."""
     cursor = JsonCursor(text, place.start, place.end, PayloadFindings(text))
     document = _Document(JsonMachine(cursor, call), several_arrays)
     document.read()
@@ -74,7 +73,7 @@ def _document(text: str, place: Range, *, call: bool, several_arrays: bool) -> "
 
 
 def _is_repairable(text: str, place: Range, nodes: Sequence[JsonNode], faults: Sequence[Fault]) -> bool:
-    """Whether all repairs together make strict JSON with the very values that were read."""
+    """Whether all repairs together give strict JSON with exactly the values that were read."""
     wrong = [fault for fault in faults if fault.rule.severity is Severity.ERROR]
     if not nodes or not all(fault.fix for fault in wrong):
         return False
@@ -96,7 +95,7 @@ def _by_range(edit: Edit) -> Range:
 
 
 def _edited(text: str, place: Range, edits: Sequence[Edit]) -> str | None:
-    """The text with all edits made; None if two of them touch the same characters or place."""
+    """The text with all edits applied; None if two of them overlap or insert at the same position."""
     pieces: list[str] = []
     at, before = place.start, None
     for edit in edits:
@@ -108,7 +107,7 @@ def _edited(text: str, place: Range, edits: Sequence[Edit]) -> str | None:
 
 
 class _Document(Struct):
-    """The values of a payload, one behind the other, and the fence around them."""
+    """The consecutive values of a payload, and the fence around them."""
 
     machine: JsonMachine
     several_arrays: bool
@@ -125,7 +124,7 @@ class _Document(Struct):
         self._lead_in()
         while self._more() and not cursor.found.hopeless:
             if self.nodes:
-                self._behind_value()
+                self._after_value()
             else:
                 self._value_or_text()
         if self.fence:
@@ -139,7 +138,7 @@ class _Document(Struct):
         return self.cursor.at < self.cursor.end
 
     def _lead_in(self) -> None:
-        """A fence before the value."""
+        """Read the fence before the value, if there is one."""
         cursor = self.cursor
         skip_trivia(cursor, before_value=True)
         match = _FENCE.match(cursor.text, cursor.at, cursor.end)
@@ -150,7 +149,7 @@ class _Document(Struct):
             cursor.at = match.end()
 
     def _value_or_text(self) -> None:
-        """The first value, after the prose that may stand before it."""
+        """Read the first value, or the prose before it."""
         cursor = self.cursor
         start = cursor.at
         if not self._value_begins():
@@ -185,7 +184,7 @@ class _Document(Struct):
         return result_of(cursor.text[cursor.at : min(cursor.end, cursor.at + 201)].strip()) is not None
 
     def _array_begins(self) -> bool:
-        """Whether the `[` at the cursor begins an array and not a remark like `[see above]`."""
+        """Whether the `[` at the cursor begins an array, not a remark like `[see above]`."""
         cursor, text = self.cursor, self.cursor.text
         following = cursor.at + 1
         if not text[following : following + 1].isalpha() or _SCALAR.match(text, following, cursor.end):
@@ -198,12 +197,12 @@ class _Document(Struct):
             end -= 1
         return Range(start, end)
 
-    def _behind_value(self) -> None:
-        """What follows a complete value: another object, half a fence, brackets too many, or prose."""
+    def _after_value(self) -> None:
+        """Read what follows a complete value: another object, half a fence, surplus brackets, or prose."""
         cursor, text = self.cursor, self.cursor.text
         if text.startswith("`", cursor.at):
             self._closing_fence()
-        elif self._goes_on():
+        elif self._continues():
             return
         elif self._another_object() or self._another_array():
             node = read_value(self.machine)
@@ -226,8 +225,8 @@ class _Document(Struct):
         self.fence = None
         cursor.at = end
 
-    def _goes_on(self) -> bool:
-        """Whether what seemed a complete value goes on, since a bracket is missing or one closed too early."""
+    def _continues(self) -> bool:
+        """Whether the seemingly complete value continues, because a bracket is missing or one closed too early."""
         cursor, machine = self.cursor, self.machine
         if cursor.found.full:
             return False

@@ -1,6 +1,7 @@
 """The messages, hints and repairs of JSON syntax faults.
 
-Most are rows of a table; a function makes those whose words, place or repair depend on more than the text at the place.
+Most are rows of a table; a function builds those whose text, range or repair depends on more than the text at the
+range.
 """
 
 from msgspec import Struct
@@ -13,10 +14,10 @@ from inspector.text import Range, counted, shown
 
 
 class FaultMessage(Struct, frozen=True):
-    """A row of the table of messages: what a fault of one kind says of the text at its place, and what repairs it.
+    """A row of the table of messages: the message, hint and repair of one kind of fault.
 
-    In the texts, `{here}` is what the place holds, quoted; `{value}` what the caller gives, `{shown}` the same quoted.
-    `repair` is what the repair writes at the place: nothing deletes it, None is no repair.
+    In the texts, `{here}` is the text at the fault's range, quoted; `{value}` is what the caller passes, and `{shown}`
+    the same quoted. `repair` is the text that replaces the range: "" deletes it, None means that there is no repair.
     """
 
     rule: Rule
@@ -26,7 +27,7 @@ class FaultMessage(Struct, frozen=True):
     safe: bool = False
 
     def __call__(self, text: str, place: Range, value: str = "") -> Fault:
-        """The fault at a place of a text."""
+        """The fault at a range of a text."""
         return self._fault(place, value, shown(text, place.start, place.end))
 
     def at(self, at: int, value: str = "") -> Fault:
@@ -215,13 +216,13 @@ def missing_colon(text: str, key: Range, at: int) -> Fault:
     place = Range(key.end, at + 1)
     fix = inserted(key.end, ":", safe=True)
     if at == key.end and text[at - 1] == '"':
-        # What follows may be mended right here too; two insertions at one place have no order.
+        # What follows may be repaired at this position too; two insertions at one position have no order.
         fix = replaced(Range(at - 1, at), '":', safe=True)
     return Fault(json_syntax.MALFORMED_JSON, place, message, "Put a colon after the key.", fix)
 
 
 def unusual_space(text: str, place: Range) -> Fault:
-    """White space that is none to JSON."""
+    """White space that JSON does not allow."""
     message = f"{_code_points(text, place)} appears between tokens, where JSON allows only space, tab and line end."
     return Fault(json_syntax.MALFORMED_JSON, place, message, "Write a plain space.", replaced(place, " ", safe=True))
 
@@ -246,13 +247,13 @@ def duplicate_key(text: str, first: Range, again: Range) -> Fault:
 
 
 def too_deep(at: int, depth: int) -> Fault:
-    """A bracket deeper than any reader needs to go."""
+    """A bracket nested deeper than weaklink reads."""
     message = f"This bracket opens level {depth + 1}; weaklink reads {depth} levels and keeps what is deeper as text."
     return Fault(json_syntax.TOO_DEEP, Range(at, at + 1), message)
 
 
 def missing_opener(text: str, at: int, bracket: str) -> Fault:
-    """A closing bracket later on shows that one should have been opened here."""
+    """A missing opening bracket, as a closing bracket later on shows."""
     end = min(at + 20, len(text))
     message = f"`{bracket}` is missing before {shown(text, at, end)}: what follows belongs into one pair of brackets."
     hint = f"Put `{bracket}` before it."
@@ -260,7 +261,7 @@ def missing_opener(text: str, at: int, bracket: str) -> Fault:
 
 
 def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: Range) -> Fault:
-    """Brackets that should have been closed before the place."""
+    """Brackets that should have been closed before `place`."""
     message = (
         f"`{closers}` is missing before {shown(text, place.start, min(place.end + 10, len(text)))}: "
         f"{shown(text, opener.start, opener.end)} is still open there."
@@ -276,7 +277,7 @@ def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: R
 
 
 def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fault:
-    """The call's name slipped into its arguments because their bracket was not closed."""
+    """The call's name is inside its arguments because their bracket was not closed."""
     message = (
         f'`{closers}` is missing before `, "name"`: the call\'s name appears inside {shown(key)}, '
         "which should have been closed before it."
@@ -300,7 +301,7 @@ def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
 
 
 def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
-    """A closing bracket behind which the object goes on."""
+    """A closing bracket after which the object continues."""
     place = Range(at, at + 1)
     message = (
         f"One `}}` too many: it ends the whole object, although {shown(text, next_key.start, next_key.end)} follows."
@@ -309,7 +310,7 @@ def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
 
 
 def extra_closers(text: str, place: Range) -> Fault:
-    """Closing brackets behind the complete value."""
+    """Surplus closing brackets after the complete value."""
     closers = [character for character in text[place.start : place.start + 200] if not character.isspace()]
     what = (
         f"One `{closers[0]}` too many"
@@ -350,7 +351,7 @@ def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
 
 
 def unescaped_colon(text: str, at: int) -> Fault:
-    """A colon behind a complete value of an object."""
+    """A colon after a complete value of an object."""
     message = f"A colon appears after the complete value {shown(text, max(at - 20, 0), at)}; `,` or `}}` was expected."
     return Fault(json_syntax.MALFORMED_JSON, Range(at, at + 1), message)
 
@@ -358,7 +359,7 @@ def unescaped_colon(text: str, at: int) -> Fault:
 def truncated(
     last: Range, what: str, missing: str, *, openers: tuple[Range, ...], fix: Fix | None, lost: str = ""
 ) -> Fault:
-    """The end of the text within a value; `lost` says why closing it would be no honest repair."""
+    """The end of the text within a value; `lost` says why closing it would not be an honest repair."""
     left = f"{shown(missing)} is missing at the end" if fix else lost
     message = f"The payload ends {what}; {left}." if left else f"The payload ends {what}."
     related = tuple(Related(place, "This bracket is never closed.") for place in openers[:3])
@@ -368,25 +369,25 @@ def truncated(
 
 
 def replaced(place: Range, text: str, *, safe: bool) -> Fix:
-    """The repair that writes `text` at a place."""
+    """The repair that replaces a range with `text`."""
     return Fix((Edit(place, text),), safe)
 
 
 def deleted(place: Range, *, safe: bool) -> Fix:
-    """The repair that takes a place away."""
+    """The repair that deletes a range."""
     return Fix((Edit(place, ""),), safe)
 
 
 def inserted(at: int, text: str, *, safe: bool) -> Fix:
-    """The repair that puts `text` in."""
+    """The repair that inserts `text`."""
     return Fix((Edit(Range(at, at), text),), safe)
 
 
 def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
-    """A string with a quote too few or too many; `inner` are the edits that escape the quotes within."""
+    """A string with a missing or surplus quote; `inner` are the edits that escape the quotes within it."""
     start, end = extent.start, extent.end
     what = shown(text, start, end)
-    match extent.mend:
+    match extent.repair:
         case QuoteRepair.CLOSE:
             following = f"before {shown(text, end, min(end + 20, len(text)))}" if end < len(text) else "at the end"
             return Fault(
@@ -424,7 +425,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
 
 
 def missing_opening_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
-    """A string whose closing quote stands there alone."""
+    """A string with a closing quote but no opening one."""
     return Fault(
         json_syntax.MISSING_QUOTE,
         Range(place.start, place.start + 1),
@@ -446,7 +447,7 @@ def smart_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
 
 
 def invalid_number(text: str, place: Range, spelling: str, reason: str, *, safe: bool) -> Fault:
-    """A number that is not written as JSON writes it."""
+    """A number in a spelling that JSON does not allow."""
     quoted = "" if safe or reason != "begins with a zero" else ", or quote it if it is no number but a code"
     return Fault(
         json_syntax.INVALID_NUMBER,
@@ -458,7 +459,7 @@ def invalid_number(text: str, place: Range, spelling: str, reason: str, *, safe:
 
 
 def expression(text: str, place: Range, quoted: str, kind: str = "") -> Fault:
-    """An expression that nobody can compute here."""
+    """An expression or placeholder that a JSON reader cannot compute."""
     what = shown(text, place.start, place.end)
     if kind:
         message, hint = f"{what} is {kind}; JSON expects one plain string.", f"Write {shown(quoted)}."

@@ -1,10 +1,9 @@
-"""Reads one JSON value tolerantly, with the trivia (white space, comments) around it: reports faults and reads on.
+"""Reads one JSON value tolerantly, with the trivia (white space, comments) around it: reports faults and continues.
 
-Theory of operation. The innermost `Frame` waits for a key, a colon, a value or a comma (`Next`); the character at the
-cursor decides what it gets. What does not fit is a fault with the repair that is most likely meant, and the machine
-goes on as if that repair had been made, so the values it builds and the text that the repairs make are the same.
-Every step moves the cursor, changes what is awaited or closes a bracket; nothing is held back, and nesting is bounded
-by `MAX_DEPTH`.
+Theory of operation. The innermost `Frame` expects a key, a colon, a value or a comma (`ExpectedToken`); the character
+at the cursor decides what it gets. Anything else is a fault with the most likely repair, and the machine continues as
+if that repair had been applied: so the values it builds are those of the repaired text. Every step moves the cursor,
+changes the expected token or closes a bracket. Nothing is held back, and nesting is bounded by `MAX_DEPTH`.
 """
 
 import re
@@ -23,7 +22,7 @@ from inspector.text import Range
 
 _CLOSERS = ("}", "]", ")")
 _COLON = re.compile(r":=|=>|=")
-_STRAY_QUOTE = re.compile(r"[\"'](?=\s{0,64}(?:[,}\]]|\Z))")  # behind a closing bracket
+_STRAY_QUOTE = re.compile(r"[\"'](?=\s{0,64}(?:[,}\]]|\Z))")  # after a closing bracket
 _KEY_FOLLOWS = re.compile(r"""["'“‘][^"'”’\n]{0,100}["'”’]\s*+:|\\"|[\w$][\w$.-]{0,63}["']?\s*+[:=]""")
 _SEMICOLON_AT_END = re.compile(r";\s*+(?:[}\])]|\Z)")
 _NUMBER_FOLLOWS = re.compile(r"-?\d")
@@ -34,7 +33,7 @@ _DEEP = re.compile(r'"|[\[{]++|[\]}]++')
 _COMMENT = re.compile(r"//[^\n]*+|#[^\n]*+|/\*")
 _CLOSERS_AT_END = re.compile(r"[\s}\])]*\Z")
 
-# Everything that Unicode calls a space, the byte order mark and spaces of no width.
+# Everything that Unicode calls a space, the byte order mark and zero-width spaces.
 _ODD_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]++")
 _ESCAPED_SPACE = repeated(r"\\[nrt]")
 _PLAIN = frozenset("{}[]\",:'")
@@ -42,7 +41,7 @@ _LOOK_BACK = 64
 
 
 def read_value(machine: JsonMachine) -> JsonNode | None:
-    """The value at the cursor, which moves behind it; None, and the cursor stays, if none begins there."""
+    """Read the value at the cursor and move after it; None, without moving, if none begins there."""
     machine.result = None
     _value(machine)
     if machine.cursor.cut and not machine.cursor.frames:
@@ -51,7 +50,7 @@ def read_value(machine: JsonMachine) -> JsonNode | None:
 
 
 def read_on(machine: JsonMachine) -> JsonNode | None:
-    """The outermost value, once all that is open has been read to its end."""
+    """Read until all brackets are closed; returns the outermost value."""
     while machine.cursor.frames:
         if machine.cursor.found.hopeless:
             machine.cursor.at = machine.cursor.end
@@ -136,19 +135,19 @@ def _colon(machine: JsonMachine, character: str) -> None:
         machine.report(say.wrong_sign(cursor.text, Range(*sign.span()), ":"))
         cursor.at = sign.end()
         frame.next = ExpectedToken.VALUE
-    elif character in ",;" or character in _CLOSERS or _key_stands_here(machine):
+    elif character in ",;" or character in _CLOSERS or _key_follows(machine):
         _without_value(machine)
     else:
         machine.report(say.missing_colon(cursor.text, frame.key_range, at))
         frame.next = ExpectedToken.VALUE
 
 
-def _key_stands_here(machine: JsonMachine) -> bool:
+def _key_follows(machine: JsonMachine) -> bool:
     return bool(_KEY_FOLLOWS.match(machine.cursor.text, machine.cursor.at, machine.cursor.end))
 
 
 def _without_value(machine: JsonMachine) -> None:
-    """A key without its value; unless it is an element of an array whose `[` is missing."""
+    """Handle a key without a value, unless it is an element of an array whose `[` is missing."""
     cursor, frame = machine.cursor, machine.frame
     if frame.next is ExpectedToken.COLON and cursor.peek() in ",]" and brackets.lacks_opening_bracket(machine):
         key, place = frame.key, frame.key_range
@@ -160,7 +159,7 @@ def _without_value(machine: JsonMachine) -> None:
 
 
 def _value_or_sign(machine: JsonMachine, character: str) -> None:
-    """What stands where a value is awaited: mostly that, or a sign that shows it is missing."""
+    """Read the expected value, or a comma, colon or bracket that shows that it is missing."""
     cursor, frame = machine.cursor, machine.frame
     in_object = frame.opener == "{"
     if character in _CLOSERS:
@@ -218,7 +217,7 @@ def _comma(machine: JsonMachine, character: str) -> None:
 def _begins_next(machine: JsonMachine, character: str) -> bool:
     cursor, frame = machine.cursor, machine.frame
     if frame.opener == "{":
-        return _key_stands_here(machine)
+        return _key_follows(machine)
     if character in "{[(" or strings.opens_string(cursor):
         return True
     return cursor.text[cursor.at - 1].isspace() and (character.isalnum() or character == "-")
@@ -227,7 +226,7 @@ def _begins_next(machine: JsonMachine, character: str) -> bool:
 def _unexpected_after_value(machine: JsonMachine) -> None:
     cursor, frame = machine.cursor, machine.frame
     start = cursor.at
-    end = max(run_end(cursor, start, frame.place), start + 1)
+    end = max(run_end(cursor, start, frame.context), start + 1)
     cursor.at = end
     expected = f"`,` or `{frame.closer}`"
     if end == start + 1 and cursor.text[start] in "\"'":
@@ -237,30 +236,30 @@ def _unexpected_after_value(machine: JsonMachine) -> None:
 
 
 def _value(machine: JsonMachine) -> None:
-    """The value at the cursor: a whole one is attached, a bracket is opened."""
+    """Read the value at the cursor: attach it if it is whole, or open its bracket."""
     cursor = machine.cursor
-    character, place, start = cursor.peek(), cursor.place(), cursor.at
+    character, context, start = cursor.peek(), cursor.context(), cursor.at
     node: JsonNode | None = None
     if character in "\"'" and words.opens_triple(cursor):
         node = words.read_triple(cursor)
     elif strings.opens_string(cursor):
-        node = _string(machine, place)
-    elif character == "{" and place is not ValueContext.ROOT and words.opens_placeholder(cursor):
+        node = _string(machine, context)
+    elif character == "{" and context is not ValueContext.ROOT and words.opens_placeholder(cursor):
         node = words.read_placeholder(cursor)
     elif character in "{[" or (character == "(" and not _NO_TUPLE.match(cursor.text, start, cursor.end)):
         node = _open(machine, character)
     else:
-        node = words.read_word(cursor, place)
+        node = words.read_word(cursor, context)
     if node:
         machine.attach(node)
 
 
-def _string(machine: JsonMachine, place: ValueContext) -> JsonNode | None:
+def _string(machine: JsonMachine, context: ValueContext) -> JsonNode | None:
     cursor = machine.cursor
     start = cursor.at
-    token = strings.read_string(cursor, place)
+    token = strings.read_string(cursor, context)
     if token is None:
-        return words.read_run(cursor, start, place)
+        return words.read_run(cursor, start, context)
     return JsonNode(JsonKind.STRING, token.range, token.value)
 
 
@@ -283,7 +282,7 @@ def _open(machine: JsonMachine, character: str) -> JsonNode | None:
 
 
 def _deep_end(machine: JsonMachine, start: int) -> int:
-    """Where the bracket at `start` closes, by counting brackets outside strings; else the end of the text."""
+    """The end of the bracket at `start`, found by counting brackets outside strings; else the end of the text."""
     cursor, depth, at = machine.cursor, 0, start
     while match := _DEEP.search(cursor.text, at, cursor.end):
         first, length = match[0][0], match.end() - match.start()
@@ -300,7 +299,7 @@ def _deep_end(machine: JsonMachine, start: int) -> int:
 
 
 def skip_trivia(cursor: JsonCursor, *, before_value: bool) -> None:
-    """Move over white space and comments; what JSON does not allow there is a fault.
+    """Move over white space and comments; reports what JSON does not allow there.
 
     Before a value, `#` begins a comment only if white space follows: `#fff` is a word there.
     """
@@ -341,6 +340,6 @@ def _skip_comment(cursor: JsonCursor, *, before_value: bool) -> bool:
 
 
 def _without_closers(text: str, start: int, end: int) -> int:
-    """A comment that ends the payload does not swallow the brackets that close it."""
+    """The end of a comment at the payload's end, without the brackets that close the payload."""
     match = _CLOSERS_AT_END.search(text, max(start + 1, end - _LOOK_BACK), end)
     return match.start() if match else end

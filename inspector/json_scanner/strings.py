@@ -1,4 +1,4 @@
-"""Reads strings and keys in any quotes or none: their content, and what strict JSON would have to escape."""
+"""Reads strings and keys in any quotes or none: their content, and the escapes that strict JSON requires."""
 
 import re
 from json import dumps
@@ -21,7 +21,7 @@ _TRAILING_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _ESCAPED_CONTENT = repeated(r'[^"\\]++|\\[^"\\]|\\\\(?:\\?"|[^"])')
 _ONE_LEVEL = re.compile(r'\\(["\\])')
 
-# `"a" + "b"`, `"%s" % x`, `"-" * 20`, `"{}".format(x)`: a string that goes on as a program.
+# `"a" + "b"`, `"%s" % x`, `"-" * 20`, `"{}".format(x)`: a string that begins an expression.
 _OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
 _BARE = re.compile(r"([^\s,:=(){}\[\]\"'`/#][^\s,:={}\[\]\"']*+)(?=\s*+[:=])")
 _LACKS_OPENING = re.compile(r"([^\s,:(){}\[\]\"'][^,:{}\[\]\"'\n]{0,100})(?:\"|')(?=\s*+:)")
@@ -30,7 +30,7 @@ _NEEDS_LOOK = re.compile(r'["\\\x00-\x1f]')
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JSON_ESCAPES = frozenset('"\\/bfnrt')
 
-# A drive or a share: `C:\dir`, `\\\\host\share`. At a string's beginning the path may hold spaces.
+# A drive or a share: `C:\dir`, `\\\\host\share`. At a string's beginning the path may contain spaces.
 _PATH = re.compile(r"(?<![A-Za-z\\])[A-Za-z]:(?=\\)|(?<![^\s=,;(\x22\x27])\\\\(?=[\w.$-]+\\)")
 _PATH_AT_START = re.compile(r'[^"<>|*?:\x00-\x1f]*+')
 _PATH_IN_WORDS = re.compile(r'[^"<>|*?:\s\x00-\x1f]*+')
@@ -39,28 +39,28 @@ _NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
 
 
 class StringToken(Struct, frozen=True):
-    """A string that was read: its value and where it stands, quotes included."""
+    """A string that was read: its value, and its range with the quotes."""
 
     value: str
     range: Range
 
 
 def opens_string(cursor: JsonCursor) -> bool:
-    """Whether a quote of any kind stands at the cursor."""
+    """Whether a quote of any kind is at the cursor."""
     return bool(_OPENING.match(cursor.text, cursor.at, cursor.end))
 
 
-def read_string(cursor: JsonCursor, place: ValueContext) -> StringToken | None:
-    """The string at the cursor, which moves behind it; None, without moving, if the string begins an expression."""
+def read_string(cursor: JsonCursor, context: ValueContext) -> StringToken | None:
+    """Read the string at the cursor and move after it; None, without moving, if the string begins an expression."""
     text, start = cursor.text, cursor.at
     if text[start] == "\\":
         return _read_escaped(cursor)
-    extent = ends.find_end(cursor, start, place)
-    if place is not ValueContext.KEY and _OPERATOR.match(text, extent.end, cursor.end):
+    extent = ends.find_end(cursor, start, context)
+    if context is not ValueContext.KEY and _OPERATOR.match(text, extent.end, cursor.end):
         return None
     cursor.at = extent.end
-    if extent.mend is QuoteRepair.CUT:
-        return _read_cut(cursor, extent, place)
+    if extent.repair is QuoteRepair.CUT:
+        return _read_cut(cursor, extent, context)
     return _read_whole(cursor, extent)
 
 
@@ -71,7 +71,7 @@ def _read_whole(cursor: JsonCursor, extent: StringExtent) -> StringToken:
     closing = Range(extent.content.end, extent.end) if extent.closed else None
     edits = _requoted(text, extent, content.edits)
     quotes = content.edits if opening == '"' else []
-    if extent.mend is not QuoteRepair.NONE and (quotes or extent.mend is not QuoteRepair.ESCAPE):
+    if extent.repair is not QuoteRepair.NONE and (quotes or extent.repair is not QuoteRepair.ESCAPE):
         cursor.found.add(wording.quote_fault(text, extent, quotes))
     if opening == "'":
         cursor.found.add_single_quoted(token, edits)
@@ -83,7 +83,7 @@ def _read_whole(cursor: JsonCursor, extent: StringExtent) -> StringToken:
 
 
 def _requoted(text: str, extent: StringExtent, inner: list[Edit]) -> list[Edit]:
-    """The edits that put plain double quotes where other quotes stand."""
+    """The edits that replace other quotes with plain double quotes."""
     before = extent.content.start - 1
     edits = [Edit(Range(before, before + 1), '"')] if text[before] != '"' else []
     edits += inner
@@ -93,9 +93,9 @@ def _requoted(text: str, extent: StringExtent, inner: list[Edit]) -> list[Edit]:
     return edits
 
 
-def _read_cut(cursor: JsonCursor, extent: StringExtent, place: ValueContext) -> StringToken:
+def _read_cut(cursor: JsonCursor, extent: StringExtent, context: ValueContext) -> StringToken:
     text = cursor.text
-    if place is ValueContext.KEY:
+    if context is ValueContext.KEY:
         token = Range(extent.start, extent.end)
         cursor.cut = Truncation("key", token, [Edit(token, "")])
         return StringToken("", token)
@@ -105,9 +105,9 @@ def _read_cut(cursor: JsonCursor, extent: StringExtent, place: ValueContext) -> 
         edits = [Edit(Range(tail.start(), cursor.end), "")]
         extent = structs.replace(extent, content=Range(extent.content.start, tail.start()), end=tail.start())
     cursor.cut = Truncation("string", Range(extent.start, cursor.end), edits, '"')
-    inner = structs.replace(extent, mend=QuoteRepair.NONE)
+    inner = structs.replace(extent, repair=QuoteRepair.NONE)
     if text[extent.start] == '"' and '"' in extent.content.of(text):
-        inner = structs.replace(extent, mend=QuoteRepair.ESCAPE)
+        inner = structs.replace(extent, repair=QuoteRepair.ESCAPE)
     return _read_whole(cursor, inner)
 
 
@@ -141,7 +141,7 @@ def _read_escaped(cursor: JsonCursor) -> StringToken:
 
 
 def read_bare_key(cursor: JsonCursor) -> StringToken | None:
-    """The key without an opening quote at the cursor, which moves behind it; None if no colon follows."""
+    """Read the key without an opening quote at the cursor and move after it; None if no colon follows."""
     match = _BARE.match(cursor.text, cursor.at, cursor.end)
     if match:
         place = Range(*match.span(1))
@@ -161,7 +161,7 @@ def read_bare_key(cursor: JsonCursor) -> StringToken | None:
 
 
 class StringContent(Struct):
-    """The content of one string: its value, the faults in it, and the edits that its quotes' kind asks for."""
+    """The content of one string: its value, the faults in it, and the edits that its kind of quotes requires."""
 
     value: str
     faults: list[Fault] = field(default_factory=list)
@@ -174,10 +174,10 @@ def decode_string(raw: str) -> str:
 
 
 def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) -> StringContent:
-    r"""The content from `start` to `end`. Its value is what it would be once all faults and edits are mended.
+    r"""The content from `start` to `end`. Its value is the one after all repairs and edits.
 
-    `edits` escape raw double quotes; with `apostrophes` (a single-quoted string) they also free `\'` of its backslash,
-    which in any other string is a fault.
+    `edits` escape raw double quotes; with `apostrophes` (a single-quoted string) they also delete the backslash of
+    `\'`, which in any other string is a fault.
     """
     if not _NEEDS_LOOK.search(text, start, end):
         return StringContent(text[start:end])
@@ -210,10 +210,10 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
 
 
 def _doubled_in_paths(text: str, start: int, end: int, found: StringContent) -> dict[int, str]:
-    r"""What to write before the escapes of Windows paths whose backslashes nobody escaped, by the escapes' places.
+    r"""The backslashes to insert in Windows paths whose backslashes are not escaped, by the position of each escape.
 
-    `D:\temp\data` is such a path: JSON has no `\d`, so that `\t` is no tab either. The fault of each path goes to
-    `found`; its repair is a guess.
+    `D:\temp\data` is such a path: JSON has no `\d`, so `\t` is no tab either. The fault of each path goes to `found`;
+    its repair is a guess.
     """
     doubled: dict[int, str] = {}
     at = start
@@ -221,15 +221,19 @@ def _doubled_in_paths(text: str, start: int, end: int, found: StringContent) -> 
         extent = _PATH_AT_START if path.start() == start else _PATH_IN_WORDS
         run = extent.match(text, path.end(), end)
         at = run.end() if run is not None else path.end()
-        escapes = [one for one in _SPECIAL.finditer(text, path.start(), at) if one[0][0] == "\\" and len(one[0]) > 1]
-        wrong = [one for one in escapes if one[0][1] not in "\\/'" and not _is_json_escape(one[0])]
+        escapes = [
+            escape
+            for escape in _SPECIAL.finditer(text, path.start(), at)
+            if escape[0][0] == "\\" and len(escape[0]) > 1
+        ]
+        wrong = [escape for escape in escapes if escape[0][1] not in "\\/'" and not _is_json_escape(escape[0])]
         if at == end and escapes and escapes[-1].end() == end and escapes[-1][0] == "\\n":
             escapes.pop()  # a line feed at the end of the whole string
-        guessed = [one for one in escapes if _is_json_escape(one[0]) and one[0][1] in _READ_OTHERWISE]
+        guessed = [escape for escape in escapes if _is_json_escape(escape[0]) and escape[0][1] in _READ_OTHERWISE]
         is_share = path[0] == "\\\\"
         if not wrong or not (guessed or is_share):
             continue
-        before = {one.start(): "\\" for one in (*wrong, *guessed)}
+        before = {escape.start(): "\\" for escape in (*wrong, *guessed)}
         if is_share:
             before[path.start()] = "\\\\"
         doubled |= before
@@ -258,7 +262,7 @@ def _escaped(characters: str) -> str:
 
 
 def _mended(text: str, match: re.Match[str], found: StringContent, stop: int, *, apostrophes: bool) -> str:
-    """What stands for a backslash that begins no JSON escape; the repair goes to `found`."""
+    """The replacement of a backslash that begins no JSON escape; the repair goes to `found`."""
     start, end = match.span()
     backslash = Range(start, start + 1)
     if match[0] == "\\'" and apostrophes:
@@ -290,7 +294,7 @@ def _mended(text: str, match: re.Match[str], found: StringContent, stop: int, *,
 
 
 def match_range(match: re.Match[str]) -> Range:
-    """Where a regular expression matched."""
+    """The range of a regular expression's match."""
     return Range(*match.span())
 
 

@@ -1,9 +1,10 @@
-"""Follows JSON text strictly, piece by piece, without building values: enough to know whether a place is in a string.
+"""Tracks strict JSON text, chunk by chunk, without building values: enough to know whether a position is in a string.
 
-Theory of operation. A `JsonTracker` reads RFC 8259 values, one behind the other with white space between them. It is
-`broken` by the first character that no such text can hold, and says where. Its state is a stack of open brackets, what
-may come next, and, within a string or a word (number or literal), that string or word; so a piece may be cut anywhere.
-A word is judged when it ends. Nothing is held back and each character is read once.
+Theory of operation. A `JsonTracker` reads consecutive RFC 8259 values with white space between them. The first
+character that no such text can contain makes it `broken`; `feed` returns the position of that character. Its state is
+a stack of open brackets, the token that may come next, and, within a string or a word (number or literal), that string
+or word; so a chunk may end anywhere. A word is checked when it ends. Nothing is held back and each character is read
+once.
 """
 
 import re
@@ -29,8 +30,8 @@ class _Next(Enum):
 class JsonTracker:
     """Reads JSON text strictly.
 
-    `broken` says that it met a character that no JSON text can hold there, `in_string` that a string is open, and
-    `completed` that the last `feed` stopped behind a complete top-level value.
+    `broken`: it met a character that no JSON text can contain there. `in_string`: a string is open. `completed`: the
+    last `feed` stopped right after a complete top-level value.
     """
 
     def __init__(self) -> None:
@@ -43,10 +44,10 @@ class JsonTracker:
         self._word: list[str] = []
 
     def feed(self, text: str, start: int = 0, end: int | None = None) -> int:
-        """Read on; the index behind the last character read.
+        """Read more text; returns the index after the last character read.
 
-        Stops early right behind a complete top-level value, and at the character that breaks the text, which it does
-        not count as read. A top-level number is complete only when the character behind it is seen.
+        Stops early right after a complete top-level value, and at the character that breaks the text, which does not
+        count as read. A top-level number is complete only when the character after it is seen.
         """
         stop = len(text) if end is None else end
         self.completed = False
@@ -111,10 +112,10 @@ class JsonTracker:
         if start == stop:
             return start
         character = text[start]
-        wants_value = self._next in (_Next.VALUE, _Next.VALUE_OR_END)
+        expects_value = self._next in (_Next.VALUE, _Next.VALUE_OR_END)
         if character == '"' and self._next not in (_Next.COLON, _Next.COMMA_OR_END):
             self.in_string = True
-        elif character in "{[" and wants_value:
+        elif character in "{[" and expects_value:
             self._open.append(character)
             self._next = _Next.KEY_OR_END if character == "{" else _Next.VALUE_OR_END
         elif character in "}]" and self._may_close(character):
@@ -124,7 +125,7 @@ class JsonTracker:
             self._next = _Next.VALUE
         elif character == "," and self._next is _Next.COMMA_OR_END:
             self._next = _Next.KEY if self._open[-1] == "{" else _Next.VALUE
-        elif wants_value and _WORD.match(text, start, start + 1).end() > start:  # type: ignore[union-attr]  # matches ""
+        elif expects_value and _WORD.match(text, start, start + 1).end() > start:  # type: ignore[union-attr]  # matches ""
             self._word.append("")
             return start
         else:
@@ -148,21 +149,21 @@ class JsonTracker:
 def ends_within_string(text: str) -> bool:
     """Whether `text` is the beginning of strict JSON text and ends within a string.
 
-    Counting quotes decides where their number is even: it is exact as long as the text has no fault.
+    An even number of quotes is a quick no: in a text without faults it means that no string is open.
     """
     plain = _ESCAPED.sub("", text) if "\\" in text else text
     return bool(plain.count('"') & 1) and tracked(text).in_string
 
 
 def tracked(text: str) -> JsonTracker:
-    """A tracker that has read `text`; it is in no string where it is broken."""
+    """A tracker that has read `text`; a broken one is in no string."""
     tracker = JsonTracker()
     read_on(tracker, text)
     return tracker
 
 
 def read_on(tracker: JsonTracker, text: str) -> None:
-    """Let `tracker` read all of `text`, over the ends of complete values, or up to what breaks it."""
+    """Let `tracker` read all of `text`, past the ends of complete values, or up to the character that breaks it."""
     at = 0
     while at < len(text) and not tracker.broken:
         at = tracker.feed(text, at)

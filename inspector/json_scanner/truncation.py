@@ -1,6 +1,6 @@
 """Text that ends within a value: which brackets and tokens were open, and whether closing them is a safe repair.
 
-A call's root holds a name and arguments and nothing else. So if the text ends with brackets open, the root has no
+A call's root contains a name and arguments and nothing else. So if the text ends with brackets open, the root has no
 name, and the object at just that depth ends with a `name`, the missing brackets belong before it (FAULTS.md, 13).
 """
 
@@ -16,7 +16,7 @@ _ARGUMENTS = ("arguments", "parameters")
 
 
 def close_all(machine: JsonMachine) -> None:
-    """The text has ended: close every open bracket, and say what was open."""
+    """Close every open bracket at the end of the text, and report what was open."""
     cursor = machine.cursor
     if machine.call and not cursor.cut and move_name_out(machine):
         return
@@ -37,7 +37,7 @@ def close_all(machine: JsonMachine) -> None:
 
 
 def report_cut_scalar(machine: JsonMachine) -> None:
-    """The text has ended within a string that stands in no bracket."""
+    """Report a text that ends within a string outside any bracket."""
     cursor = machine.cursor
     cut = cursor.cut
     if not cut:
@@ -81,13 +81,13 @@ def _what_was_open(machine: JsonMachine) -> str:
 
 
 def _edits_for_unfinished(machine: JsonMachine, frame: Frame) -> list[Edit]:
-    """What must go (a key without its value, a comma) before the brackets can be closed."""
+    """The edits that delete what is unfinished (a key without its value, a comma), so that the brackets can close."""
     cursor, cut = machine.cursor, machine.cursor.cut
     edits: list[Edit] = []
     if frame.comma >= 0 and frame.next is not ExpectedToken.COMMA:
         edits.append(Edit(Range(frame.comma, frame.comma + 1), ""))
     if frame.opener == "{" and frame.next is not ExpectedToken.COMMA and frame.comma < 0 and frame.members:
-        cursor.found.forget(frame.last_end)  # the comma that was missing before what goes is not missed any more
+        cursor.found.forget(frame.last_end)  # no comma is missing before a key that is deleted
     if cut and cut.what == "key":
         return [*edits, *cut.edits]
     if frame.opener == "{" and frame.next in (ExpectedToken.COLON, ExpectedToken.VALUE):
@@ -98,9 +98,9 @@ def _edits_for_unfinished(machine: JsonMachine, frame: Frame) -> list[Edit]:
 
 
 def _what_was_lost(machine: JsonMachine) -> str:
-    """Why closing the brackets would be no honest repair; empty where it is one.
+    """Why closing the brackets would not be an honest repair; "" if it is one.
 
-    A call whose name is missing or cut, or whose arguments have not begun, is never closed (FAULTS.md, point 10).
+    A call whose name is missing or cut off, or whose arguments have not begun, is never closed (FAULTS.md, point 10).
     """
     frames, cut = machine.cursor.frames, machine.cursor.cut
     if cut and cut.what in ("nothing", "escaped"):
@@ -132,7 +132,7 @@ def _has_arguments(root: Frame, frames: list[Frame], cut: Truncation | None) -> 
 
 
 def move_name_out(machine: JsonMachine) -> bool:
-    """Whether the missing brackets were found to belong before `, "name"`; then the reading is complete."""
+    """Close the brackets before `, "name"` if they belong there; True if so: then the whole value is read."""
     frames = machine.cursor.frames
     root, last = frames[0], frames[-1]
     if (

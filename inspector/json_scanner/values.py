@@ -1,7 +1,7 @@
 """JSON values with their positions in the text, and the fast path that reads strict JSON.
 
-One regular expression takes a whole member or element at a step, so that ordinary payloads cost little. It knows no
-faults; whatever it refuses is read again, tolerantly, by `reader`.
+One regular expression matches a whole member or element per step, so that ordinary payloads cost little. It reports
+no faults; whatever it does not match is read again, tolerantly, by `reader`.
 """
 
 import re
@@ -19,7 +19,7 @@ from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 MAX_DEPTH = 512
-"""How many brackets may stand open at once; what lies deeper is kept as text (rule J117)."""
+"""The maximum number of open brackets; what is nested deeper is kept as text (rule J117)."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?"
@@ -36,13 +36,13 @@ _STRING_BEGINS = re.compile(_PLAIN)
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING, _NUMBER, _LITERAL, _BRACKET = 1, 2, 3, 4
 
-# Python refuses to convert longer ones to int, since that takes quadratic time; Decimal does not.
+# Python refuses to convert longer numbers to int, since that takes quadratic time; Decimal does not.
 _LONGEST_INT = 4300
 _SCAN: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # missing in typeshed
 
 
 class JsonKind(StrEnum):
-    """What a value is; `OTHER` is anything that JSON has no word for: an expression, a bare word, a placeholder."""
+    """The kind of a value; `OTHER` is anything that is not JSON: an expression, a bare word, a placeholder."""
 
     OBJECT = "object"
     ARRAY = "array"
@@ -55,11 +55,11 @@ class JsonKind(StrEnum):
 
 
 class JsonNode(msgspec.Struct, frozen=True, gc=False):
-    """One value: `range` holds its exact characters, quotes and brackets included.
+    """One value: `range` covers its exact characters, quotes and brackets included.
 
-    `scalar` is the decoded value of everything but objects and arrays. Of an `OTHER` value it is what the suggested
-    repair would make of it, else its text, or None where even that is not there. A msgspec structure and no
-    dataclass: one is made for every value, and it costs a ninth of the time.
+    `scalar` is the decoded value of everything but objects and arrays. For an `OTHER` value it is the value after the
+    suggested repair, else its text, or None if there is no text. A msgspec structure, not a dataclass: one is created
+    for every value, and it costs a ninth of the time.
     """
 
     kind: JsonKind
@@ -69,7 +69,7 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
     items: tuple["JsonNode", ...] = ()
 
     def value(self) -> Json:
-        """The decoded value; of members with the same key the last wins, as with `json.loads`."""
+        """The decoded value; the last of several members with the same key wins, as with `json.loads`."""
         if self.kind is JsonKind.OBJECT or self.kind is JsonKind.ARRAY:
             return _container_value(self)
         return self.scalar
@@ -82,7 +82,7 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
         return None
 
     def at(self, pointer: str) -> "JsonNode | None":
-        """The value that a JSON Pointer (RFC 6901) names, the empty pointer this one; None if there is none."""
+        """The value at a JSON Pointer (RFC 6901), the empty pointer being this value; None if there is none."""
         if pointer and not pointer.startswith("/"):
             return None
         node: JsonNode | None = self
@@ -92,7 +92,7 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
 
 
 class JsonMember(msgspec.Struct, frozen=True, gc=False):
-    """One member of an object; `key_range` holds the key with its quotes."""
+    """One member of an object; `key_range` covers the key with its quotes."""
 
     key: str
     key_range: Range
@@ -100,12 +100,12 @@ class JsonMember(msgspec.Struct, frozen=True, gc=False):
 
 
 class JsonReading(Struct, frozen=True):
-    """All that was read from one payload.
+    """The result of reading one payload.
 
-    `range` is what was read; `nodes` holds every top-level value in order; `faults` are sorted by place. `strict`
-    says that there is exactly one value and any reader of RFC 8259 takes it (duplicate keys do not unset it, a depth
-    over `MAX_DEPTH` does); `repairable` that every fault of severity `error` has a fix, and that all of them together
-    make strict JSON with the values that `nodes` hold.
+    `range` is the range that was read; `nodes` are the top-level values in order; `faults` are sorted by position.
+    `strict` says that there is exactly one value and any RFC 8259 reader accepts it (duplicate keys do not unset it, a
+    depth over `MAX_DEPTH` does). `repairable` says that every fault of severity `error` has a fix, and that all fixes
+    together give strict JSON with the values in `nodes`.
     """
 
     range: Range
@@ -165,7 +165,7 @@ LITERALS: dict[str, tuple[JsonKind, Json]] = {
 
 
 def number_value(text: str) -> int | float | Decimal:
-    """The value of a number in JSON's spelling: exact for integers of any length, infinite where a float overflows."""
+    """The value of a number in JSON's spelling: exact for integers of any length, infinite if a float overflows."""
     if "." in text or "e" in text or "E" in text:
         return float(text)
     return int(text) if len(text) <= _LONGEST_INT else Decimal(text)
@@ -182,7 +182,7 @@ def is_strict_content(content: str) -> bool:
 
 
 def string_end(text: str, start: int, end: int) -> int:
-    """Where the strict JSON string ends that begins with the quote at `start`, quotes included; -1 if none does."""
+    """The end, after its closing quote, of the strict JSON string that begins with the quote at `start`; -1 if none."""
     plain = _STRING_BEGINS.match(text, start, end)
     if plain is None:
         return -1
@@ -191,14 +191,14 @@ def string_end(text: str, start: int, end: int) -> int:
 
 
 def string_value(text: str, start: int, end: int) -> str:
-    """The value of the strict JSON string that lies from `start` to `end` of a text, quotes included."""
+    """The value of the strict JSON string from `start` to `end` of a text, quotes included."""
     if text.find("\\", start, end) < 0:
         return text[start + 1 : end - 1]
     return _SCAN(text, start + 1)[0]
 
 
 def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[JsonNode]]:
-    """The one value that `text` holds from `start` to `end`, or None; and the objects that hold a key twice."""
+    """The single value from `start` to `end` of `text`, or None; and the objects that contain a key twice."""
     match = _ELEMENT.match(text, start, end)
     doubled: list[JsonNode] = []
     if not match:
@@ -215,28 +215,28 @@ def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[
 
 
 def read_strict_at(text: str, start: int, end: int) -> tuple[JsonNode | None, int]:
-    """The object or array that begins at `start`, with its end, wherever that is before `end`.
+    """The object or array that begins at `start`, and its end, anywhere up to `end`.
 
-    None where it is not strict, with a place up to which nothing was wrong.
+    If it is not strict: None, and a position up to which nothing was wrong.
     """
     node, at = read_container(text, start, end, [])
     return node, at if node is None else node.range.end
 
 
 def is_strict(text: str, place: Range) -> bool:
-    """Whether what lies at `place` is one strict JSON value by itself, with nothing around it."""
+    """Whether the text at `place` is exactly one strict JSON value, with nothing around it."""
     node, _ = read_strict(text, place.start, place.end)
     return node is not None and node.range == place
 
 
 def _whole_string(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where a string with escapes ends, and the white space behind it; -1 for both where it is not strict."""
+    """The end of a string with escapes, and of the white space after it; -1 for both if it is not strict."""
     last = string_end(text, start, end)
     return last, _SPACE.match(text, last, end).end() if last >= 0 else -1  # type: ignore[union-attr]  # matches ""
 
 
 def _escaped_key(text: str, at: int, end: int) -> tuple[Range, re.Match[str]] | None:
-    """A key with escapes at `at`, and the match of what follows it; None where there is none."""
+    """A key with escapes at `at`, and the match of what follows it; None if there is none."""
     begins = _ESCAPED_KEY.match(text, at, end)
     if begins is None:
         return None
@@ -257,9 +257,9 @@ def _scalar(text: str, group: int, start: int, end: int) -> JsonNode:
 def read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each value would halve its speed
     text: str, start: int, end: int, doubled: list[JsonNode], *, depth: int = 0
 ) -> tuple[JsonNode | None, int]:
-    """The object or array at `start`, with `depth` brackets open around it, and the place behind it and its space.
+    """The object or array at `start`, with `depth` brackets open around it, and the position after its trailing space.
 
-    None where it is not strict; then the place is one up to which nothing was wrong.
+    If it is not strict: None, and a position up to which nothing was wrong.
     """
     outer: list[tuple[int, list[JsonMember], list[JsonNode], bool, str, Range]] = []
     members: list[JsonMember] = []

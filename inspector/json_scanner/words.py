@@ -1,4 +1,4 @@
-"""Reads what is neither bracket nor string: numbers, literals, their foreign spellings, bare words and expressions."""
+"""Reads what is neither bracket nor string: numbers and literals in any spelling, bare words and expressions."""
 
 import re
 from fractions import Fraction
@@ -28,7 +28,7 @@ _NON_FINITE = lazy_pattern(r"[-+]?(?:NaN|nan|Infinity|inf)")
 _NUMBER = lazy_pattern(NUMBER)
 _SCALAR = lazy_pattern(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
 
-# What may follow a scalar directly, or after white space where the comma was forgotten.
+# What may follow a scalar directly, or after white space if the comma was forgotten.
 _ENDS = lazy_pattern(
     r"""\s*+(?:[,}\])]|\\[nrt]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:"""
 )
@@ -61,7 +61,7 @@ _PREFIX = lazy_pattern(r"[fFrRbBuU]{1,2}")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _OPERATORS = frozenset("+-*/%=<>!&|?,")
 
-# A comma in `New York, NY` belongs to the words unless the next member begins behind it.
+# A comma in `New York, NY` belongs to the words unless the next member begins after it.
 _MEMBER_BEGINS = lazy_pattern(r"""\s*+(?:["'“‘{}\[\]/#,]|\Z|\\"|[\w$.-]{1,64}["']?\s*+[:=])""")
 _PROSE = lazy_pattern(r"[A-Za-z][\w .'-]*")
 _LINE_COMMENT = lazy_pattern(r"//|/\*|#\s")
@@ -72,17 +72,17 @@ _LONGEST = 200
 _TOKEN = lazy_pattern(r"\s*(?:(\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?(?![\d.\w]))|(\*\*|[-+*/()^]))")
 _ARITHMETIC = lazy_pattern(r"[-+*/().\d\s^eE]*")
 _LEADING_ZERO = lazy_pattern(r"(?<![\d.])0\d")
-# 2024-11-15, 12/24/2024, 555-123-4567: dates and telephone numbers, which nobody meant to compute.
+# 2024-11-15, 12/24/2024, 555-123-4567: dates and telephone numbers, which are not arithmetic.
 _DATE_OR_PHONE = lazy_pattern(r"\d+(?:-\d+){2,}|\d+(?:/\d+){2,}")
-# 12e34-56: a piece of an identifier in hexadecimal digits.
+# 12e34-56: part of an identifier in hexadecimal digits.
 _IDENTIFIER = lazy_pattern(r"\d*[eE][\deE]*(?:-[\deE]+)+|\d+(?:-[\deE]+)*-\d*[eE][\deE]*(?:-[\deE]+)*")
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "~": 3, "**": 4}
 _LARGEST_EXPONENT = 1000
-_MOST_BITS = 1024  # of a base that is raised: the result must stay a value that somebody would write out
+_MOST_BITS = 1024  # of a power's result, so that it stays a value that somebody would write out
 
 
 def opens_triple(cursor: JsonCursor) -> bool:
-    """Whether a triple-quoted string stands at the cursor, and ends."""
+    """Whether a triple-quoted string begins at the cursor, and is closed."""
     match = _TRIPLE.match(cursor.text, cursor.at, cursor.end)
     if not match or match[0] in cursor.no_triple:
         return False
@@ -93,7 +93,7 @@ def opens_triple(cursor: JsonCursor) -> bool:
 
 
 def read_triple(cursor: JsonCursor) -> JsonNode:
-    """The triple-quoted string at the cursor, as the content that a plain string would have."""
+    """The triple-quoted string at the cursor, with the value that a plain string of this content would have."""
     text, start = cursor.text, cursor.at
     close = text.find(text[start : start + 3], start + 3, cursor.end)
     cursor.at = close + 3
@@ -104,7 +104,7 @@ def read_triple(cursor: JsonCursor) -> JsonNode:
 
 
 def opens_placeholder(cursor: JsonCursor) -> bool:
-    """Whether `{name}` or `{{name}}`, a hole in a template, stands at the cursor."""
+    """Whether a template placeholder, `{name}` or `{{name}}`, is at the cursor."""
     return bool(_BRACES.match(cursor.text, cursor.at, cursor.end))
 
 
@@ -116,38 +116,38 @@ def read_placeholder(cursor: JsonCursor) -> JsonNode:
     return _expression(cursor, Range(start, end))
 
 
-def read_word(cursor: JsonCursor, place: ValueContext) -> JsonNode | None:
-    """The number, literal, word or expression at the cursor, which moves behind it; None if there is none."""
-    thousands = _THOUSANDS.match(cursor.text, cursor.at, cursor.end) if place is ValueContext.MEMBER else None
+def read_word(cursor: JsonCursor, context: ValueContext) -> JsonNode | None:
+    """Read the number, literal, word or expression at the cursor and move after it; None if there is none."""
+    thousands = _THOUSANDS.match(cursor.text, cursor.at, cursor.end) if context is ValueContext.MEMBER else None
     if thousands:
         cursor.at = thousands.end()
         return _foreign_number(cursor, thousands[0], Range(*thousands.span()))
     scalar = _SCALAR.match(cursor.text, cursor.at, cursor.end)
-    if scalar and _stands_alone(cursor, scalar.end(), place):
+    if scalar and _is_whole_scalar(cursor, scalar.end(), context):
         start, cursor.at = cursor.at, scalar.end()
         return _understood(cursor, Range(start, cursor.at))
-    return read_run(cursor, cursor.at, place)
+    return read_run(cursor, cursor.at, context)
 
 
-def read_run(cursor: JsonCursor, start: int, place: ValueContext) -> JsonNode | None:
-    """All of the word or expression that begins at `start`."""
-    end = run_end(cursor, start, place)
+def read_run(cursor: JsonCursor, start: int, context: ValueContext) -> JsonNode | None:
+    """Read the whole word or expression that begins at `start`; None if there is none."""
+    end = run_end(cursor, start, context)
     if end == start:
         return None
     cursor.at = end
-    return _missing_opening_quote(cursor, start, place) or _understood(cursor, Range(start, end))
+    return _missing_opening_quote(cursor, start, context) or _understood(cursor, Range(start, end))
 
 
-def _stands_alone(cursor: JsonCursor, end: int, place: ValueContext) -> bool:
+def _is_whole_scalar(cursor: JsonCursor, end: int, context: ValueContext) -> bool:
     if _ENDS.match(cursor.text, end, cursor.end):
         return True
-    return place in (ValueContext.ITEM, ValueContext.TUPLE) and bool(_ENDS_ITEM.match(cursor.text, end, cursor.end))
+    return context in (ValueContext.ITEM, ValueContext.TUPLE) and bool(_ENDS_ITEM.match(cursor.text, end, cursor.end))
 
 
-def _missing_opening_quote(cursor: JsonCursor, start: int, place: ValueContext) -> JsonNode | None:
-    r"""The string in `"city": Oslo", "days": 3`, which lacks the quote before it."""
+def _missing_opening_quote(cursor: JsonCursor, start: int, context: ValueContext) -> JsonNode | None:
+    r"""The string in `"city": Oslo", "days": 3`, whose opening quote is missing."""
     text, end = cursor.text, cursor.at
-    if place is ValueContext.ROOT or end >= cursor.end or text[end] not in "\"'" or text[end - 1] in "\"'":
+    if context is ValueContext.ROOT or end >= cursor.end or text[end] not in "\"'" or text[end - 1] in "\"'":
         return None
     quote = text[end]
     cursor.at = end + 1
@@ -161,7 +161,7 @@ def _missing_opening_quote(cursor: JsonCursor, start: int, place: ValueContext) 
 
 
 def _understood(cursor: JsonCursor, place: Range) -> JsonNode:
-    """What a bare run of characters means, and the fault that it is."""
+    """The value that a bare run of characters means; reports its fault."""
     raw = place.of(cursor.text)
     if raw in LITERALS:
         return JsonNode(*_with_place(LITERALS[raw], place))
@@ -185,7 +185,7 @@ def _with_place(literal: tuple[JsonKind, Json], place: Range) -> tuple[JsonKind,
 
 
 def _cut(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | None:
-    """A number or literal that the end of the text cuts, completed as far as that is certain."""
+    """A number or literal that the end of the text cuts off, completed as far as that is certain."""
     for literal, (kind, scalar) in LITERALS.items():
         if literal.startswith(raw):
             cursor.cut = Truncation("word", place, [], literal[len(raw) :])
@@ -205,7 +205,7 @@ def _cut(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | None:
 
 
 def _foreign_number(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | None:
-    """A number in another language's spelling."""
+    """A number in another language's spelling; None if it is none."""
     spelling = _json_spelling(raw)
     if not spelling:
         return None
@@ -215,7 +215,7 @@ def _foreign_number(cursor: JsonCursor, raw: str, place: Range) -> JsonNode | No
 
 
 def _json_spelling(raw: str) -> tuple[str, str, bool] | None:
-    """How JSON writes a number that is written otherwise, what is wrong with it, and whether that is certain."""
+    """A non-JSON number as JSON writes it, what is wrong with it, and whether the repair is safe."""
     if _PLUS.match(raw) and _NUMBER.fullmatch(raw[1:]):
         return raw[1:], "begins with a plus sign", True
     if _SEPARATED.fullmatch(raw) and _NUMBER.fullmatch(raw.replace("_", "")):
@@ -270,7 +270,7 @@ def _expression(cursor: JsonCursor, place: Range) -> JsonNode:
 
 
 def _joined_strings(raw: str) -> str | None:
-    """What `"a" + "b"` comes to, or a string with a prefix of Python's; None for any other expression."""
+    """The value of `"a" + "b"`, or of a string with a Python prefix; None for any other expression."""
     pieces: list[str] = []
     at = 0
     while True:
@@ -293,20 +293,20 @@ def _joined_strings(raw: str) -> str | None:
             return None
 
 
-def run_end(cursor: JsonCursor, start: int, place: ValueContext) -> int:
-    """The end of the run of characters that begins at `start` and is no JSON value.
+def run_end(cursor: JsonCursor, start: int, context: ValueContext) -> int:
+    """The end of the run of characters that begins at `start` and is not a JSON value.
 
     Brackets within it are matched by kind and strings skipped; outside of them it ends at a comma, a closing bracket,
-    a line end or a comment. White space at its end does not belong to it. It may be empty.
+    a line end or a comment. Trailing white space does not belong to it. The run may be empty.
     """
     text, end, at = cursor.text, cursor.end, start
-    awaited: list[str] = []
+    closers: list[str] = []
     while at < end:
         plain = _PLAIN.match(text, at, end)
         if plain:
             at = plain.end()
             continue
-        step = _step(cursor, start, at, place, awaited)
+        step = _step(cursor, start, at, context, closers)
         if not step:
             break
         at += step
@@ -315,32 +315,32 @@ def run_end(cursor: JsonCursor, start: int, place: ValueContext) -> int:
     return at
 
 
-def _step(cursor: JsonCursor, start: int, at: int, place: ValueContext, awaited: list[str]) -> int:
-    """How many characters belong to the run from `at`; none where it ends."""
+def _step(cursor: JsonCursor, start: int, at: int, context: ValueContext, closers: list[str]) -> int:
+    """How many characters the run takes next at `at`; 0 if it ends there."""
     text, character = cursor.text, cursor.text[at]
     if character in "\"'`":
-        return _quote(cursor, start, at, nested=bool(awaited))
+        return _quote(cursor, start, at, nested=bool(closers))
     if character in "([{":
         adjacent = at == start or not text[at - 1].isspace() or character == "("
-        if not awaited and not adjacent:
+        if not closers and not adjacent:
             return 0
-        awaited.append(_CLOSER[character])
+        closers.append(_CLOSER[character])
         return 1
     if character in ")]}":
-        return _closer(character, place, awaited)
-    if awaited:
+        return _closer(character, context, closers)
+    if closers:
         return 1
-    return _outside(cursor, start, at, place)
+    return _outside(cursor, start, at, context)
 
 
-def _closer(character: str, place: ValueContext, awaited: list[str]) -> int:
-    if awaited:
-        return 1 if awaited.pop() == character else 0
-    return int(character == ")" and place is not ValueContext.TUPLE)
+def _closer(character: str, context: ValueContext, closers: list[str]) -> int:
+    if closers:
+        return 1 if closers.pop() == character else 0
+    return int(character == ")" and context is not ValueContext.TUPLE)
 
 
-def _outside(cursor: JsonCursor, start: int, at: int, place: ValueContext) -> int:
-    """A comma, line end, slash, hash, semicolon or angle outside all brackets."""
+def _outside(cursor: JsonCursor, start: int, at: int, context: ValueContext) -> int:
+    """As `_step`, for a comma, line end, slash, hash, semicolon or angle bracket outside all brackets."""
     text, character = cursor.text, cursor.text[at]
     if character == "<":
         match = _PLACEHOLDER.match(text, at, cursor.end)
@@ -348,7 +348,7 @@ def _outside(cursor: JsonCursor, start: int, at: int, place: ValueContext) -> in
     if character == ">":
         return 1
     if character == ",":
-        prose = place is ValueContext.MEMBER and at - start < _LONGEST_PROSE and _PROSE.fullmatch(text, start, at)
+        prose = context is ValueContext.MEMBER and at - start < _LONGEST_PROSE and _PROSE.fullmatch(text, start, at)
         return int(bool(prose) and not _MEMBER_BEGINS.match(text, at + 1, cursor.end))
     if character == "\n":
         return int(_last_character(text, start, at) in _OPERATORS)
@@ -365,7 +365,7 @@ def _last_character(text: str, start: int, at: int) -> str:
 
 
 def _quote(cursor: JsonCursor, start: int, at: int, *, nested: bool) -> int:
-    """A quote within the run: it opens a string of the expression, is an apostrophe, or ends the run."""
+    """As `_step`, for a quote: it opens a string of the expression, is an apostrophe, or ends the run."""
     text = cursor.text
     length = _string_length(cursor, at)
     if nested:
@@ -380,7 +380,7 @@ def _quote(cursor: JsonCursor, start: int, at: int, *, nested: bool) -> int:
 
 
 def _string_length(cursor: JsonCursor, at: int) -> int:
-    """The length of the string that begins with the quote at `at`; 0 where its line does not end it."""
+    """The length of the string that begins with the quote at `at`; 0 if the string is not closed on its line."""
     text, quote = cursor.text, cursor.text[at]
     if quote == "`":
         last = text.find(quote, at + 1, cursor.end)
@@ -390,10 +390,10 @@ def _string_length(cursor: JsonCursor, at: int) -> int:
 
 
 def result_of(expression: str) -> int | float | None:
-    """What an expression of plain numbers, `+ - * / **` and parentheses comes to; None for everything else.
+    """The result of an expression of plain numbers, `+ - * / **` and parentheses; None for everything else.
 
-    `^` is a power too, as in mathematics. Exact until the end: `0.1+0.2` is 0.3. Bounded to 200 characters, numbers of
-    30 digits, and powers with whole exponents whose results have at most 1,024 bits.
+    `^` is a power too, as in mathematics. Computes with exact fractions: `0.1+0.2` is 0.3. Limited to 200 characters,
+    numbers of 30 digits, and powers with integer exponents whose results have at most 1,024 bits.
     """
     if len(expression) > _LONGEST or not _ARITHMETIC.fullmatch(expression) or is_date_or_phone(expression):
         return None
@@ -430,39 +430,39 @@ def _tokens(expression: str) -> list[str]:
 
 
 def _computed(tokens: list[str]) -> Fraction | None:
-    """The result by two stacks (Dijkstra's shunting yard); None if the tokens make no expression."""
+    """The result, computed with two stacks (Dijkstra's shunting yard); None if the tokens are not an expression."""
     numbers: list[Fraction] = []
-    waiting: list[str] = []
-    wants_number = True
+    operators: list[str] = []
+    expects_number = True
     for token in tokens:
-        if token[0].isdigit() and wants_number:
+        if token[0].isdigit() and expects_number:
             numbers.append(Fraction(token))
-            wants_number = False
-        elif token == "(" and wants_number:
-            waiting.append(token)
-        elif token in "+-" and wants_number:
-            waiting.append("~" if token == "-" else "(+")
-        elif token == ")" and not wants_number:
-            if not _unwind(numbers, waiting, 0) or not waiting or waiting.pop() != "(":
+            expects_number = False
+        elif token == "(" and expects_number:
+            operators.append(token)
+        elif token in "+-" and expects_number:
+            operators.append("~" if token == "-" else "(+")
+        elif token == ")" and not expects_number:
+            if not _unwind(numbers, operators, 0) or not operators or operators.pop() != "(":
                 return None
-        elif token in _PRECEDENCE and not wants_number:
-            if not _unwind(numbers, waiting, _PRECEDENCE[token] + (token == "**")):  # a power binds to the right
+        elif token in _PRECEDENCE and not expects_number:
+            if not _unwind(numbers, operators, _PRECEDENCE[token] + (token == "**")):  # a power binds to the right
                 return None
-            waiting.append(token)
-            wants_number = True
+            operators.append(token)
+            expects_number = True
         else:
             return None
-    if wants_number or not _unwind(numbers, waiting, 0) or waiting:
+    if expects_number or not _unwind(numbers, operators, 0) or operators:
         return None
     return numbers[0]
 
 
-def _unwind(numbers: list[Fraction], waiting: list[str], precedence: int) -> bool:
-    while waiting and waiting[-1] != "(":
-        operator = waiting[-1]
+def _unwind(numbers: list[Fraction], operators: list[str], precedence: int) -> bool:
+    while operators and operators[-1] != "(":
+        operator = operators[-1]
         if operator != "(+" and _PRECEDENCE[operator] < precedence:
             return True
-        waiting.pop()
+        operators.pop()
         if operator == "(+":
             continue
         right = numbers.pop()
@@ -491,7 +491,7 @@ def _applied(operator: str, left: Fraction, right: Fraction) -> Fraction:
 
 
 def _is_small_power(base: Fraction, exponent: Fraction) -> bool:
-    """Whether a power has an exact result that is small enough to be computed and shown."""
+    """Whether a power has an exact result that is small enough to compute and show."""
     if exponent.denominator != 1 or abs(exponent) > _LARGEST_EXPONENT or (not base and exponent < 0):
         return False
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())

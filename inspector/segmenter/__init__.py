@@ -1,1 +1,1 @@
-"""One part's text, cut into spans and events, without I/O."""
+"""Splits one part's text into spans and events, without I/O."""

@@ -1,4 +1,4 @@
-"""Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
+"""Assembles a parser's events: spans with children, calls, results, definitions, and faults."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
@@ -19,27 +19,27 @@ from inspector.segmenter.table import SECTION
 from inspector.text import Range, lone_surrogates
 
 _QUOTES = ("`", '"', "'")
-_LINE_END = 64  # code points before a marker that say whether it is within a sentence
+_LINE_END = 64  # code points before a marker that show whether it is within a sentence
 _IN_SENTENCE = lazy_pattern(r"[\w,][ \t]+\Z")
 _SENTENCE = lazy_pattern(r"(?:[ \t]+[a-z]|[.,;:!?][ \t]+[A-Za-z])[^\[\](){}<>]*")
 _MAY_BE_MENTIONED = (SpanKind.TOOL_CALL, SpanKind.REASONING)
 _WORDS = lazy_pattern(r"\s*[^\W\d_][^\[\](){}<>]*")
 Readings: TypeAlias = dict[Range, tuple[SpanClosed, ParseResult]]
-"""By the ranges of spans: their events, and what readers made of them; a reader makes the same of the same event."""
+"""By the ranges of spans: their events and the readers' results; the same event always gives the same result."""
 
 
 class _CallInReasoning(NamedTuple):
-    """A call that stands whole in reasoning which never closed: its opening marker, and what it says."""
+    """A whole call in reasoning that never closed: its opening marker, and its content."""
 
     opener: Range
     reading: ParseResult
 
 
 class Assembler:
-    """Takes events in order; its lists grow by what became known, and hold everything once the text has ended.
+    """Takes events in order; its lists grow with each event, and are complete once the text has ended.
 
-    `calls_only` says that servers take a reply for calls only if it holds nothing else (F318). What is in `readings`
-    was read before, and is not read again.
+    `calls_only` says that servers accept a reply as calls only if it contains nothing else (F318). Spans in `readings`
+    were read before, and are not read again.
     """
 
     def __init__(self, readers: Mapping[SpanKind, SpanReader], *, calls_only: bool = False) -> None:
@@ -56,7 +56,7 @@ class Assembler:
         self._unclosed_call: Fault | None = None
         self._payloads: list[tuple[str, Span]] = []
         self.prose: list[SpanClosed] = []
-        """What became text although a marker that opens a call, or reasoning, is before it."""
+        """The spans that were kept as text although a marker that opens a call, or reasoning, is before them."""
         self.spans: list[Span] = []
         self.decoded: dict[int, str] = {}
         self.calls: list[ToolCall] = []
@@ -65,7 +65,7 @@ class Assembler:
         self.faults: list[Fault] = []
 
     def open_span(self, certain_to: int) -> Span | None:
-        """The span that is open now and reaches to `certain_to`; None between spans."""
+        """The currently open span, which reaches to `certain_to`; None between spans."""
         if self._opened is None:
             return None
         kind, start, inner = self._opened.kind, self._opened.start, self._opened.inner_start
@@ -73,7 +73,7 @@ class Assembler:
         return Span(kind, Range(start, end), Range(inner, end), closed=False, label=self._opened.label)
 
     def take(self, events: Iterable[ParseEvent]) -> list[Span]:
-        """The spans that closed with these events."""
+        """Take events; returns the spans that closed with them."""
         first = len(self.spans)
         for event in events:
             if type(event) is SpanClosed and self._takes_place_of_closer(event):
@@ -89,10 +89,10 @@ class Assembler:
         return self.spans[first:]
 
     def end(self) -> None:
-        """The text has ended: what only its end makes known.
+        """Complete the lists with what only the end of the text makes known.
 
-        Text beside calls is reported now, but where it holds a call that the model tried, or is a misspelled marker:
-        that is reported instead.
+        Text beside calls is reported now, unless it contains a call that the model attempted, or is a misspelled
+        marker: these have their own faults.
         """
         self._turn_ends()
         tried = sorted(fault.call.range.start for fault in self.faults if fault.call is not None)
@@ -140,9 +140,9 @@ class Assembler:
                 self._unclosed_call = fault
 
     def _takes_place_of_closer(self, event: SpanClosed) -> bool:
-        """Whether a call that nothing closes and that is empty, or only words, is the end of the call before.
+        """Whether an unclosed call that is empty, or only words, is in fact the end of the previous call.
 
-        Its marker was to be the closer; the fault of that call, which is at this marker, says so then.
+        Its marker was meant as the closing marker; if so, the fault of the previous call, at this marker, is replaced.
         """
         start = event.span.range.start
         if not event.wanted or event.span.kind is not SpanKind.TOOL_CALL or not self.spans:
@@ -152,20 +152,20 @@ class Assembler:
             return False
         if event.inner_text.strip() and not self._is_only_words(event):
             return False
-        # Other faults may have come since, some of them of text before the call: where depends on the chunks.
+        # Other faults may have been added since, some for text before the call: their position depends on the chunks.
         at = next(at for at in range(len(self.faults) - 1, -1, -1) if self.faults[at] is fault)
         self.faults[at] = messages.opener_for_closer(fault, event)
         return True
 
     def _is_only_words(self, event: SpanClosed) -> bool:
-        """Whether a call span holds prose, and nothing that its reader takes for a call of a tool."""
+        """Whether a call span contains prose, and nothing that its reader reads as a tool call."""
         reader = dict(self._readers).get(SpanKind.TOOL_CALL)
         if reader is None or not _WORDS.fullmatch(event.inner_text):
             return False
         return all(call.name is None for call in reader(event).calls)
 
     def _keep_as_closer(self, event: SpanClosed) -> None:
-        """Keep a call span that is none: an empty one as it is, else the marker, and the words as text."""
+        """Keep a call span that is not a call: an empty one as it is, else its marker as markup, its words as text."""
         self._opened = None
         span = event.span
         if not event.inner_text.strip():
@@ -178,9 +178,9 @@ class Assembler:
         self.spans.append(words.span)
 
     def _is_mentioned(self, event: SpanClosed) -> bool:
-        """Whether a span is prose that mentions its opening marker: in quotes, or, of a call, within a sentence.
+        """Whether a span is prose that mentions its opening marker: in quotes, or (for a call) within a sentence.
 
-        Nothing in it may be a call to the format's own reader.
+        If the format's own reader finds a call in it, it is not.
         """
         span, before, text = event.span, self._before, event.inner_text
         if not before or span.kind not in _MAY_BE_MENTIONED or span.inner.start == span.range.start:
@@ -197,17 +197,17 @@ class Assembler:
         return not reading.children and not any(call.name and (call.valid or call.recovered) for call in reading.calls)
 
     def _keep_as_prose(self, event: SpanClosed) -> None:
-        """Keep a span that is prose as text; the fault of its marker takes the place of others there."""
+        """Keep a span that is prose as text; the fault of its marker replaces the others there."""
         span = event.span
-        self.faults[:] = [one for one in self.faults if one.range.start != span.range.start]
+        self.faults[:] = [fault for fault in self.faults if fault.range.start != span.range.start]
         self.faults.append(messages.marker_in_prose(span))
         self._close(SpanClosed(Span(SpanKind.TEXT, span.range, span.range), event.inner_text))
         self.prose.append(SpanClosed(Span(SpanKind.TEXT, span.inner, span.inner), event.inner_text))
 
     def _read(self, reader: SpanReader, event: SpanClosed) -> ParseResult:
-        """What a closed span holds; reasoning that never closed also gives the whole calls in it.
+        """The content of a closed span; for reasoning that never closed also the whole calls in it.
 
-        The model meant such a call, and only forgot to close its reasoning: DESIGN.md, section 3, decides so.
+        The model meant such a call, and only forgot to close its reasoning (DESIGN.md, section 3).
         """
         known = self.readings.get(event.span.range)
         reading = known[1] if known is not None and known[0] == event else reader(event)
@@ -225,7 +225,7 @@ class Assembler:
         )
 
     def _calls_in(self, children: Iterable[Span], event: SpanClosed) -> list["_CallInReasoning"]:
-        """The spans of complete, well-formed calls among `children`, as the format's own reader of calls reads them."""
+        """The complete, well-formed calls among `children`, as the format's own call reader reads them."""
         reader = dict(self._readers).get(SpanKind.TOOL_CALL)
         found: list[_CallInReasoning] = []
         if reader is None:
@@ -241,7 +241,7 @@ class Assembler:
         return found
 
     def _take_words(self, event: SpanClosed) -> None:
-        """Remember the last text, the first before the calls of a turn, and the first behind its last call."""
+        """Remember the last text, the first before the calls of a turn, and the first after its last call."""
         self._before = event.inner_text
         if not event.inner_text or event.inner_text.isspace():
             return
@@ -251,7 +251,7 @@ class Assembler:
             self._after_call = event
 
     def _keep(self, reading: ParseResult, event: SpanClosed) -> tuple[Span, bool]:
-        """Keep what a closed span holds; the span with its children, and whether its content is complete."""
+        """Keep the content of a closed span; returns the span with its children, and whether that content is whole."""
         index = len(self.spans)
         reading = _without_inventions(event, reading)
         for call in reading.calls:
@@ -267,7 +267,7 @@ class Assembler:
         return event.span, reading.complete
 
     def _payload_end(self, event: SpanClosed) -> int:
-        """Where the payload of a span that no marker closes ends: before the words that are written to the reader."""
+        """The end of the payload of an unclosed span: before the words that are addressed to the user."""
         last = event.span.inner.start + len(event.inner_text.rstrip())
         for fault in reversed(self.faults):
             if fault.rule is TRAILING_DATA and fault.range.end == last and event.span.inner.covers(fault.range):
@@ -277,7 +277,7 @@ class Assembler:
         return last
 
     def _repeated_by(self, event: SpanClosed) -> Span | None:
-        """The earlier call whose text the stream's last call, cut off by its end, begins anew: the tail of a loop."""
+        """The earlier call that the stream's last, cut-off call begins to repeat (the tail of a loop); None if none."""
         beginning = event.inner_text.strip()
         if event.span.kind is not SpanKind.TOOL_CALL or event.ended_at is not None or not beginning:
             return None
@@ -293,46 +293,48 @@ class Assembler:
         self._has_bare_call = False
 
     def _flag_text_around(self, event: SpanClosed | None) -> None:
-        """Flag text beside a call that no marker opens."""
+        """Flag text beside a call without an opening marker."""
         self._has_bare_call = True
         if event is not None and _holds_words(event.inner_text):
             self._beside_calls.append(_text_around_calls(event))
 
 
-def is_quoted_marker(before: str, behind: str) -> bool:
-    """Whether a marker is in quotes, or in backticks: by the texts before and behind it."""
-    return behind[:1] in _QUOTES and before[-1:] == behind[0]
+def is_quoted_marker(before: str, after: str) -> bool:
+    """Whether a marker is in quotes or backticks, judging by the texts before and after it."""
+    return after[:1] in _QUOTES and before[-1:] == after[0]
 
 
 def _without_inventions(event: SpanClosed, reading: ParseResult) -> ParseResult:
-    """The reading, in which a call that was cut off before its first argument has none, and no repair makes them up."""
-    cut = [fault for fault in reading.faults if _is_cut(event, fault)]
+    """The reading without invented arguments: a call cut off before its first argument has none, and no repair."""
+    cut = [fault for fault in reading.faults if _is_truncation(event, fault)]
     if not cut:
         return reading
     cut_end = max(fault.range.end for fault in cut)
-    invented = [_has_none_yet(call) and call.range.end <= cut_end for call in reading.calls]
+    invented = [_has_invented_arguments(call) and call.range.end <= cut_end for call in reading.calls]
     read = zip(reading.calls, invented, strict=True)
     calls = (_unread(event, call) if is_invented else call for call, is_invented in read)
     faults = reading.faults
     if any(invented):
-        faults = tuple(replace(one, hint=None, fix=None) if _is_cut(event, one) else one for one in faults)
+        faults = tuple(
+            replace(fault, hint=None, fix=None) if _is_truncation(event, fault) else fault for fault in faults
+        )
     return msgspec.structs.replace(reading, calls=tuple(calls), faults=faults, complete=False)
 
 
-def _is_cut(event: SpanClosed, fault: Fault) -> bool:
-    """Whether a fault says that the payload ends too early: also a tag that the end of the stream makes malformed."""
+def _is_truncation(event: SpanClosed, fault: Fault) -> bool:
+    """Whether a fault says that the payload ends too early; includes a tag made malformed by the end of the stream."""
     if fault.rule is MALFORMED_PARAMETERS and event.wanted and event.ended_at is None:
         return fault.range.end == event.span.inner.start + len(event.inner_text.rstrip())
     return fault.rule in (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
 
 
-def _has_none_yet(call: ToolCall) -> bool:
-    """Whether a call has arguments that only a repair made up: an empty object that its text does not hold."""
+def _has_invented_arguments(call: ToolCall) -> bool:
+    """Whether a call's arguments were invented by a repair: an empty object that is not in its text."""
     return call.recovered and call.arguments == {} and not call.raw_arguments.rstrip().endswith("}")
 
 
 def _unread(event: SpanClosed, call: ToolCall) -> ToolCall:
-    """The call as it stands: its arguments' text, or all of it where not even the tool is named."""
+    """The call without parsed arguments: with their raw text, or all of its text if not even the tool is named."""
     raw = call.raw_arguments
     if call.name is None and not raw:
         raw = call.range.moved(-event.span.inner.start).of(event.inner_text)
@@ -340,14 +342,14 @@ def _unread(event: SpanClosed, call: ToolCall) -> ToolCall:
 
 
 def _is_closed(event: SpanClosed) -> bool:
-    """Whether a marker closes the span, so that all before it is the payload, or it holds no payload at all."""
+    """Whether a marker closes the span, so that all text before it is the payload, or the span has no payload."""
     return event.span.range.end > event.span.inner.end or event.span.kind is not SpanKind.TOOL_CALL
 
 
 def _outside_payload(event: SpanClosed, reading: ParseResult) -> Iterable[Fault]:
-    """The faults of a call that no marker closes: words behind its payload were written to the reader, and stay.
+    """The faults of an unclosed call: words after its payload are addressed to the user, and are kept.
 
-    The repair of words at the call's end is to close the call before them, where it is complete and has a closer.
+    The repair for words at the call's end is to close the call before them, if it is complete and has a closer.
     """
     for fault in reading.faults:
         if fault.rule is TRAILING_DATA and fault.fix is not None and _trails_words(event, fault):
@@ -362,7 +364,7 @@ def _trails_words(event: SpanClosed, fault: Fault) -> bool:
 
 
 def character_faults(text: str, start: int) -> Iterable[Fault]:
-    """What databases and other readers refuse in `text`, which begins at `start`: at most one fault of each kind."""
+    """Faults for characters in `text`, which begins at `start`, that databases refuse: at most one of each kind."""
     broken = list(lone_surrogates(text))
     if broken:
         yield _not_utf8(text, broken, start)
@@ -387,12 +389,12 @@ def _text_around_calls(event: SpanClosed) -> Fault:
 
 
 def _holds_words(text: str) -> bool:
-    """Whether a text beside calls is more than what separates them, and no broken beginning of one."""
+    """Whether a text beside calls is more than a separator, and not the broken beginning of a call."""
     return any(map(str.isalnum, text)) and not text.lstrip().startswith("{")
 
 
 def _words_of(event: SpanClosed) -> Range:
-    """The characters of a text without the white space around them."""
+    """The range of a text without the white space around it."""
     text, start = event.inner_text, event.span.inner.start
     return Range(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
 

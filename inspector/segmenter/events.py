@@ -1,7 +1,7 @@
-"""What a parser reports while it reads, and what the text of a closed span turned out to contain; payload kinds.
+"""The events that a parser reports while it reads, the parsed content of a closed span, and the kinds of payload.
 
-A payload is text with a syntax of its own, in whose strings a marker is data: until it is complete, a marker in it is
-ambiguous. The events are msgspec structures and no dataclasses: several are made for every span of every stream.
+A payload is text with its own syntax, in whose strings a marker is data: until the payload is complete, a marker in it
+is ambiguous. The events are msgspec structures, not dataclasses: several are created for every span of every stream.
 """
 
 import json
@@ -19,15 +19,15 @@ from inspector.text import Range
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _USUAL_SIZE = 65_536
-"""Most values are smaller, in code points."""
+"""The size, in code points, that most values do not exceed."""
 DOUBT_LIMIT = 65_536
-"""How many code points a doubtful marker may keep the machine waiting."""
+"""The maximum number of code points that the machine holds back to resolve an ambiguous marker."""
 
 
 class ParseResult(msgspec.Struct, frozen=True):
-    """The content of a span. `complete` says that it is whole, whatever became of its closing marker.
+    """The parsed content of a span. `complete` says that it is whole, with or without its closing marker.
 
-    `decoded` is the text that the span's inner text stands for, where it is not that text itself (a JSON string's).
+    `decoded` is the text that the span's inner text encodes, if the two differ (as in a JSON string).
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -40,7 +40,7 @@ class ParseResult(msgspec.Struct, frozen=True):
 
 
 class SpanOpened(msgspec.Struct, frozen=True):
-    """A span begins at `start`; its inner text begins at `inner_start`, behind the marker that opened it."""
+    """A span begins at `start`; its inner text begins at `inner_start`, after the marker that opened it."""
 
     kind: SpanKind
     start: int
@@ -49,23 +49,23 @@ class SpanOpened(msgspec.Struct, frozen=True):
 
 
 class SpanExtended(msgspec.Struct, frozen=True):
-    """Text that was held back turned out to belong to the open span, which now reaches at least to `end`.
+    """Text that was held back belongs to the open span, which now reaches at least to `end`.
 
-    Text that is not held back belongs to the open span as soon as it is fed, and gives no event.
+    Text that is not held back belongs to the open span as soon as it is fed, without an event.
     """
 
     end: int
 
 
 class SpanClosed(msgspec.Struct, frozen=True):
-    """The open span is complete. `inner_text` is the text of its inner range.
+    """The open span has ended. `inner_text` is the text of its inner range.
 
-    `wanted` is the closing marker that did not come, "" where the span closed as it should. `ended_by` is then the
-    marker that cut the span off, and `ended_at` its place; both are empty where the stream ended. `call` is the one
-    call of a payload that was read already, when its end was looked for (see `Payload.read_whole`). `by_model` is False
-    where the span stands in the turn of somebody else than the model. `reading` is what the span holds, where the
-    parser knows it already and no reader is to be asked; `decoded` the words of a text or of reasoning that stand in a
-    JSON string, and lead back to its raw characters.
+    `wanted` is the missing closing marker, "" if the span was closed properly. If it is missing, `ended_by` is the
+    marker that cut the span off and `ended_at` its range; both are empty if the stream ended. `call` is the single call
+    of a payload that was already read while its end was searched (see `Payload.read_whole`). `by_model` is False if the
+    span is in a turn that the model did not write. `reading` is the content of the span if the parser already knows it,
+    so that no reader is called. `decoded` is the decoded text of a text or reasoning span that is a JSON string, mapped
+    to its raw characters.
     """
 
     span: Span
@@ -80,7 +80,7 @@ class SpanClosed(msgspec.Struct, frozen=True):
 
 
 class Flagged(msgspec.Struct, frozen=True):
-    """The marker layer has a fault."""
+    """A marker has a fault."""
 
     fault: Fault
 
@@ -89,31 +89,31 @@ ParseEvent: TypeAlias = SpanOpened | SpanExtended | SpanClosed | Flagged
 
 
 class FormatParser(Protocol):
-    """Sans-IO, one pass over one part's text; never raises, whatever the text."""
+    """A sans-IO parser: one pass over one part's text; never raises, whatever the text."""
 
     def feed(self, text: str) -> list[ParseEvent]:
-        """What became known with this piece, which may be cut anywhere."""
+        """The events that this chunk makes known; a chunk may end anywhere."""
         ...
 
     @property
     def certain_to(self) -> int:
-        """How far into the text it is certain what everything is; the open span reaches at least there."""
+        """The position up to which the spans of the text are certain; the open span reaches at least there."""
         ...
 
     def close(self) -> list[ParseEvent]:
-        """What the end of the text makes known. Feeding a closed parser is not allowed."""
+        """The events that the end of the text makes known. Feeding a closed parser is not allowed."""
         ...
 
 
 SpanReader: TypeAlias = Callable[[SpanClosed], ParseResult]
-"""Reads a closed span; ranges in what it gives are offsets in the whole text. It never raises."""
+"""Reads a closed span; ranges in its result are offsets in the whole text. It never raises."""
 
 
 class Follower(Protocol):
-    """Follows a payload strictly, piece by piece, cut anywhere.
+    """Tracks a payload strictly, chunk by chunk; a chunk may end anywhere.
 
-    `broken`: it met a character that no such payload can hold there. `in_string`: a string, or whatever the syntax has
-    for data that may hold markers, is open. `completed`: the last `feed` stopped right behind a complete value.
+    `broken`: it met a character that no such payload can contain there. `in_string`: a string, or whatever the syntax
+    has for data that may contain markers, is open. `completed`: the last `feed` stopped right after a complete value.
     """
 
     broken: bool
@@ -121,9 +121,9 @@ class Follower(Protocol):
     completed: bool
 
     def feed(self, text: str, start: int = 0, end: int | None = None, /) -> int:
-        """Read on in `text` from `start` up to `end`; the index behind the last character read.
+        """Read more of `text`, from `start` up to `end`; returns the index after the last character read.
 
-        Stops early right behind a complete value, and at the character that breaks the payload, which is not read.
+        Stops early right after a complete value, and at the character that breaks the payload, which is not read.
         """
         ...
 
@@ -131,11 +131,11 @@ class Follower(Protocol):
 class Payload(Struct, frozen=True):
     """One kind of payload.
 
-    `follower` makes one that has read nothing. `ends_within` says whether a text, from the payload's beginning on,
-    ends within a string: a quick answer to what a follower would say. `read_whole` reads a payload whose text begins at
-    an offset, if it is whole and in perfect order (then no marker in it is in doubt), else gives None. `whole_end`
-    finds, from an index on, the end of a whole value (-1 where there is none): a fast way for what a follower would
-    say. `ends` are the characters that a value may end with; a follower need not be asked before one of them comes.
+    `follower` creates a follower that has read nothing. `ends_within` says whether a text, from the payload's beginning
+    on, ends within a string: a shortcut for a follower. `read_whole` reads a payload whose text begins at an offset, if
+    it is whole and has no fault (then no marker in it is ambiguous), else returns None. `whole_end` returns the end of
+    a whole value that begins at an index (-1 if there is none): a shortcut for a follower. `ends` are the characters
+    that a value may end with; no value is complete before one of them comes.
     """
 
     follower: Callable[[], Follower]
@@ -153,7 +153,7 @@ _decoder = json.JSONDecoder(parse_constant=_refuse, parse_int=str, parse_float=s
 
 
 def json_value_end(text: str, start: int) -> int:
-    """The end of the JSON object or array that begins at `start`, white space skipped; -1 where there is none."""
+    """The end of the JSON object or array that begins at `start`, white space skipped; -1 if there is none."""
     first = _SPACE.match(text, start)
     at = first.end() if first is not None else start
     if text[at : at + 1] not in ("{", "["):
@@ -163,7 +163,7 @@ def json_value_end(text: str, start: int) -> int:
     except RecursionError:
         return -1
     except json.JSONDecodeError as error:
-        # An error counts the lines before it, so it must not see the whole text; only a value cut short is tried again.
+        # An error counts the lines before it, so the whole text is not passed; only a value cut short is tried again.
         is_cut = len(text) > at + _USUAL_SIZE and (error.pos >= _USUAL_SIZE - 16 or error.msg.startswith("Unterm"))
         if not is_cut:
             return -1
@@ -176,18 +176,18 @@ def json_value_end(text: str, start: int) -> int:
 
 
 JSON = Payload(JsonTracker, ends_within_string, whole_end=json_value_end, ends="}]")
-"""A payload of JSON."""
+"""A JSON payload."""
 
 
 def read_on(follower: Follower, text: str) -> None:
-    """Let `follower` read all of `text`, over the ends of complete values, or up to what breaks it."""
+    """Let `follower` read all of `text`, past the ends of complete values, or up to the character that breaks it."""
     at = 0
     while at < len(text) and not follower.broken:
         at = follower.feed(text, at)
 
 
 class Ambiguity:
-    """The marker stands at `at` in the whole text, within a string of a payload that `follower` has read up to there.
+    """A marker at `at` in the whole text, within a string of a payload that `follower` has read up to there.
 
     The text from `at` on was read up to `read_to`.
     """
@@ -199,10 +199,10 @@ class Ambiguity:
         self._follower = follower
 
     def read(self, text: str, start: int, *, final: bool) -> bool | None:
-        """Read on in `text` from `start`; whether the marker is data, or None while that is not known.
+        """Read more of `text`, from `start`; returns whether the marker is data, or None while that is not known.
 
-        It is data if the payload's value completes, and counts if a character comes that no JSON can hold, if
-        DOUBT_LIMIT code points have passed, or if the text is `final`, so that nothing follows.
+        It is data if the payload's value completes. It counts as a marker if a character comes that no JSON can
+        contain, after DOUBT_LIMIT code points, or if the text is `final`, so that nothing follows.
         """
         limit = start + self.at + DOUBT_LIMIT - self.read_to
         read = self._follower.feed(text, start, min(len(text), limit))

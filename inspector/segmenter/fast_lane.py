@@ -1,14 +1,14 @@
 """Runs a format's table over a whole text in which nothing is unusual, at a fraction of the machine's cost.
 
-Theory of operation. A whole text needs none of what makes the machine slow on short texts: nothing is held back, no
-window is kept, and no event is made until a span closes. `_EnclosedSpans` reads most of it: one expression, made from
-the table, matches the words up to a marker and the whole span that this marker opens. Where that is not enough,
-`_Steps` takes one transition after the other, as `Machine` does, whose comments explain them.
+Theory of operation. A whole text needs none of what makes the machine slow on short texts: nothing is held back, there
+is no window, and no event before a span closes. `_EnclosedSpans` reads most of it: one expression, built from the
+table, matches the words up to a marker and the whole span that this marker opens. For the rest, `_Steps` takes one
+transition after the other, as `Machine` does, whose comments explain them.
 
-Both follow only what breaks no rule. At anything else the lane gives up: a transition with a rule, a span without the
-closing marker that it wants, a marker that may be in a string, a payload that does not complete. Then the machine reads
-the text again from its beginning, and it alone makes diagnostics. So the lane may refuse any text, but must never read
-one differently; tests/test_fast_lane.py compares both over every format.
+Both handle only what breaks no rule. At anything else the lane gives up: a transition with a rule, a span without its
+closing marker, a marker that may be in a string, a payload that does not complete. Then the machine reads the text
+again from its beginning, and it alone creates diagnostics. So the lane may refuse any text, but must never read one
+differently; tests/test_fast_lane.py compares both over every format.
 
 Each character is searched for markers at most twice, and read as a payload at most twice.
 """
@@ -28,13 +28,13 @@ _SAMPLE = 1_024
 _DENSE = 1_500
 _EACH = 2_048
 _FoundMarkers: TypeAlias = dict[str, re.Match[str] | int]
-"""For each family of a state's markers the next one, or the place before which none begins."""
+"""For each family of a state's markers the next one, or the position before which none begins."""
 
 
 class FastLane:
-    """Reads whole texts that begin in the state that `machine`, which has read nothing yet, is in.
+    """Reads whole texts that begin in the current state of `machine`, which must not have read anything yet.
 
-    `refuses` says of a text that another reader than the machine may have to read it.
+    `refuses` returns True for a text that a reader other than the machine may have to read.
     """
 
     def __init__(self, machine: Machine, refuses: Callable[[str], bool] | None = None) -> None:
@@ -44,7 +44,7 @@ class FastLane:
         self._enclosed: dict[str, _EnclosedSpans] = {}
 
     def read(self, text: str) -> list[SpanClosed] | None:
-        """The closed spans of `text`, in order, which tile it; None where the machine has to read it."""
+        """The closed spans of `text`, in order, which tile it; None if the machine has to read the text."""
         if "\x00" in text or (self._refuses is not None and self._refuses(text)):
             return None
         events: list[SpanClosed] = []
@@ -54,7 +54,7 @@ class FastLane:
         return _Steps(self, text, events, at).read() if at >= 0 else None
 
     def enclosed_in(self, home: State) -> "_EnclosedSpans":
-        """The reader of the spans that begin and end in a state, which is the home of a turn."""
+        """The reader of the spans that begin and end in `home`, the home state of a turn."""
         found = self._enclosed.get(home.name)
         if found is None:
             found = self._enclosed[home.name] = _EnclosedSpans(home, self.table)
@@ -62,24 +62,33 @@ class FastLane:
 
 
 class _EnclosedSpans:
-    """Reads the words of a home state and the spans from an opening to a closing marker between them."""
+    """Reads the words of a home state, and the spans between them from an opening to a closing marker."""
 
     def __init__(self, home: State, table: Table) -> None:
         self._home = home
         self._cut_openers = table.cut_beginnings if home.kind is SpanKind.TEXT else ()
-        ways = [(way, table.by_name[way.target]) for way in home.transitions if way.target in table.by_name]
-        enclosed = [(way, state, closer) for way, state in ways if (closer := _closer(home, way, state)) is not None]
+        transitions = [
+            (transition, table.by_name[transition.target])
+            for transition in home.transitions
+            if transition.target in table.by_name
+        ]
+        enclosed = [
+            (transition, state, closer)
+            for transition, state in transitions
+            if (closer := _closer(home, transition, state)) is not None
+        ]
         self._states = [state for _, state, _ in enclosed]
         spans = (
-            f"{re.escape(way.marker)}({_without_markers(state)}){re.escape(closer)}" for way, state, closer in enclosed
+            f"{re.escape(transition.marker)}({_without_markers(state)}){re.escape(closer)}"
+            for transition, state, closer in enclosed
         )
         together = "|".join(spans)
         self._match = re.compile(f"({_without_markers(home)})(?:{together})?" if together else "()").match
 
     def read(self, text: str, at: int, events: list[SpanClosed]) -> int:
-        """Add the spans from `at` on to `events`, as far as the text has such; where that ends, -1 to give up."""
+        """Add the spans from `at` on to `events`; returns the position of the first other text, or -1 to give up."""
         home, size = self._home, len(text)
-        sampled_to = 0  # a sample is taken at the beginning and behind long spans
+        sampled_to = 0  # a sample is taken at the beginning and after long spans
         while at < size:
             if at >= sampled_to and size - at > _SAMPLE and self._is_sparse(text[at : at + _SAMPLE]):
                 return at
@@ -112,21 +121,34 @@ class _EnclosedSpans:
         return sum(sample.count(state.closer) for state in self._states) * _DENSE < len(sample)
 
 
-def _closer(home: State, way: Transition, state: State) -> str | None:
-    """The marker that closes the span which a way out of a home state opens; None where more than that matters."""
-    is_plain = way.cut is MarkerSplit.BEFORE and way.taken == len(way.marker) and way.ahead is None and not way.closes
-    if not is_plain or way.rule is not None or home.other or home.closer or home.then or state.other or state.then:
+def _closer(home: State, transition: Transition, state: State) -> str | None:
+    """The closing marker of the span that `transition` opens from a home state; None if it is not a simple span."""
+    is_plain = (
+        transition.cut is MarkerSplit.BEFORE
+        and transition.taken == len(transition.marker)
+        and transition.ahead is None
+        and not transition.closes
+    )
+    if (
+        not is_plain
+        or transition.rule is not None
+        or home.other
+        or home.closer
+        or home.then
+        or state.other
+        or state.then
+    ):
         return None
     closes = state.by_marker.get(state.closer)
     is_closed = closes is not None and closes.cut is MarkerSplit.AFTER and closes.target == HOME
     if closes is None or not is_closed or closes.rule is not None or closes.ahead is not None or closes.lead:
         return None
-    is_longest = not any(one != way.marker and one.startswith(way.marker) for one in home.markers)
+    is_longest = not any(other != transition.marker and other.startswith(transition.marker) for other in home.markers)
     return closes.marker if is_longest and closes.taken == len(closes.marker) else None
 
 
 def _without_markers(state: State) -> str:
-    """An expression for the text up to the state's next marker, whatever follows it."""
+    """An expression for the text up to the state's next marker, without lookahead."""
     firsts = "".join(map(re.escape, state.patterns))
     if not firsts:
         return r"[\s\S]*+"
@@ -135,7 +157,7 @@ def _without_markers(state: State) -> str:
 
 
 class _Steps:
-    """One text on its way through the states; `_at` is where the state is in the text, the rest as in `OpenSpan`."""
+    """Takes one text through the states; `_at` is the position in it, the other attributes are as in `OpenSpan`."""
 
     def __init__(self, lane: FastLane, text: str, events: list[SpanClosed], at: int) -> None:
         self._lane = lane
@@ -148,12 +170,12 @@ class _Steps:
         self._markers: _FoundMarkers = {}
 
     def read(self) -> list[SpanClosed] | None:
-        """All closed spans of the text, in order; None where the machine has to read it."""
+        """All closed spans of the text, in order; None if the machine has to read the text."""
         while (found := self._next()) is not None:
-            at, way = found
-            if way is None:
+            at, transition = found
+            if transition is None:
                 return self._end()
-            if not self._take(way, at):
+            if not self._take(transition, at):
                 return None
             if self._state is self._home and not self._is_open:
                 self._at = self._lane.enclosed_in(self._home).read(self._text, self._at, self._events)
@@ -162,7 +184,7 @@ class _Steps:
         return None
 
     def _next(self) -> tuple[int, Transition | None] | None:
-        """The next transition and its place; None to give up."""
+        """The next transition and its position; None to give up."""
         state, text = self._state, self._text
         payload = state.payload
         if payload is not None and state.then is not None:
@@ -171,51 +193,55 @@ class _Steps:
                 return None
             self._settle(end)
             return end, state.then
-        at, way = _next_transition(state, text, self._at, self._markers)
-        if payload is not None and way is not None:
+        at, transition = _next_transition(state, text, self._at, self._markers)
+        if payload is not None and transition is not None:
             written = text[self._payload_at : at]
             self._call = payload.read_whole(written, self._inner_at) if payload.read_whole is not None else None
             if self._call is None and payload.ends_within(written):
                 return None
-        return at, way
+        return at, transition
 
-    def _take(self, way: Transition, at: int) -> bool:
-        """Go through a transition, whose marker is at `at`; False to give up."""
-        if way.rule is not None or way.closes or (way.target == HERE and way.cut is not MarkerSplit.NOWHERE):
+    def _take(self, transition: Transition, at: int) -> bool:
+        """Take a transition, whose marker is at `at`; False to give up."""
+        if (
+            transition.rule is not None
+            or transition.closes
+            or (transition.target == HERE and transition.cut is not MarkerSplit.NOWHERE)
+        ):
             return False
         if at > self._at and not self._is_open:
             self._open(self._at, 0)
-        if way.cut is MarkerSplit.NOWHERE:
-            return self._stay(way, at)
+        if transition.cut is MarkerSplit.NOWHERE:
+            return self._stay(transition, at)
         inner = ""
-        if way.cut is MarkerSplit.AFTER:
+        if transition.cut is MarkerSplit.AFTER:
             if not self._is_open:
                 self._open(self._at, 0)
-            inner = self._close(at, way.taken)
+            inner = self._close(at, transition.taken)
         elif self._is_open:
             if self._state.closer:
                 return False
             inner = self._close(at, 0)
-        self._enter(way, inner)
-        if way.cut is MarkerSplit.BEFORE and (way.taken or self._state.kind is not SpanKind.TEXT):
-            self._open(at, way.taken)
+        self._enter(transition, inner)
+        if transition.cut is MarkerSplit.BEFORE and (transition.taken or self._state.kind is not SpanKind.TEXT):
+            self._open(at, transition.taken)
         self._payload_at = self._at
         return True
 
-    def _stay(self, way: Transition, at: int) -> bool:
-        """Go through a transition whose marker remains inside the span."""
-        if self._call is not None or (way.target == HERE and self._state.payload is not None):
+    def _stay(self, transition: Transition, at: int) -> bool:
+        """Take a transition whose marker remains inside the span; False to give up."""
+        if self._call is not None or (transition.target == HERE and self._state.payload is not None):
             return False
-        self._settle(at + way.taken)
-        if way.target != HERE:
-            self._enter(way, "")
+        self._settle(at + transition.taken)
+        if transition.target != HERE:
+            self._enter(transition, "")
             self._payload_at = self._at
         return True
 
-    def _enter(self, way: Transition, inner: str) -> None:
-        if way.target == ROLE:
+    def _enter(self, transition: Transition, inner: str) -> None:
+        if transition.target == ROLE:
             self._home = self._lane.table.home(inner)
-        self._state = self._home if way.target in (HOME, ROLE) else self._lane.table.by_name[way.target]
+        self._state = self._home if transition.target in (HOME, ROLE) else self._lane.table.by_name[transition.target]
 
     def _open(self, at: int, marker: int) -> None:
         self._is_open = True
@@ -237,7 +263,7 @@ class _Steps:
         return closed.inner_text
 
     def _end(self) -> list[SpanClosed] | None:
-        """The text has ended."""
+        """Handle the end of the text; None if the machine has to read it."""
         state, text = self._state, self._text
         if not self._is_open and self._at == len(text):
             return self._events
@@ -256,33 +282,36 @@ def _closed(state: State, text: str, whole: Range, inner: Range, call: ToolCall 
 
 
 def _next_transition(state: State, text: str, pos: int, markers: _FoundMarkers) -> tuple[int, Transition | None]:
-    """As `SearchWindow.next_transition`, where `text` is all there is."""
+    """As `SearchWindow.next_transition` for a final `text`."""
     at, size = pos, len(text)
     while True:
-        way: Transition | None
+        transition: Transition | None
         if state.families:
-            at, way = _next_marker(state, text, at, markers)
+            at, transition = _next_marker(state, text, at, markers)
         else:
             match = state.search(text, at)
             if match is None:
                 return size, None
-            at, way = match.start(), state.by_marker.get(match[0]) if match.lastindex is None else state.other_goes
-        if way is None:
+            at, transition = (
+                match.start(),
+                state.by_marker.get(match[0]) if match.lastindex is None else state.other_goes,
+            )
+        if transition is None:
             return at, None
-        found = way if way.ahead is None else _that_counts(state, way, text, at)
-        if found is None and way is not state.other_goes and _is_other(state, text, at):
-            found = _that_counts(state, state.other_goes, text, at)
+        found = transition if transition.ahead is None else _counting_transition(state, transition, text, at)
+        if found is None and transition is not state.other_goes and _is_other(state, text, at):
+            found = _counting_transition(state, state.other_goes, text, at)
         if found is not None:
             return at + found.lead, found
         at += 1
 
 
-def _that_counts(state: State, way: Transition | None, text: str, at: int) -> Transition | None:
-    """The transition that what follows the marker at `at` allows: `way`, or one that takes its place."""
-    for one in (way, *state.shorter.get(way.marker, ())) if way is not None else ():
-        behind = at if one is state.other_goes else at + len(one.marker)
-        if one.ahead is None or one.ahead.whole.match(text, behind) is not None:
-            return one
+def _counting_transition(state: State, transition: Transition | None, text: str, at: int) -> Transition | None:
+    """The transition whose lookahead matches after the marker at `at`: `transition`, or one of its alternatives."""
+    for candidate in (transition, *state.shorter.get(transition.marker, ())) if transition is not None else ():
+        after = at if candidate is state.other_goes else at + len(candidate.marker)
+        if candidate.ahead is None or candidate.ahead.whole.match(text, after) is not None:
+            return candidate
     return None
 
 
@@ -291,7 +320,7 @@ def _is_other(state: State, text: str, at: int) -> bool:
 
 
 def _next_marker(state: State, text: str, at: int, found: _FoundMarkers) -> tuple[int, Transition | None]:
-    """The next marker of a state whose markers have few first characters; `found` keeps what is known of each family.
+    """The next marker of a state whose markers have few first characters; `found` caches the result for each family.
 
     A family is searched no further than to the next marker of the others.
     """
@@ -310,7 +339,7 @@ def _next_marker(state: State, text: str, at: int, found: _FoundMarkers) -> tupl
 
 
 def _value_end(state: State, payload: Payload, text: str, start: int) -> int:
-    """Where the payload's value that begins at `start` is complete; -1 where it is not, or may hold a marker."""
+    """The end of the payload's value that begins at `start`; -1 if it is not complete, or may contain a marker."""
     end = payload.whole_end(text, start) if payload.whole_end is not None else -1
     if end < 0:
         follower = payload.follower()

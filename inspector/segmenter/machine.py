@@ -2,21 +2,22 @@
 
 It follows payloads to their ends and decides which markers inside them are data.
 
-Theory of operation. The machine is in one state of the table. While a piece holds none of the characters that a marker
-of the state begins with, it is only appended to a list. Otherwise, if the piece holds a marker or a part of one, the
-pieces since the last look are joined to a *window*, which is searched from a position with one pattern per first
-character; what cannot be part of a marker is settled, and at most the longest marker less one character is held back
-for the next look. So each character is joined a bounded number of times, and the work is linear.
+Theory of operation. The machine is in one state of the table. While a chunk contains none of the characters that a
+marker of the state begins with, it is only appended to a list. Otherwise, if the chunk contains a marker or a part of
+one, the chunks since the last search are joined to a *window*, which is searched from a position with one pattern per
+first character; what cannot be part of a marker is settled, and at most the longest marker less one character is held
+back for the next search. So each character is joined a bounded number of times, and the work is linear.
 
 A marker in a payload may be data: inside a JSON string. Quotes are counted up to it; if their number is odd, a strict
 tracker reads the payload. If it agrees that a string is open, the marker is *ambiguous*, and nothing is reported until
-the ambiguity is resolved: the payload's value completes (the marker was data), or a character comes that no JSON can
-hold, or 64 Ki code points have passed, or the stream ends (the marker counts, and the text behind it is read again).
-Text read in an ambiguity resolved this way is not ambiguous again (`_certain_to`), hence every character is read at
-most twice.
+the ambiguity is resolved. Either the payload's value completes (the marker was data), or a character comes that no JSON
+can contain, or 64 Ki code points have passed, or the stream ends (the marker counts, and the text after it is read
+again). Text read in an ambiguity resolved in one of the last three ways is not ambiguous again (`_certain_to`), hence
+every character is read at most twice.
 
-A state may say what becomes of its payload's end (`then`): such a payload is followed from its beginning, and markers
-within its strings are ambiguous in the same way. Once it breaks, the next marker counts, wherever it is.
+A state may have a transition for the end of its payload (`then`): such a payload is followed from its beginning, and
+markers within its strings are ambiguous in the same way. Once the payload breaks, the next marker counts, wherever it
+is.
 
 Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `at` are in the window.
 """
@@ -34,7 +35,7 @@ from inspector.text import Range
 
 
 def feeder(parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
-    """A parser's `feed` followed by `take`; in one call where it can be, since a live stream makes one a delta."""
+    """A function that runs a parser's `feed`, then `take`; a live stream calls it for every delta, so it is short."""
     if isinstance(parser, Machine):
         return parser.feeding(take)
 
@@ -47,8 +48,8 @@ def feeder(parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]])
 class PayloadReading(OpenSpan, ABC):
     """Reads the payload of the state that the machine is in.
 
-    `_pieces` are what was fed since the window was opened, with the `_held` code points that were held back; while
-    there is a doubt they begin at its marker. The follower is that of the payload, None where nothing follows it.
+    `_pieces` are the chunks fed since the window was opened, with the `_held` code points that were held back; during
+    an ambiguity they begin at its marker. `_follower` tracks the payload; None if nothing does.
     """
 
     def __init__(self, table: Table) -> None:
@@ -58,19 +59,22 @@ class PayloadReading(OpenSpan, ABC):
         self._held = 0
         self._follower: Follower | None = None
         self._certain_to = 0
-        self._doubt: Ambiguity | None = None
+        self._ambiguity: Ambiguity | None = None
 
     @abstractmethod
     def _take(self, transition: Transition, at: int) -> None:
-        """Go through `transition`, whose marker stands at `at`."""
+        """Take `transition`, whose marker is at `at`."""
 
     @property
     def _at(self) -> int:
-        """The place in the whole text up to which everything is settled."""
+        """The position in the whole text up to which everything is settled."""
         return self._window.base + self._pos
 
     def _follow(self, follower: Follower, then: Transition, *, final: bool) -> bool:
-        """Follow a payload to its end, to what breaks it, or to a marker outside its strings."""
+        """Follow a payload to its end, to the character that breaks it, or to a marker outside its strings.
+
+        Returns False if the window ended first.
+        """
         assert self._state.payload is not None
         text = self._window.text
         at, transition = self._window.next_transition(self._state, self._pos, final=final)
@@ -89,7 +93,7 @@ class PayloadReading(OpenSpan, ABC):
         if transition is None:
             return False
         if follower.in_string and self._window.base + at >= self._certain_to:
-            return self._begin_doubt(at, final=final)
+            return self._begin_ambiguity(at, final=final)
         self._take(transition, at)
         return True
 
@@ -97,7 +101,7 @@ class PayloadReading(OpenSpan, ABC):
         self._take(then, self._pos)
         return True
 
-    def _is_doubtful(self, at: int) -> bool:
+    def _is_ambiguous(self, at: int) -> bool:
         if self._window.base + at < self._certain_to:
             return False
         payload = self._state.payload
@@ -111,52 +115,52 @@ class PayloadReading(OpenSpan, ABC):
         return self._follower.in_string
 
     def _follow_to(self, follower: Follower, to: int) -> None:
-        """Let `follower` read the window up to `to`, over the ends of complete values."""
+        """Let `follower` read the window up to `to`, past the ends of complete values."""
         while self._pos < to and not follower.broken:
             self._settle(follower.feed(self._window.text, self._pos, to))
         self._settle(to)
 
     def _keep_following(self) -> None:
-        """A marker within the payload was no end: from here on its text is read once, not again for each marker."""
+        """Start a follower after a marker that did not end the payload, so that its text is not read per marker."""
         if self._follower is None and self._state.payload is not None:
             self._follower = self._state.payload.follower()
             read_on(self._follower, self._payload_text(self._pos))
 
-    def _begin_doubt(self, at: int, *, final: bool) -> bool:
-        """The marker at `at` may be data; True where that was resolved within the window."""
+    def _begin_ambiguity(self, at: int, *, final: bool) -> bool:
+        """Begin the ambiguity of the marker at `at`; returns True if the window resolved it."""
         assert self._state.payload is not None
         self._settle(at)
         if self._follower is None:
             self._follower = self._state.payload.follower()
             read_on(self._follower, self._payload_text(at))
-        self._doubt = Ambiguity(self._at, self._follower)
-        is_data = self._doubt.read(self._window.text, at, final=final)
+        self._ambiguity = Ambiguity(self._at, self._follower)
+        is_data = self._ambiguity.read(self._window.text, at, final=final)
         if is_data is None:
             self._pieces = [self._window.text[at:]]
             self._held = len(self._pieces[0])
             return False
-        self._resolve(self._doubt, is_data=is_data)
+        self._resolve(self._ambiguity, is_data=is_data)
         return True
 
-    def _go_on_in_doubt(self, doubt: Ambiguity, text: str, *, final: bool) -> None:
-        """`text` is the last of the pieces, which begin at the doubtful marker."""
-        is_data = doubt.read(text, 0, final=final)
+    def _continue_ambiguity(self, ambiguity: Ambiguity, text: str, *, final: bool) -> None:
+        """Continue the ambiguity with `text`, the last of the pieces, which begin at the ambiguous marker."""
+        is_data = ambiguity.read(text, 0, final=final)
         if is_data is None:
             self._held += len(text)
             return
-        self._window = SearchWindow("".join(self._pieces), doubt.at, self._table)
+        self._window = SearchWindow("".join(self._pieces), ambiguity.at, self._table)
         self._pos = 0
-        self._resolve(doubt, is_data=is_data)
+        self._resolve(ambiguity, is_data=is_data)
 
-    def _resolve(self, doubt: Ambiguity, *, is_data: bool) -> None:
-        """The doubtful marker stands at `_pos`."""
-        self._doubt = None
+    def _resolve(self, ambiguity: Ambiguity, *, is_data: bool) -> None:
+        """Resolve the ambiguity of the marker, which is at `_pos`."""
+        self._ambiguity = None
         if not is_data:
-            self._certain_to = doubt.read_to
+            self._certain_to = ambiguity.read_to
             assert self._follower is not None
             self._follower.broken, self._follower.in_string = True, False
             return
-        to = doubt.read_to - self._window.base
+        to = ambiguity.read_to - self._window.base
         for match in self._window.markers(self._state, self._pos, to):
             place = Range(*match.span()).moved(self._window.base)
             self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
@@ -169,7 +173,8 @@ class PayloadReading(OpenSpan, ABC):
 class Machine(PayloadReading):
     """A FormatParser over a table.
 
-    `role` names whose turn the text begins in; `prompt` is the text before it, whose end decides the first state.
+    `role` is the role of the turn that the text begins in; `prompt` is the text before it, whose end decides the first
+    state.
     """
 
     def __init__(self, table: Table, *, role: str = "assistant", prompt: str = "") -> None:
@@ -179,7 +184,7 @@ class Machine(PayloadReading):
         self._knows_prompt = bool(prompt)
         self._is_calm = False
         self._alarm = self._other_alarm = ""
-        self._enter(self._state_behind(prompt, role) if prompt else self._home)
+        self._enter(self._state_after(prompt, role) if prompt else self._home)
 
     @property
     def table(self) -> Table:
@@ -198,18 +203,18 @@ class Machine(PayloadReading):
 
     @property
     def certain_to(self) -> int:
-        """How far into the text it is certain what everything is; the open span reaches at least there."""
+        """The position up to which the spans of the text are certain; the open span reaches at least there."""
         return self._at + sum(map(len, self._pieces)) - self._held
 
     @property
     def held(self) -> int:
-        """How many code points at the end of what was fed are held back: part of a marker, or of a doubt."""
+        """How many code points at the end of the fed text are held back: part of a marker, or of an ambiguity."""
         return self._held
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether it waits for what a doubtful marker turns out to be; only then `held` exceeds `longest_marker`."""
-        return self._doubt is not None
+        """Whether a marker is ambiguous; only then `held` exceeds `longest_marker`."""
+        return self._ambiguity is not None
 
     @property
     def longest_marker(self) -> int:
@@ -219,11 +224,11 @@ class Machine(PayloadReading):
     @property
     def markers(self) -> frozenset[str]:
         """Every marker of the table."""
-        return frozenset(way.marker for state in self._table.states for way in state.transitions)
+        return frozenset(transition.marker for state in self._table.states for transition in state.transitions)
 
     @property
-    def home_ways(self) -> tuple[Transition, ...]:
-        """The ways out of the state that a turn begins in."""
+    def home_transitions(self) -> tuple[Transition, ...]:
+        """The transitions of the state that a turn begins in."""
         return self._home.transitions
 
     @property
@@ -258,34 +263,34 @@ class Machine(PayloadReading):
 
     def close(self) -> list[ParseEvent]:
         """See FormatParser."""
-        if self._doubt is None:
+        if self._ambiguity is None:
             self._open_window()
         else:
-            self._go_on_in_doubt(self._doubt, "", final=True)
+            self._continue_ambiguity(self._ambiguity, "", final=True)
         self._work(final=True)
         if self._is_open:
             self._close(len(self._window.text), 0, wanted=self._state.closer)
-        return self._told()
+        return self._take_events()
 
     def _look(self, text: str) -> list[ParseEvent]:
-        """Read the pieces, of which `text` is the last."""
+        """Search the pieces, of which `text` is the last, for markers."""
         was_held = self._held
-        if not self._is_calm and self._doubt is None and self._holds_on():
+        if not self._is_calm and self._ambiguity is None and self._is_held_back():
             return []
-        if self._doubt is not None:
-            self._go_on_in_doubt(self._doubt, text, final=False)
+        if self._ambiguity is not None:
+            self._continue_ambiguity(self._ambiguity, text, final=False)
         elif self._is_calm and not self._state.hint.search(text):
             return []
         else:
             self._open_window()
-        if self._doubt is None:
+        if self._ambiguity is None:
             self._work(final=False)
         if was_held and not self._events and self._held < was_held + len(text):
             return [SpanExtended(self._at)]
-        return self._told()
+        return self._take_events()
 
-    def _holds_on(self) -> bool:
-        """Whether all that is not settled yet is the beginning of a marker, and nothing else can be known of it."""
+    def _is_held_back(self) -> bool:
+        """Whether all text that is not settled yet is the beginning of a marker, so that it stays held back."""
         held = self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces)
         if held not in self._state.beginnings:
             return False
@@ -293,7 +298,7 @@ class Machine(PayloadReading):
         self._held = len(held)
         return True
 
-    def _told(self) -> list[ParseEvent]:
+    def _take_events(self) -> list[ParseEvent]:
         events, self._events = self._events, []
         return events
 
@@ -304,13 +309,13 @@ class Machine(PayloadReading):
         self._pos = 0
 
     def _work(self, *, final: bool) -> None:
-        """Go through the window as far as it is certain; the rest is held back."""
+        """Process the window as far as it is certain; the rest is held back."""
         size = len(self._window.text)
         while self._pos < size and self._step(final=final):
             pass
         self._alarm = self._other_alarm = ""
         self._is_calm = False
-        if self._doubt is not None:
+        if self._ambiguity is not None:
             return
         state = self._state
         if self._pos < size:
@@ -323,7 +328,7 @@ class Machine(PayloadReading):
             self._alarm, self._other_alarm = state.alarms[0], state.alarms[-1]
 
     def _step(self, *, final: bool) -> bool:
-        """Take one transition; False where the window holds no further one that is certain."""
+        """Take one transition; False if the window has no further one that is certain."""
         if self._state.then is not None and self._follower is not None and not self._follower.broken:
             return self._follow(self._follower, self._state.then, final=final)
         at, transition = self._window.next_transition(self._state, self._pos, final=final)
@@ -335,20 +340,20 @@ class Machine(PayloadReading):
                 self._follow_to(self._follower, at)
             self._settle(at)
             return False
-        if self._state.payload is not None and self._is_doubtful(at):
-            return self._begin_doubt(at, final=final)
+        if self._state.payload is not None and self._is_ambiguous(at):
+            return self._begin_ambiguity(at, final=final)
         self._take(transition, at)
         return True
 
     def _cut_opener(self) -> str:
-        """The beginning of a marker that the end of a text cuts short, where the dialect's readers drop such ends."""
+        """The beginning of a marker that the end of a text cuts short, if the dialect's readers drop such ends."""
         if self._state.kind is not SpanKind.TEXT:
             return ""
         rest = self._window.text[self._pos :]
         return next(filter(rest.endswith, self._table.cut_beginnings), "")
 
     def _take(self, transition: Transition, at: int) -> None:
-        """Go through `transition`, whose marker stands at `at`."""
+        """Take `transition`, whose marker is at `at`."""
         taken, cut = transition.taken, transition.cut
         if at > self._pos and not self._is_open:
             self._open(self._pos, 0)
@@ -380,7 +385,7 @@ class Machine(PayloadReading):
             self._opener = (transition.marker[:taken], Range(self._open_at, self._inner_at))
 
     def _may_close_prompt(self) -> bool:
-        """Whether a stray closer may end reasoning that an unknown prompt opened: all before it is one text."""
+        """Whether a stray closing marker may end reasoning that an unknown prompt opened: all before it is one text."""
         return self._is_open and not self._open_at and not self._inner_at and not self._knows_prompt
 
     def _flag(self, transition: Transition, at: int) -> None:
@@ -389,18 +394,18 @@ class Machine(PayloadReading):
         marker = transition.marker[transition.lead :]
         seen = 1 if transition is self._state.other_goes else len(marker)
         place = Range(start, start + (transition.taken or seen))
-        wanted = transition.expects or self._state.closer
+        expected = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:
-            wanted = transition.expects or self._target(transition, "").opener
+            expected = transition.expects or self._target(transition, "").opener
         if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is MarkerSplit.NOWHERE:
-            wanted = ""
+            expected = ""
         elif transition.rule is SPECIAL_TOKEN_LEAK and transition.expects:
             self._events.append(Flagged(token_outside(marker, place, transition.expects)))
             return
         elif transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
-            wanted = self._target(transition, "").opener
-        self._events.append(Flagged(marker_fault(transition.rule, marker, place, wanted)))
+            expected = self._target(transition, "").opener
+        self._events.append(Flagged(marker_fault(transition.rule, marker, place, expected)))
 
     def _target(self, transition: Transition, inner: str) -> State:
         target = transition.target
@@ -415,8 +420,8 @@ class Machine(PayloadReading):
         self._payload_at = len(self._kept)
         self._follower = state.payload.follower() if state.then is not None and state.payload is not None else None
 
-    def _state_behind(self, prompt: str, role: str) -> State:
-        """The state that a prompt leaves its reader in."""
+    def _state_after(self, prompt: str, role: str) -> State:
+        """The state after a prompt."""
         reader = Machine(self._table, role=role)
         reader.feed(prompt)
         if reader.state.kind is SpanKind.MARKUP:

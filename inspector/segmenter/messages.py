@@ -23,8 +23,8 @@ _UNCLOSED = MappingProxyType(
 )
 
 
-def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
-    """The fault of a marker that stands where `rule` forbids it; `wanted` is the marker that belongs there."""
+def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
+    """The fault of a marker where `rule` forbids it; `expected` is the marker that belongs there."""
     if rule is markers.STRAY_END_MARKER:
         return Fault(
             rule,
@@ -36,7 +36,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"`{marker}` opens a span inside a span of its own kind; it is text, and the first `{wanted}` ends both.",
+            f"`{marker}` opens a span inside a span of its own kind; it is text, and the first `{expected}` ends both.",
             "Delete this marker.",
             Fix((Edit(place, ""),), safe=False),
         )
@@ -44,9 +44,9 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"`{marker}` closes a span that was opened in the other spelling; expected `{wanted}`.",
-            f"Write `{wanted}`.",
-            Fix((Edit(place, wanted),), safe=True),
+            f"`{marker}` closes a span that was opened in the other spelling; expected `{expected}`.",
+            f"Write `{expected}`.",
+            Fix((Edit(place, expected),), safe=True),
         )
     if rule is markers.MARKER_INSIDE_ARGUMENT:
         return Fault(
@@ -56,7 +56,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             "the call here.",
         )
     if rule is markers.SPECIAL_TOKEN_LEAK:
-        return _leaked_token(marker, place, wanted)
+        return _leaked_token(marker, place, expected)
     if rule is markers.INVENTED_RESULT:
         return Fault(
             rule,
@@ -68,7 +68,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"The header of this message is not what the format writes: expected {wanted} here.",
+            f"The header of this message is not what the format writes: expected {expected} here.",
             "Reading went on as if it were there: a strict parser gives up, or takes the rest for content.",
         )
     if rule is markers.EMPTY_CALL:
@@ -79,20 +79,20 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         )
     if rule is markers.WRONG_OPENER:
         begins = (
-            f"A call begins here without `{wanted}`" if marker.startswith("(") else f"`{marker}` begins a call here"
+            f"A call begins here without `{expected}`" if marker.startswith("(") else f"`{marker}` begins a call here"
         )
-        due = "" if marker.startswith("(") else f"; this format begins calls with `{wanted}`"
+        due = "" if marker.startswith("(") else f"; this format begins calls with `{expected}`"
         return Fault(
             rule,
             place,
             f"{begins}{due}, and a server that waits for that takes the call for text.",
-            f"Begin the call with `{wanted}`.",
+            f"Begin the call with `{expected}`.",
         )
     raise AssertionError(f"no marker breaks {rule}")
 
 
 def opened_by_prompt(marker: str, at: int) -> Fault:
-    """The fault of a closer at `at` that ends reasoning which the prompt must have opened."""
+    """The fault of a closing marker at `at` that ends reasoning which the prompt must have opened."""
     return Fault(
         markers.REASONING_OPENED_BY_PROMPT,
         Range(at, at + len(marker)),
@@ -102,7 +102,7 @@ def opened_by_prompt(marker: str, at: int) -> Fault:
 
 
 def token_outside(marker: str, place: Range, where: str) -> Fault:
-    """The fault of a special token that is read as markup although it is not in `where`, the only place for it."""
+    """The fault of a special token that is read as markup although it is outside `where`, its only valid position."""
     return Fault(
         markers.SPECIAL_TOKEN_LEAK,
         place,
@@ -112,20 +112,20 @@ def token_outside(marker: str, place: Range, where: str) -> Fault:
     )
 
 
-def _leaked_token(marker: str, place: Range, wanted: str) -> Fault:
-    if not wanted:
+def _leaked_token(marker: str, place: Range, expected: str) -> Fault:
+    if not expected:
         message = (
             f"The special token `{marker}` is in the middle of a text and is read as text; a server that stops or "
             "splits at special tokens cuts the answer here."
         )
         return Fault(markers.SPECIAL_TOKEN_LEAK, place, message)
-    message = f"The special token `{marker}` appears where `{wanted}` belongs: a call follows it."
-    fix = Fix((Edit(place, wanted),), safe=False)
-    return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{wanted}`.", fix)
+    message = f"The special token `{marker}` appears where `{expected}` belongs: a call follows it."
+    fix = Fix((Edit(place, expected),), safe=False)
+    return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{expected}`.", fix)
 
 
 def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:
-    """The fault of a whole call at `opener`, inside reasoning that never closed: it counts as a call all the same."""
+    """The fault of a whole call at `opener`, inside reasoning that never closed: it still counts as a call."""
     return Fault(
         markers.CALL_INSIDE_REASONING,
         opener,
@@ -137,7 +137,7 @@ def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:
 
 
 def marker_in_prose(span: Span) -> Fault:
-    """The fault of a marker that prose mentions: the text of `span` is read as text."""
+    """The fault of a marker that prose only mentions: `span` is read as text."""
     place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
     message = (
         "This marker is mentioned in prose and read as text; a server that looks for the marker alone takes what "
@@ -147,7 +147,7 @@ def marker_in_prose(span: Span) -> Fault:
 
 
 def open_reasoning(closed: SpanClosed) -> Fault:
-    """The fault of reasoning that never closed and holds a whole call: at what opened it."""
+    """The fault of reasoning that never closed and contains a whole call; its range is the opening marker."""
     start = closed.span.range.start
     return Fault(
         markers.UNTERMINATED_SPAN,
@@ -158,10 +158,10 @@ def open_reasoning(closed: SpanClosed) -> Fault:
 
 
 def closed_before(closed: SpanClosed, words: Fault, *, complete: bool) -> Fault:
-    """The fault of words behind the payload of a call that nothing closes.
+    """The fault of words after the payload of a call without a closing marker.
 
-    The words were written to the reader, so the repair keeps them: it closes the call before them. Where it is not
-    complete, or its format closes no call, deleting them is no more than a suggestion.
+    The words are addressed to the user, so the repair keeps them: it closes the call before them. If the call is not
+    complete, or its format has no closing marker, deleting the words is an unsafe fix.
     """
     last = closed.span.inner.start + len(closed.inner_text.rstrip())
     if complete and closed.wanted and words.range.end == last:
@@ -170,7 +170,7 @@ def closed_before(closed: SpanClosed, words: Fault, *, complete: bool) -> Fault:
 
 
 def _closing(closed: SpanClosed, payload_to: int) -> Fix:
-    """Close a call whose payload ends at `payload_to`; a closer that was begun there is completed."""
+    """The fix that closes a call whose payload ends at `payload_to`; a partial closing marker there is completed."""
     start = closed.span.inner.start
     text = closed.inner_text.rstrip()
     begun = next((size for size in range(len(closed.wanted) - 1, 1, -1) if text.endswith(closed.wanted[:size])), 0)
@@ -184,8 +184,8 @@ def _closing(closed: SpanClosed, payload_to: int) -> Fix:
 def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span | None = None) -> Fault:
     """The fault of a span without its closing marker.
 
-    `complete` says that its content is whole all the same, up to `end`; `repeats` is an earlier span whose text it
-    begins anew.
+    `complete` says that its content is nevertheless whole, up to `end`; `repeats` is an earlier span whose text it
+    begins to repeat.
     """
     content = closed.inner_text.rstrip()
     last = closed.span.inner.start + len(content)
@@ -205,9 +205,9 @@ def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span 
 
 
 def opener_for_closer(fault: Fault, empty: SpanClosed) -> Fault:
-    """The fault of an opening marker that takes the place of the closer; it opens the `empty` call.
+    """The fault of an opening marker in the place of the closing one; it opens the `empty` call.
 
-    `fault` is that of the call before, which this marker ended.
+    `fault` is that of the previous call, which this marker ended.
     """
     without_slash = empty.wanted.replace("/", "", 1)
     slip = f"`{without_slash}` appears where `{empty.wanted}` belongs; its slash was forgotten"

@@ -1,7 +1,7 @@
-"""A format's markers as a table: states, transitions, and the lookahead after a marker. It checks itself.
+"""A format's markers as a table: states, transitions, and the lookahead after a marker. It validates itself.
 
-A state holds text of one kind. A transition says which marker leaves it, where the span ends relative to that marker,
-which state follows, and which rule that breaks, if any.
+A state contains text of one kind. A transition says which marker leaves it, where the span ends relative to that
+marker, which state follows, and which rule that breaks, if any.
 """
 
 import re
@@ -27,17 +27,17 @@ HOME = "home"
 """As a target: the state that the current turn's role starts in."""
 
 HERE = "here"
-"""As a target: the state stays."""
+"""As a target: the state does not change."""
 
 ROLE = "role"
-"""As a target: the home state of the role that the span's inner text names."""
+"""As a target: the home state of the role named in the span's inner text."""
 
 SECTION = "section"
-"""The label of markup around calls, which ends no turn."""
+"""The label of markup around calls; such markup does not end a turn."""
 
 
 class Repeat(Struct, frozen=True):
-    """From `least` to `most` characters of a class such as `[a-z]`."""
+    """From `least` to `most` characters of the class `of`, such as `[a-z]`."""
 
     of: str
     least: int = 0
@@ -45,31 +45,31 @@ class Repeat(Struct, frozen=True):
 
 
 class Unless(Struct, frozen=True):
-    """Nothing of a class such as `[^=]` may come next; the text's end may. Only as the last of the pieces."""
+    """No character of the class `of`, such as `[^=]`, may come next; the text may end. Must be the last piece."""
 
     of: str
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class OneOf:
-    """One of several sequences of pieces; only as the last of the pieces."""
+    """One of several sequences of pieces; must be the last piece."""
 
-    ways: tuple[tuple["LookaheadPiece", ...], ...]
+    alternatives: tuple[tuple["LookaheadPiece", ...], ...]
 
-    def __init__(self, *ways: tuple["LookaheadPiece", ...]) -> None:
-        object.__setattr__(self, "ways", ways)
+    def __init__(self, *alternatives: tuple["LookaheadPiece", ...]) -> None:
+        object.__setattr__(self, "alternatives", alternatives)
 
 
 LookaheadPiece: TypeAlias = str | Repeat | tuple[str, ...] | Unless | OneOf
-"""Literal text, a run of characters, one of several literal texts, or what may not follow."""
+"""Literal text, a run of characters, one of several literal texts, what may not follow, or alternatives of these."""
 
 
 class Lookahead:
-    """A look ahead behind a marker: `pieces` must follow it, one behind the other.
+    """A lookahead after a marker: `pieces` must follow the marker, in this order.
 
-    `counts` answers with True or False, and with None where the text ends before that is known. `longest` is how many
-    characters it may need to see, which bounds how much a machine holds back for it. `whole` matches the pieces, and
-    has a group for each that varies; `cut_short` matches any beginning of them that the text ends in.
+    `counts` returns True or False, or None if the text ends before that is known. `longest` is the number of characters
+    that it may need to see, which bounds how much a machine holds back for it. `whole` matches the pieces, and has a
+    group for each that varies; `cut_short` matches any beginning of them at the end of the text.
     """
 
     def __init__(self, *pieces: LookaheadPiece) -> None:
@@ -79,7 +79,7 @@ class Lookahead:
 
     @cached_property
     def expression(self) -> str:
-        """Matches the pieces, with a group for each that varies; not compiled."""
+        """The expression that matches the pieces, with a group for each that varies; not compiled."""
         return "".join(map(_whole, self._pieces))
 
     @cached_property
@@ -89,11 +89,14 @@ class Lookahead:
 
     @cached_property
     def cut_short(self) -> re.Pattern[str]:
-        """Matches any beginning of the pieces that the text ends in."""
+        """Matches any beginning of the pieces at the end of the text."""
         return re.compile(_cut_short(self._pieces))
 
     def counts(self, text: str, at: int, *, final: bool) -> bool | None:
-        """Whether the pieces stand in `text` at `at`; `final` says that nothing follows `text`."""
+        """Whether the pieces are in `text` at `at`; `final` says that nothing follows `text`.
+
+        None if that depends on the text that follows.
+        """
         whole = self.whole.match(text, at)
         if whole is not None and (final or not self._may_be_undone or whole.end() < len(text)):
             return True
@@ -113,7 +116,7 @@ def _whole(piece: LookaheadPiece) -> str:
         case Unless():
             return f"(?!{piece.of})"
         case OneOf():
-            return "(?:" + "|".join("".join(map(_whole, way)) for way in piece.ways) + ")"
+            return "(?:" + "|".join("".join(map(_whole, sequence)) for sequence in piece.alternatives) + ")"
 
 
 def _longest(piece: LookaheadPiece) -> int:
@@ -127,11 +130,11 @@ def _longest(piece: LookaheadPiece) -> int:
         case Unless():
             return 1
         case OneOf():
-            return max(sum(map(_longest, way)) for way in piece.ways)
+            return max(sum(map(_longest, sequence)) for sequence in piece.alternatives)
 
 
 def _cut_short(pieces: tuple[LookaheadPiece, ...]) -> str:
-    """An expression for every text that is a beginning of the pieces and ends there."""
+    """An expression for every beginning of the pieces that the text ends with."""
     if not pieces:
         return r"\Z"
     first, rest = pieces[0], pieces[1:]
@@ -145,7 +148,7 @@ def _cut_short(pieces: tuple[LookaheadPiece, ...]) -> str:
         case Unless():
             return r"\Z"
         case OneOf():
-            return "(?:" + "|".join(_cut_short((*way, *rest)) for way in first.ways) + ")"
+            return "(?:" + "|".join(_cut_short((*sequence, *rest)) for sequence in first.alternatives) + ")"
 
 
 def _cut_literal(literal: str, rest: str) -> str:
@@ -166,14 +169,14 @@ class MarkerSplit(Enum):
 
 
 class Transition(Struct, frozen=True):
-    """One way out of a state.
+    """A transition out of a state.
 
-    `marker` is literal text. Its first `lead` characters (a line's end, say) still belong to what stands before it; of
-    the rest, `width` characters are taken (all of them by default, none for a mere look ahead); `taken` is their
-    number. `ahead` must follow the marker; where it does not, `otherwise` is taken, and without it this is no marker.
-    `rule` is the rule that taking this way breaks, `expects` what belongs there instead, in words, where that is not
-    the state's closer. `closes` is the state of reasoning that a stray closer ends where nothing was before it but one
-    text: a prompt that is not known opened it.
+    `marker` is literal text. Its first `lead` characters (a line end, say) belong to the text before it; of the rest,
+    `width` characters are consumed (all of them by default, none for a mere lookahead); `taken` is their number.
+    `ahead` must follow the marker; if it does not, `otherwise` is taken, and without `otherwise` this is no marker.
+    `rule` is the rule that taking this transition breaks. `expects` is what belongs there instead, in words, if that is
+    not the state's closer. `closes` is the reasoning state that a stray closing marker ends if only one text was before
+    it: an unknown prompt opened that reasoning.
     """
 
     marker: str
@@ -193,18 +196,18 @@ class Transition(Struct, frozen=True):
 
 
 class State(Struct, frozen=True, dict=True):
-    """One kind of text and the ways out of it.
+    """One kind of text and the transitions out of it.
 
-    `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; "" where
-    there is none. `by_model` is False where somebody else than the model speaks. `payload` is the kind of payload that
-    the text is, from where the state is entered on; its strings hide markers. `then` is the way that the end of the
-    payload's value takes; without it only a marker ends the state. `broken_goes` is the way (taking nothing) at the
-    character that breaks such a payload; without it, the state goes on to the next marker. `other` is a character class
-    and `other_goes` the transition (taking nothing) for the first character in it that begins no marker; that way may
-    look ahead too, from the character on, and where this fails, `otherwise` is taken. Of two markers at one place the
-    longer counts, unless its look ahead fails.
+    `opener` is the marker that usually begins a span of this state, `closer` the one expected at its end; "" if there
+    is none. `by_model` is False if the text is not the model's. `payload` is the kind of payload of the text, from
+    where the state is entered; its strings hide markers. `then` is the transition at the end of the payload's value;
+    without it only a marker ends the state. `broken_goes` is the transition (consuming nothing) at the character
+    that breaks such a payload; without it, the state continues to the next marker. `other` is a character class and
+    `other_goes` the transition (consuming nothing) for the first character in it that begins no marker; it may
+    have a lookahead too, from the character on, and if this fails, `otherwise` is taken. Of two markers at one position
+    the longer counts, unless its lookahead fails.
 
-    The rest is made from the transitions when it is first asked for: there are many dialects, and a run reads in one.
+    The properties are computed from the transitions on first use: there are many dialects, and a run reads only one.
     """
 
     name: str
@@ -234,74 +237,78 @@ class State(Struct, frozen=True, dict=True):
 
     @cached_property
     def markers(self) -> tuple[str, ...]:
-        """The markers of all ways."""
-        return tuple(way.marker for way in self.transitions)
+        """The markers of all transitions."""
+        return tuple(transition.marker for transition in self.transitions)
 
     @cached_property
     def other_pattern(self) -> re.Pattern[str] | None:
-        """The first character of `other`."""
+        """Matches a character of `other`; None if there is no such class."""
         return re.compile(self.other) if self.other else None
 
     @cached_property
     def by_marker(self) -> dict[str, Transition]:
-        """Each marker's way."""
-        return {way.marker: way for way in self.transitions}
+        """The transition of each marker."""
+        return {transition.marker: transition for transition in self.transitions}
 
     @cached_property
     def shorter(self) -> dict[str, tuple[Transition, ...]]:
-        """By the marker of a way that looks ahead: the ways that count where it fails."""
-        found = {way.marker: _shorter(way, self.transitions) for way in self.transitions if way.ahead}
+        """By the marker of a transition with a lookahead: the transitions that count if the lookahead fails."""
+        found = {
+            transition.marker: _shorter(transition, self.transitions)
+            for transition in self.transitions
+            if transition.ahead
+        }
         if self.otherwise is not None and self.other_goes is not None:
             found[self.other_goes.marker] = (self.otherwise,)
         return found
 
     @cached_property
     def patterns(self) -> dict[str, re.Pattern[str]]:
-        """An expression for the markers with each first character."""
+        """By first character: an expression for the markers that begin with it."""
         return _patterns(self.markers)
 
     @cached_property
     def families(self) -> tuple[tuple[str, _Search], ...]:
-        """For a state with few families of markers: the name of each in the table, and what searches for it."""
+        """For a state with few families of markers: the name of each in the table, and its search function."""
         if self.other or not 0 < len(self.patterns) <= _FEW:
             return ()
         return tuple((f"{first}{self.name}", pattern.search) for first, pattern in self.patterns.items())
 
     @cached_property
     def any_marker(self) -> _Search:
-        """Searches a text for a marker, whatever follows it."""
+        """Searches a text for a marker, without lookahead."""
         return re.compile("|".join(pattern.pattern for pattern in self.patterns.values()) or r"(?!)").search
 
     @cached_property
     def search(self) -> _Match:
-        """Searches a text for a marker, whatever follows it, or in group 1 for a character of `other`."""
-        ways = [pattern.pattern for pattern in self.patterns.values()] + [f"({self.other})"] * bool(self.other)
-        return re.compile("|".join(ways) or r"(?!)").search
+        """Searches a text for a marker, without lookahead, or in group 1 for a character of `other`."""
+        patterns = [pattern.pattern for pattern in self.patterns.values()] + [f"({self.other})"] * bool(self.other)
+        return re.compile("|".join(patterns) or r"(?!)").search
 
     @cached_property
     def first_characters(self) -> tuple[str, ...]:
-        """What the markers begin with."""
+        """The first characters of the markers, sorted."""
         return tuple(sorted({marker[0] for marker in self.markers}))
 
     @cached_property
     def alarms(self) -> tuple[str, ...]:
-        """The characters that call for a look: the markers' first, and those that a payload may end with."""
+        """The characters that trigger a search: the markers' first, and those that a payload may end with."""
         return tuple(sorted({*self.first_characters, *self._ends}))
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """Every proper beginning of a marker."""
+        """Every proper prefix of a marker."""
         return frozenset(marker[:end] for marker in self.markers for end in range(1, len(marker)))
 
     @cached_property
     def hint(self) -> re.Pattern[str]:
-        """Finds a whole marker, or the beginning of one that the text ends in."""
+        """Finds a whole marker, or the beginning of one at the end of the text."""
         looked_for = [*self.markers, *(end for end in self._ends if end not in self.markers)]
         return re.compile(_whole_or_cut_short(looked_for) if looked_for else r"(?!)")
 
     @cached_property
     def longest(self) -> int:
-        """The length of the longest marker with what it looks ahead to."""
+        """The length of the longest marker with its lookahead."""
         others = (self.other_goes.ahead.longest + 1,) if self.other_goes is not None and self.other_goes.ahead else ()
         return max((*map(_reach, self.transitions), *others), default=0)
 
@@ -314,13 +321,13 @@ class Table:
     """All states of a format.
 
     `states` are the states, or a function that builds them when the table is first used: there are many formats, and a
-    run reads few. `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home`
-    serves any other word, `headless` (if set) a header without a word. `tails` maps the end of a prompt, white space
-    aside, to the state that it opens, where the prompt's own markers do not say so (a header that the prompt begins).
-    Where the end of a text cuts one of `cut_openers` short, its beginning is markup and no text.
+    run reads few. `homes` maps a role's word in a turn header to the state that its turn starts in; `default_home` is
+    used for any other word, `headless` (if set) for a header without a word. `tails` maps the end of a prompt, white
+    space aside, to the state that it opens, if the prompt's own markers do not (a header that the prompt begins). If
+    the end of a text cuts one of `cut_openers` short, its beginning is markup, not text.
 
-    Raises ValueError where a transition, home or tail names no state: when the table is made, or when it is first used
-    if a function builds its states.
+    Raises ValueError if a transition, home or tail names an unknown state: when the table is created, or when it is
+    first used if a function builds its states.
     """
 
     def __init__(
@@ -345,7 +352,7 @@ class Table:
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """All states."""
+        """All states; built and checked on first use if they come from a function."""
         if not callable(self._states):
             return self._states
         states = self._states()
@@ -354,15 +361,15 @@ class Table:
 
     @cached_property
     def by_name(self) -> dict[str, State]:
-        """Each state by its name."""
+        """The states by name."""
         return {state.name: state for state in self.states}
 
     def _check(self, states: tuple[State, ...]) -> None:
         names = {state.name for state in states}
         known = {HOME, HERE, ROLE, *names}
         for state in states:
-            ways = (*state.transitions, state.other_goes, state.otherwise, state.then, state.broken_goes)
-            for unknown in {way.target for way in ways if way is not None} - known:
+            transitions = (*state.transitions, state.other_goes, state.otherwise, state.then, state.broken_goes)
+            for unknown in {transition.target for transition in transitions if transition is not None} - known:
                 raise ValueError(f"state {state.name}: its target {unknown} is no state")
         entries = {*self._homes.values(), self.default_home, self._headless or self.default_home, *self.tails.values()}
         if entries - names:
@@ -370,26 +377,40 @@ class Table:
 
     @cached_property
     def patterns(self) -> dict[str, re.Pattern[str]]:
-        """Finds any marker of any state without `other`, for each first character that the default home looks for."""
+        """Finds any marker of any state without `other`, by each first character of the default home's markers."""
         usual = self.by_name[self.default_home].first_characters
-        markers = (way.marker for state in self.states for way in state.transitions if not state.other)
+        markers = (transition.marker for state in self.states for transition in state.transitions if not state.other)
         return _patterns(marker for marker in markers if marker[0] in usual)
 
     @cached_property
     def cut_beginnings(self) -> tuple[str, ...]:
-        """Every beginning of one of the `cut_openers` that counts as such, the longest of each first."""
-        return tuple(one[:length] for one in self.cut_openers for length in range(len(one) - 1, 1, -1))
+        """Every prefix of the `cut_openers` from two characters on, the longest of each first."""
+        return tuple(opener[:length] for opener in self.cut_openers for length in range(len(opener) - 1, 1, -1))
 
     @cached_property
     def wrappers(self) -> dict[str, str]:
-        """The markers that open a wrapper around calls, each with the closing marker that is most like it."""
+        """The markers that open a wrapper around calls, each with the most similar closing marker."""
         within = [state for state in self.states if state.kind is SpanKind.MARKUP and state.label == SECTION]
         names = {state.name for state in within}
-        closers = sorted({way.marker for state in within for way in state.transitions if way.cut is MarkerSplit.AFTER})
-        ways = (way for state in self.states for way in state.transitions if way.target in names and way.taken)
-        openers = {way.marker for way in ways if way.cut is MarkerSplit.BEFORE} - set(closers)
+        closers = sorted(
+            {
+                transition.marker
+                for state in within
+                for transition in state.transitions
+                if transition.cut is MarkerSplit.AFTER
+            }
+        )
+        transitions = (
+            transition
+            for state in self.states
+            for transition in state.transitions
+            if transition.target in names and transition.taken
+        )
+        openers = {transition.marker for transition in transitions if transition.cut is MarkerSplit.BEFORE} - set(
+            closers
+        )
         closers.sort(key=len)
-        return {one: max(closers, key=partial(_likeness, one)) for one in sorted(openers)} if closers else {}
+        return {opener: max(closers, key=partial(_likeness, opener)) for opener in sorted(openers)} if closers else {}
 
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""
@@ -407,27 +428,30 @@ class Table:
         return self.by_name[self._homes.get(word[1].lower(), self.default_home)]
 
 
-def _likeness(one: str, other: str) -> int:
-    """How many characters two markers share at their beginning and their end."""
-    return _common(one, other) + _common(one[::-1], other[::-1])
+def _likeness(marker: str, closer: str) -> int:
+    """How many characters two markers share at their beginning and at their end."""
+    return _common(marker, closer) + _common(marker[::-1], closer[::-1])
 
 
 def _common(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def _shorter(way: Transition, ways: Iterable[Transition]) -> tuple[Transition, ...]:
-    """The ways whose markers `way`'s begins with, longest first: they count where its look ahead fails."""
-    found = (one for one in ways if one is not way and way.marker.startswith(one.marker))
-    return (*((way.otherwise,) if way.otherwise else ()), *sorted(found, key=lambda one: -len(one.marker)))
+def _shorter(transition: Transition, transitions: Iterable[Transition]) -> tuple[Transition, ...]:
+    """The transitions to try if the lookahead of `transition` fails: `otherwise`, then those of shorter markers."""
+    found = (other for other in transitions if other is not transition and transition.marker.startswith(other.marker))
+    return (
+        *((transition.otherwise,) if transition.otherwise else ()),
+        *sorted(found, key=lambda other: -len(other.marker)),
+    )
 
 
-def _reach(way: Transition) -> int:
-    return len(way.marker) + (way.ahead.longest if way.ahead is not None else 0)
+def _reach(transition: Transition) -> int:
+    return len(transition.marker) + (transition.ahead.longest if transition.ahead is not None else 0)
 
 
 def _patterns(markers: Iterable[str]) -> dict[str, re.Pattern[str]]:
-    """One alternation per first character, longest marker first: a fixed first character lets `re` skip like memchr."""
+    """One alternation per first character, longest marker first; a fixed first character lets `re` skip like memchr."""
     families: dict[str, list[str]] = {}
     for marker in sorted(set(markers), key=lambda marker: (-len(marker), marker)):
         families.setdefault(marker[0], []).append(marker)
@@ -438,7 +462,7 @@ def _patterns(markers: Iterable[str]) -> dict[str, re.Pattern[str]]:
 
 
 def _whole_or_cut_short(markers: list[str]) -> str:
-    """An expression for each of the markers, whole or cut short by the end of the text: a trie of their characters."""
+    """An expression for each of the markers, whole or cut short by the end of the text, built as a trie."""
     by_first: dict[str, list[str]] = {}
     for marker in markers:
         by_first.setdefault(marker[0], []).append(marker[1:])

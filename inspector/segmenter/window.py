@@ -1,4 +1,4 @@
-"""The stretch of text that the machine searches for markers, and the span it has open there."""
+"""The section of text that the machine searches for markers, and the span that is open there."""
 
 import re
 
@@ -13,14 +13,14 @@ _HOPS = 32
 
 
 class SearchWindow:
-    """`text` begins at `base` in the whole text. Each pattern keeps its next match, so nothing is searched twice.
+    """`text` begins at `base` in the whole text. The next match of each pattern is cached: nothing is searched twice.
 
-    Each state keeps its next marker: a look ahead may have failed at many markers before it. What a pattern keeps holds
-    only from where it was searched: states share patterns, and a marker that counts in one may not count in another.
+    The next marker of each state is cached too: the lookahead may have failed at many markers before it. A cached match
+    is valid only from where its search began: states share patterns, and a marker that counts in one state may not
+    count in another.
 
-    A short window, as a stream makes for each possible marker, is searched anew each time: nothing is worth keeping.
-    A long window is searched first for the markers of all states, by first character: where there are none, no state
-    need look for its own.
+    A short window, as a stream creates for each possible marker, is searched again each time, without a cache. A long
+    window is first searched for the markers of all states, by first character: if there are none, the states skip them.
     """
 
     __slots__ = ("_absent", "_active", "_matches", "_next", "base", "text")
@@ -35,7 +35,7 @@ class SearchWindow:
         self._absent = [first for first, pattern in families if pattern.search(text) is None]
 
     def next_transition(self, state: State, start: int, *, final: bool) -> tuple[int, Transition | None]:
-        """The place of the next marker of `state` from `start` on, or how far the window is certain to hold none.
+        """The position of the next marker of `state` from `start` on, or up to where there is certainly none.
 
         `final` says that no text follows, so that nothing at the end can be the beginning of a marker.
         """
@@ -50,23 +50,23 @@ class SearchWindow:
         return at, transition
 
     def _search_transition(self, state: State, start: int, *, final: bool) -> tuple[int, Transition | None]:
-        """As `next_transition`, but the place of a marker is where it begins, with its lead."""
+        """As `next_transition`, but the position of a marker is that of its lead."""
         at = start
         while True:
             at, transition = self._next_marker(state, at, start, final=final)
             if transition is None or transition.ahead is None:
                 return at, transition
-            for way in (transition, *state.shorter.get(transition.marker, ())):
-                behind = at if way is state.other_goes else at + len(way.marker)
-                counts = way.ahead is None or way.ahead.counts(self.text, behind, final=final)
+            for candidate in (transition, *state.shorter.get(transition.marker, ())):
+                after = at if candidate is state.other_goes else at + len(candidate.marker)
+                counts = candidate.ahead is None or candidate.ahead.counts(self.text, after, final=final)
                 if counts is None:
                     return at, None
                 if counts:
-                    return at, way
+                    return at, candidate
             at += 1
 
     def _next_marker(self, state: State, at: int, start: int, *, final: bool) -> tuple[int, Transition | None]:
-        """The place of the next marker from `at` on, whatever follows it; `other` characters count from `start` on."""
+        """The position of the next marker from `at` on, without lookahead; `other` characters count from `start` on."""
         if len(self.text) <= _SHORT:
             match = state.any_marker(self.text, at, len(self.text))
         else:
@@ -92,7 +92,7 @@ class SearchWindow:
         return active
 
     def _first_match(self, active: list[tuple[str, re.Pattern[str]]], start: int) -> re.Match[str] | None:
-        """The leftmost match of several patterns; those that lose are kept for the next look."""
+        """The leftmost match of several patterns; the other matches are cached for the next search."""
         best: re.Match[str] | None = None
         for first, pattern in active:
             key = id(pattern)
@@ -115,7 +115,7 @@ class SearchWindow:
 
 
 def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
-    """`pattern.search`, where `first` begins each match: finding one character is far faster where it is rare."""
+    """As `pattern.search` if each match begins with `first`: searching for one character is faster if it is rare."""
     for _ in range(_HOPS):
         start = text.find(first, start)
         if start < 0:
@@ -128,7 +128,7 @@ def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.M
 
 
 def cut_short(state: State, text: str, start: int, limit: int) -> int | None:
-    """Where, from `start` to `limit`, a marker of `state` begins that the end of `text` cuts short."""
+    """The position, from `start` to `limit`, of a marker of `state` that the end of `text` cuts short; or None."""
     first = max(start, len(text) - state.longest + 1)
     found: int | None = None
     for character in state.first_characters:
@@ -144,7 +144,7 @@ def cut_short(state: State, text: str, start: int, limit: int) -> int | None:
 class OpenSpan:
     """The part of a machine that keeps the open span; offsets named `..._at` are in the whole text.
 
-    `_window` is the stretch of text being read, `_pos` the place in it up to which everything is settled.
+    `_window` is the section of text being read, `_pos` the position in it up to which everything is settled.
     """
 
     _state: State
@@ -171,7 +171,7 @@ class OpenSpan:
         self._events.append(SpanOpened(self._state.kind, self._open_at, self._inner_at, self._state.label))
 
     def _settle(self, to: int) -> None:
-        """The window up to `to` belongs to the open span."""
+        """Add the window up to `to` to the open span."""
         if to > self._pos:
             if not self._is_open:
                 self._open(self._pos, 0)
@@ -179,17 +179,17 @@ class OpenSpan:
             self._pos = to
 
     def _inner_text(self, to: int) -> str:
-        """The inner text of the open span, if it ended at `to`."""
+        """The inner text of the open span if it ends at `to`."""
         rest = self._window.text[self._pos : to]
         return "".join([*self._kept, rest]) if self._kept else rest
 
     def _payload_text(self, to: int) -> str:
-        """The text of the open span's payload up to `to`: from where the state was entered on."""
+        """The text of the open span's payload up to `to`; the payload begins where the state was entered."""
         rest = self._window.text[self._pos : to]
         return "".join([*self._kept[self._payload_at :], rest]) if self._kept else rest
 
     def _is_at_payload(self) -> bool:
-        """Whether nothing of the payload was read yet."""
+        """Whether nothing of the payload has been read yet."""
         return len(self._kept) == self._payload_at
 
     def _close(self, at: int, marker: int, *, wanted: str = "", by: Transition | None = None) -> str:

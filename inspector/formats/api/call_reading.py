@@ -19,14 +19,14 @@ from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
 CODE_TOOLS = frozenset({"python"})
-"""Tools whose arguments are code as it stands, and no JSON (functionary and gpt-oss call their interpreter so)."""
+"""Tools whose arguments are raw code, not JSON (functionary and gpt-oss call their interpreter like this)."""
 
 
 class GrowingCall(Struct):
-    """A call as far as it has come; `has_ended` once nothing may come any more. Places are those of the whole text.
+    """A partial call; `has_ended` is set once no more pieces may come. Ranges are in the whole text.
 
-    `broken` are faults of the JSON around its arguments, told already; `is_strict` says that the text of all its pieces
-    is strict JSON; `late` that it goes on after its end.
+    `broken` are faults of the JSON around its arguments, which are reported elsewhere; `is_strict` says that the text
+    of all its pieces is strict JSON; `late` is the fault of a call that continues after its end.
     """
 
     start: int
@@ -50,15 +50,15 @@ class GrowingCall(Struct):
 
     @property
     def looks_complete(self) -> bool:
-        """Whether its arguments end like complete ones."""
+        """Whether its arguments look complete."""
         return self.has_ended or self._counter.complete
 
     def take(self, piece: ApiCallPiece, unit: Unit) -> None:
-        """One more piece of it."""
+        """Add a piece to the call."""
         self.end = max(self.end, unit.base + piece.place.end)
         if piece.name is not None and not self.name:
-            said = piece.name.scalar
-            self.name = said if isinstance(said, str) else ""
+            name = piece.name.scalar
+            self.name = name if isinstance(name, str) else ""
             self.name_range = piece.name.range.moved(unit.base)
         if piece.id is not None and isinstance(piece.id.scalar, str):
             self.id = self.id or piece.id.scalar or None
@@ -68,15 +68,15 @@ class GrowingCall(Struct):
         if piece.foreign_key is not None:
             self.foreign_key = piece.foreign_key.moved(unit.base)
         if piece.arguments is not None and piece.arguments.kind is JsonKind.STRING:
-            one = literal(piece.arguments, unit)
-            self._counter.feed(one.text)
-            self.fragments.append(one)
+            fragment = literal(piece.arguments, unit)
+            self._counter.feed(fragment.text)
+            self.fragments.append(fragment)
         elif piece.arguments is not None:
             self.value, self.value_at = piece.arguments, unit.base
             self.value_text = piece.arguments.range.of(unit.readable)
 
     def add_faults(self, piece: ApiCallPiece, unit: Unit, errors: Sequence[Fault]) -> None:
-        """Note what is wrong with a piece; `errors` are those of its unit, in places of the whole text.
+        """Record the faults of a piece; `errors` are those of its unit, with ranges in the whole text.
 
         An error may be reported once for a whole unit, at another piece, so the piece's own text is read again.
         """
@@ -87,18 +87,18 @@ class GrowingCall(Struct):
 
     @property
     def place(self) -> Range:
-        """Its characters, from the first piece to the last."""
+        """The range of the call, from its first piece to its last."""
         return Range(self.start, self.end)
 
 
 def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault]]:
-    """The call that its pieces make, and what is wrong with it besides the JSON around.
+    """The call made of the pieces, and its faults, without those of the JSON around it.
 
-    `strings` says that the API holds the arguments as a string of JSON; else an object belongs there. An empty string,
+    `strings` says that the API writes the arguments as a string of JSON; else an object belongs there. An empty string,
     null and no arguments at all mean an empty object.
     """
     faults = [call.late] if call.late is not None else []
-    if call.value is not None and not any(one.text for one in call.fragments):
+    if call.value is not None and not any(fragment.text for fragment in call.fragments):
         read = _from_object(call, call.value, faults, strings=strings)
     else:
         read = _from_strings(call, faults, strings=strings)
@@ -112,7 +112,7 @@ def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault
 
 
 def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
-    """The call that a piece is the first of."""
+    """A new call with its first piece."""
     call = GrowingCall(unit.base + piece.place.start, unit.base + piece.place.end)
     call.take(piece, unit)
     return call
@@ -125,7 +125,7 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, str
         faults.append(_as_object(place, value))
     elif is_other:
         faults.append(_not_an_object(place, value))
-    readable = _is_mended(call) and not (is_other and not strings)
+    readable = _is_repairable(call) and not (is_other and not strings)
     valid = readable and call.is_strict and not call.broken and not strings
     return ToolCall(
         name=call.name or None,
@@ -143,17 +143,17 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, str
 def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> ToolCall:
     decoded = Decoded(call.fragments) if call.fragments else None
     text = decoded.text if decoded is not None else ""
-    mended = _is_mended(call)
-    fits = mended and call.is_strict and not call.broken
+    repairable = _is_repairable(call)
+    fits = repairable and call.is_strict and not call.broken
     arguments: Json = {}
     if call.is_text:
         arguments = text
     elif decoded is not None and text.strip():
-        held = _held(decoded, call)
-        mended = mended and held.is_readable
-        fits = fits and held.is_strict and (strings or call.is_streamed)
-        arguments = held.value if fits or mended else text
-        faults += held.faults if call.late is None else ()
+        parsed = _parsed_arguments(decoded, call)
+        repairable = repairable and parsed.is_readable
+        fits = fits and parsed.is_strict and (strings or call.is_streamed)
+        arguments = parsed.value if fits or repairable else text
+        faults += parsed.faults if call.late is None else ()
         if not strings and not call.is_streamed:
             faults.append(_as_string(decoded.range))
     elif decoded is not None and strings:
@@ -165,15 +165,15 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
         valid=fits,
         range=call.place,
         id=call.id,
-        recovered=mended and not fits,
+        recovered=repairable and not fits,
         name_range=call.name_range,
         arguments_range=decoded.range if decoded is not None else None,
         decoded=decoded,
     )
 
 
-class _Held(Struct, frozen=True):
-    """What the strings of a call's arguments hold; `is_readable` says that repairs make an object of it."""
+class _ParsedArguments(Struct, frozen=True):
+    """The content of the strings of a call's arguments; `is_readable` says that repairs turn it into an object."""
 
     value: Json
     is_strict: bool
@@ -181,30 +181,36 @@ class _Held(Struct, frozen=True):
     faults: tuple[Fault, ...]
 
 
-def _held(decoded: Decoded, call: GrowingCall) -> _Held:
+def _parsed_arguments(decoded: Decoded, call: GrowingCall) -> _ParsedArguments:
     reading = read_json(decoded.text)
-    # Where the JSON around the string is cut, the same cut is told already.
+    # If the JSON around the string is cut off, the same cut is reported already.
     is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
-    own = [fault for fault in reading.faults if not (is_cut and fault.rule is rules.TRUNCATED_JSON)]
-    faults = tuple(raw_fault(fault, decoded) for fault in own)
+    unreported = [fault for fault in reading.faults if not (is_cut and fault.rule is rules.TRUNCATED_JSON)]
+    faults = tuple(raw_fault(fault, decoded) for fault in unreported)
     first = reading.nodes[0] if reading.nodes else None
     if len(reading.nodes) > 1:
         second = decoded.place(reading.nodes[1].range)
-        return _Held(decoded.text, is_strict=False, is_readable=False, faults=(*faults, _several(second)))
+        return _ParsedArguments(decoded.text, is_strict=False, is_readable=False, faults=(*faults, _several(second)))
     if first is not None and first.kind is JsonKind.STRING and isinstance(first.scalar, str):
         inner = read_json(first.scalar)
         if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT:
             twice = _encoded_twice(decoded.place(first.range))
-            return _Held(inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice))
+            return _ParsedArguments(
+                inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice)
+            )
     is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, decoded.text)
     value = first.value() if first is not None else decoded.text
     if first is not None and reading.strict and _is_no_object(first):
-        return _Held(value, is_strict=False, is_readable=False, faults=(*faults, _not_an_object(decoded.range, first)))
-    return _Held(value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults)
+        return _ParsedArguments(
+            value, is_strict=False, is_readable=False, faults=(*faults, _not_an_object(decoded.range, first))
+        )
+    return _ParsedArguments(
+        value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults
+    )
 
 
-def _is_mended(call: GrowingCall) -> bool:
-    """Whether the call has a name, and all that is wrong around its arguments has a repair."""
+def _is_repairable(call: GrowingCall) -> bool:
+    """Whether the call has a name, and all faults around its arguments have a repair."""
     return bool(call.name) and call.late is None and all(fault.fix is not None for fault in call.broken)
 
 
@@ -268,7 +274,7 @@ def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:
     place = decoded.range
     return Fault(
         EMPTY_ARGUMENTS,
-        Range(max(place.start - 1, call.start), min(place.end + 1, call.end)),  # its quotes, where the text has them
+        Range(max(place.start - 1, call.start), min(place.end + 1, call.end)),  # with its quotes, if the text has them
         f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call.",
         "Write `{}` for no arguments.",
     )
@@ -285,7 +291,7 @@ def literal(node: JsonNode, unit: Unit) -> Literal:
 
 
 def raw_fault(fault: Fault, decoded: Decoded) -> Fault:
-    """A fault found in a decoded text, at the raw characters; its edits write what belongs into a JSON string."""
+    """A fault found in a decoded text, moved to the raw characters; its edits are escaped for a JSON string."""
     return structs.replace(
         fault,
         range=decoded.place(fault.range),
@@ -306,13 +312,13 @@ def _raw_fix(fix: Fix, decoded: Decoded) -> Fix:
 
 
 def _escaped(text: str, start: int, at: int) -> bool:
-    """Whether the character at `at` is behind an odd number of backslashes, of which none stands before `start`."""
+    """Whether an odd number of backslashes, counted from `start`, is right before the character at `at`."""
     before = text[start:at]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
 class StructuredReading(Struct, frozen=True):
-    """What a structured part holds: spans that tile its text, the call if it is one, and faults."""
+    """The content of a structured part: spans that tile its text, the call if it is one, and faults."""
 
     spans: tuple[Span, ...]
     calls: tuple[ToolCall, ...] = ()
@@ -337,7 +343,7 @@ def _kind(part: str) -> SpanKind:
 
 
 def _read_call(text: str, header: CallHeader) -> StructuredReading:
-    """A call whose arguments stand in a part of their own; an empty text means no arguments, as the APIs have it."""
+    """Read a call whose arguments are a separate part; an empty text means no arguments, as in the APIs."""
     whole = Range(0, len(text))
     spans = (Span(SpanKind.TOOL_CALL, whole, whole, label=header.part),) if text else ()
     if not text.strip():

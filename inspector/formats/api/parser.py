@@ -2,19 +2,19 @@
 
 Text that turns out not to be JSON goes to the dialect's own parser.
 
-Theory of operation. The first characters decide: `{` or `[` begins JSON values (a document, or a line each), `data:`,
+Theory of operation. The first characters decide: `{` or `[` begins JSON values (a document, or one per line), `data:`,
 `event:`, `id:`, `retry:` or a colon an event stream; anything else is text, which goes to the text side as it comes.
-The first value that a unit holds must have one of the API's shapes, or all of it is text after all. Until then
+The first value in a unit must have one of the API's shapes, otherwise all of it is text. Until that is decided
 everything is held back, and nothing reported: one value, or what an event stream sends before its first. From then on
-the unit that has not ended is held back (see `units`). If that first value is no strict JSON, the whole text is held
-to its end and read as one. A value that is longer than `MAX_UNIT` code points is text, or, once values were read,
-markup with a fault.
+only the unit that has not ended is held back (see `units`). If that first value is not strict JSON, the whole text is
+held back to its end and read as one value. A value that is longer than `MAX_UNIT` code points is text, or, once values
+were read, markup with a fault.
 
-Spans and faults depend on the units alone, hence not on how the text was cut into pieces.
+Spans and faults depend on the units alone, hence not on how the text was chunked.
 
-Words, whole calls and results are spans of their own. The pieces of a streamed call make one span, from the object of
-its first piece to that of its last; calls whose pieces are mixed share it. All else is markup, one span from the end
-of what stands before to the beginning of what comes next.
+Texts, whole calls and results are separate spans. The pieces of a streamed call make one span, from the object of its
+first piece to that of its last; calls with interleaved pieces share one span. Everything else is markup: one span from
+the end of the previous span to the beginning of the next.
 """
 
 from collections.abc import Callable
@@ -50,20 +50,20 @@ _STREAM_BEGINNINGS = ("data:", "event:", "id:", "retry:", ":")
 _LONGEST_BEGINNING = max(map(len, _STREAM_BEGINNINGS))
 _MAX_QUOTE = 40
 LABEL = "api"
-"""The label of an API's spans that have no other."""
+"""The label of an API's spans that have no other label."""
 
 _AFTER_CALL = "Text follows the turn's last call; many servers and agents drop it."
 _AFTER_HINT = "End the generation at the call."
 
-# The words are `Malformed function call: ` and what the model wrote, mostly `print(default_api.NAME(...))`.
+# The text is `Malformed function call: ` and what the model wrote, mostly `print(default_api.NAME(...))`.
 _INTRO = lazy_pattern(r"\s*Malformed function call:?\s*")
 _NAME = lazy_pattern(r"\bdefault_api[.:]([A-Za-z_][\w.-]*)")
 
 
 def api_or_text(shapes: Callable[[], ApiShapeReader], text_side: NewParser) -> NewParser:
-    """Makes parsers that read an API's JSON where the model's text is that, and else as `text_side` does.
+    """Creates parsers that read an API's JSON if the model's text is that, and else read it as `text_side` does.
 
-    Turns of somebody else than the model are always text: what a tool gave may well look like an API's message.
+    Turns that the model did not write are always text: a tool's result may well look like an API's message.
     """
 
     def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
@@ -74,13 +74,13 @@ def api_or_text(shapes: Callable[[], ApiShapeReader], text_side: NewParser) -> N
 
 
 def may_be_api(text: str) -> bool:
-    """Whether a whole text begins like an API's JSON, or like the beginning of it."""
+    """Whether a whole text begins like an API's JSON, or is too short to decide."""
     beginning = text.lstrip()[:_LONGEST_BEGINNING]
     return _may_begin(beginning) or beginning.startswith(("{", "[", *_STREAM_BEGINNINGS))
 
 
 class ApiOrText:
-    """A FormatParser: an API's JSON where the text is that, else whatever `text_side` makes of it."""
+    """A FormatParser for an API's JSON; any other text goes to `text_side`."""
 
     def __init__(self, shapes: Callable[[], ApiShapeReader], text_side: FormatParser) -> None:
         self._new_shapes = shapes
@@ -96,7 +96,7 @@ class ApiOrText:
 
     @property
     def text_side(self) -> FormatParser:
-        """The parser of text that is no API's JSON."""
+        """The parser of text that is not an API's JSON."""
         return self._text_side
 
     @property
@@ -146,7 +146,7 @@ class ApiOrText:
         return events
 
     def _fall_back(self) -> list[ParseEvent]:
-        """It is text after all."""
+        """Pass the text to the text side: it is not an API's JSON."""
         self._is_text = True
         text, self._undecided, self._early = "".join(self._undecided), [], []
         return self._text_side.feed(text) if text else []
@@ -163,11 +163,11 @@ class ApiOrText:
         if reading is None or self._cutter is None:
             return self._fall_back()
         if not reading.strict and not self._cutter.by_line and not unit.cut:
-            if self._said(unit, reading, self._new_shapes()) is None:
+            if self._pieces_in(unit, reading, self._new_shapes()) is None:
                 return self._fall_back()
             self._cutter.hold_rest(unit)
             return []
-        pieces = self._said(unit, reading, self._shapes)
+        pieces = self._pieces_in(unit, reading, self._shapes)
         if pieces is None:
             return self._fall_back()
         self._undecided = []
@@ -178,7 +178,7 @@ class ApiOrText:
         return [*events, *self._tiler.take(unit, pieces, reading.faults)]
 
     def _pieces(self, unit: Unit) -> tuple[list[ApiPiece], tuple[Fault, ...]]:
-        """What a unit says, and the faults of its JSON."""
+        """The pieces in a unit, and the faults of its JSON."""
         match unit.kind:
             case UnitKind.DONE:
                 return self._shapes.end(unit.json), ()
@@ -189,12 +189,12 @@ class ApiOrText:
             case UnitKind.VALUE:
                 reading = read_json(unit.readable, unit.json)
                 self._is_cut = unit.cut and not reading.strict
-                pieces = self._said(unit, reading, self._shapes)
+                pieces = self._pieces_in(unit, reading, self._shapes)
                 return pieces or [], reading.faults if pieces is not None else (*reading.faults, *self._stray(unit))
 
     @staticmethod
-    def _said(unit: Unit, reading: JsonReading, shapes: ApiShapeReader) -> list[ApiPiece] | None:
-        """What the values of a unit say: mostly one; malformed JSON may fall into several."""
+    def _pieces_in(unit: Unit, reading: JsonReading, shapes: ApiShapeReader) -> list[ApiPiece] | None:
+        """The pieces in the values of a unit (mostly one; malformed JSON may have several); None if all are unknown."""
         found: list[ApiPiece] = []
         is_known = False
         for node in reading.nodes:
@@ -205,12 +205,12 @@ class ApiOrText:
         return found if is_known else None
 
     def _missing_end(self) -> str:
-        """What is missing where a stream ended before its end, in a sentence; else ""."""
+        """The sentence for a stream that ended without its end sign; else ""."""
         is_missing = self._shapes.awaits_end and not self._is_cut
         return "The stream ends here without the API's end sign." if is_missing else ""
 
     def _stray(self, unit: Unit) -> tuple[Fault, ...]:
-        """What a unit is that says nothing the API knows; told for the first of them only."""
+        """The fault of a unit that is not the API's; reported for the first such unit only."""
         self._strays += 1
         place = unit.json if len(unit.json) else Range(0, len(unit.text))
         first = place.of(unit.text)[:_MAX_QUOTE]
@@ -226,7 +226,7 @@ class ApiOrText:
 
 
 def _may_begin(beginning: str) -> bool:
-    """Whether more text must come before it is known what begins here."""
+    """Whether more text is needed to decide what begins here."""
     return any(sign.startswith(beginning) and beginning != sign for sign in _STREAM_BEGINNINGS)
 
 
@@ -237,7 +237,7 @@ def _cutter(beginning: str) -> Cutter | None:
 
 
 class Tiler:
-    """Takes units and the pieces they hold, in order; gives events. `strings` is as in ShapeReader."""
+    """Takes units and their pieces, in order; returns events. `strings` is as in ApiShapeReader."""
 
     def __init__(self, *, strings: bool) -> None:
         self._strings = strings
@@ -256,11 +256,11 @@ class Tiler:
 
     @property
     def certain_to(self) -> int:
-        """How far it is certain what the text is: to the end of the last piece."""
+        """The position up to which the spans are certain: the end of the last piece."""
         return self._run.end if self._run is not None else self._start
 
     def take(self, unit: Unit, pieces: list[ApiPiece], faults: tuple[Fault, ...] = ()) -> list[ParseEvent]:
-        """One more unit; `faults` are those of its JSON, in places of the unit."""
+        """Take one more unit; `faults` are those of its JSON, with ranges in the unit."""
         self._unit_text, self._base = unit.text, unit.base
         if not unit.text.isspace():
             self._seen_to = unit.base + len(unit.text.rstrip())
@@ -273,18 +273,18 @@ class Tiler:
         rest = unit.text[max(self._start - unit.base, 0) :]
         self._before.append(rest)
         self._unit_text, self._base = "", unit.base + len(unit.text)
-        return self._told()
+        return self._take_events()
 
     def close(self, missing: str = "") -> list[ParseEvent]:
-        """The end of the text; `missing` says what should have come, in a sentence."""
+        """Handle the end of the text; `missing` is the sentence for a missing end sign, or ""."""
         if missing:
             self._events.append(Flagged(Fault(ABORTED_STREAM, Range(self._seen_to - 1, self._seen_to), missing)))
         self._end_run()
         self._turn_ends()
         self._cut_markup(self._base)
-        return self._told()
+        return self._take_events()
 
-    def _told(self) -> list[ParseEvent]:
+    def _take_events(self) -> list[ParseEvent]:
         events, self._events = self._events, []
         return events
 
@@ -319,18 +319,18 @@ class Tiler:
             case _:
                 assert_never(piece)
 
-    # words, whole calls and results
+    # texts, whole calls and results
 
     def _words(self, piece: TextPiece, place: Range, unit: Unit) -> None:
-        said = literal(piece.node, unit)
-        decoded = Decoded((said,))
+        content = literal(piece.node, unit)
+        decoded = Decoded((content,))
         self._cut_markup(place.start)
-        span = Span(piece.kind, place, said.range, label=piece.label or LABEL)
-        reading = ParseResult(decoded=said.text, complete=True)
-        self._close(span, said.raw, reading, decoded, by_model=piece.by_model)
+        span = Span(piece.kind, place, content.range, label=piece.label or LABEL)
+        reading = ParseResult(decoded=content.text, complete=True)
+        self._close(span, content.raw, reading, decoded, by_model=piece.by_model)
         is_after = self._call_seen and self._after_call is None and piece.by_model and piece.in_order
-        if is_after and piece.kind is SpanKind.TEXT and said.text.strip():
-            self._after_call = said
+        if is_after and piece.kind is SpanKind.TEXT and content.text.strip():
+            self._after_call = content
 
     def _turn_ends(self) -> None:
         if self._after_call is not None:
@@ -401,7 +401,7 @@ class Tiler:
         self._events.append(SpanClosed(span, inner, by_model=by_model, reading=reading, decoded=decoded))
 
     def _cut_markup(self, to: int) -> None:
-        """What lies before `to` and belongs to nothing is markup."""
+        """Make the text before `to` that belongs to no span markup."""
         place = Range(self._start, to)
         inner = self._cut(to)
         if len(place):
@@ -422,7 +422,7 @@ class Tiler:
 
 
 def _order(piece: ApiPiece) -> tuple[bool, int]:
-    """Pieces lie in the order of the text; that calls end is true of all that the value holds."""
+    """The sort key of pieces: the order of the text, but the end of calls applies after all pieces of the value."""
     return isinstance(piece, CallsEnd), piece.place.start
 
 
@@ -438,15 +438,15 @@ def _result(piece: ResultPiece, unit: Unit) -> ToolResult:
         place = Range(piece.place.end, piece.place.end).moved(unit.base)
         return ToolResult("", place, call_id, name, piece.is_error)
     if node.kind is JsonKind.STRING:
-        said = literal(node, unit)
-        return ToolResult(said.text, said.range, call_id, name, piece.is_error)
+        text_content = literal(node, unit)
+        return ToolResult(text_content.text, text_content.range, call_id, name, piece.is_error)
     text = _joined_texts(node)
     content = node.range.of(unit.readable) if text is None else text
     return ToolResult(content, node.range.moved(unit.base), call_id, name, piece.is_error)
 
 
 def _joined_texts(node: JsonNode) -> str | None:
-    """The words of a list of text blocks; None where it is something else."""
+    """The joined text of a list of text blocks; None if it is something else."""
     texts = [found.value.scalar for item in node.items if (found := item.member("text")) is not None]
     if len(texts) != len(node.items) or not texts:
         return None
@@ -458,11 +458,11 @@ def _filled_text(node: JsonNode | None) -> str | None:
     return node.scalar or None if node is not None and isinstance(node.scalar, str) else None
 
 
-def read_refused(said: Literal, place: Range) -> ParseResult:
-    """The call that a server's words tell of; `place` is the string that holds them."""
-    decoded = Decoded((said,))
-    match = _INTRO.match(said.text)
-    written = said.text[match.end() :] if match is not None else said.text
+def read_refused(content: Literal, place: Range) -> ParseResult:
+    """The call that a server's error text quotes; `place` is the range of the string with that text."""
+    decoded = Decoded((content,))
+    match = _INTRO.match(content.text)
+    written = content.text[match.end() :] if match is not None else content.text
     found = _NAME.search(written)
     name = found[1] if found is not None else None
     what = f"the call of `{name}`" if name else "a call"
@@ -472,11 +472,11 @@ def read_refused(said: Literal, place: Range) -> ParseResult:
         written,
         valid=False,
         range=place,
-        name_range=decoded.place(Range(*found.span(1)).moved(len(said.text) - len(written))) if found else None,
+        name_range=decoded.place(Range(*found.span(1)).moved(len(content.text) - len(written))) if found else None,
     )
     fault = Fault(
         MALFORMED_JSON,
-        decoded.place(Range(0, len(said.text))) if said.raw else place,
+        decoded.place(Range(0, len(content.text))) if content.raw else place,
         f"The server could not read {what} and dropped it: only these words show what the model wrote.",
         "Ask again; a simpler schema or fewer tools make it rarer.",
     )

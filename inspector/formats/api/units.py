@@ -1,8 +1,8 @@
 """Splits the raw text of an API's answer into units, events or lines with one JSON value each, as they complete.
 
-What is held back: in an event stream the line that has not ended (and earlier `data:` lines of the same event, while
-their JSON is not complete); else the JSON value that has not ended, or the line between two. A unit reaches at most
-`MAX_UNIT` code points; what is longer, and all behind it, is one last unit without a value.
+In an event stream, the line that has not ended is held back (and earlier `data:` lines of the same event, while their
+JSON is not complete); otherwise the JSON value that has not ended, or the line between two values. A unit has at most
+`MAX_UNIT` code points; a longer one, with all text after it, is one last unit without a value.
 """
 
 from enum import Enum
@@ -14,7 +14,7 @@ from inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
 from inspector.text import Range
 
 MAX_UNIT = 64 * 1024 * 1024
-"""How many code points of a JSON value or line are waited for before they are given up as a value."""
+"""The maximum number of code points of a JSON value or line; longer ones are not read as a value."""
 
 _DATA = "data:"
 _FIELDS = ("event:", "id:", "retry:", ":")
@@ -24,7 +24,7 @@ _OUTSIDE = lazy_pattern(r'["{}\[\]]')
 
 
 class UnitKind(Enum):
-    """What a unit holds: a JSON value, the stream's end sign, nothing but structure, or what belongs to no such API."""
+    """The content of a unit: a JSON value, the stream's end sign, mere structure, unrelated text, or too much text."""
 
     VALUE = 1
     DONE = 2
@@ -34,10 +34,10 @@ class UnitKind(Enum):
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """A stretch of the raw text from `base` on; units tile it.
+    """A section of the raw text from `base` on; the units tile it.
 
-    `json` is where its value stands within it; `readable` the same text with nothing but the value's own characters
-    there (an event's value may go over several `data:` lines). `cut` says that the text ended before the unit did.
+    `json` is the range of its value in it. `readable` is the same text, with everything but the value blanked out there
+    (an event's value may span several `data:` lines). `cut` says that the text ended before the unit did.
     """
 
     kind: UnitKind
@@ -49,25 +49,25 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Cutter(Protocol):
-    """Cuts a text, fed in any pieces, into units."""
+    """Splits a text, fed in any chunks, into units."""
 
     by_line: bool
 
     def read(self, text: str, at: int, /) -> tuple[Unit | None, int]:
-        """Read a piece from `at` on, up to where a unit ends: that unit, and the place behind what was read."""
+        """Read a chunk from `at` up to the end of a unit; returns that unit, and the position after what was read."""
         ...
 
     def close(self) -> Unit | None:
-        """The unit that the end of the text cuts off."""
+        """The unit that the end of the text cuts off; None if there is none."""
         ...
 
     def hold_rest(self, unit: Unit, /) -> None:
-        """Take `unit`, the last that was given, back: it and all that follows are one value, read at the end."""
+        """Take `unit`, the last that was returned, back: it and all that follows are one value, read at the end."""
         ...
 
 
 class _UnitBuffer:
-    """The part of a Cutter that gathers the text of the unit being read; too long a unit takes all that follows."""
+    """The part of a Cutter that collects the text of the current unit; a unit that is too long takes the whole rest."""
 
     def __init__(self, max_unit: int) -> None:
         self.by_line = False
@@ -88,8 +88,8 @@ class _UnitBuffer:
         self._length = len(unit.text)
         self._takes_rest = True
 
-    def _gather(self, text: str, at: int, end: int) -> int:
-        """Take `text` up to `end`, or all of it where that is too much; the place behind what was taken."""
+    def _collect(self, text: str, at: int, end: int) -> int:
+        """Add `text` up to `end` to the unit, or all of it if the unit is too long; returns the position after it."""
         self._length += end - at
         if self._is_too_long:
             self._takes_rest = True
@@ -98,7 +98,7 @@ class _UnitBuffer:
         return end
 
     def _unit(self, kind: UnitKind, place: Range | None, readable: str | None = None, *, cut: bool = False) -> Unit:
-        """The unit that was gathered."""
+        """The collected unit."""
         text, base = "".join(self._pieces), self._base
         self._base += len(text)
         self._pieces, self._length = [], 0
@@ -106,9 +106,9 @@ class _UnitBuffer:
 
 
 class EventLines(_UnitBuffer):
-    """A Cutter for server-sent events, as the WHATWG HTML standard has them; a line ends with LF or CRLF.
+    """A Cutter for server-sent events, as in the WHATWG HTML standard; a line ends with LF or CRLF.
 
-    An event's value may go over several `data:` lines; it is told with the line that completes it.
+    An event's value may span several `data:` lines; its unit ends with the line that completes it.
     """
 
     def __init__(self, max_unit: int = MAX_UNIT) -> None:
@@ -121,15 +121,15 @@ class EventLines(_UnitBuffer):
     def read(self, text: str, at: int) -> tuple[Unit | None, int]:
         """See Cutter."""
         if self._takes_rest:
-            return None, self._gather(text, at, len(text))
+            return None, self._collect(text, at, len(text))
         newline = text.find("\n", at)
         end = newline + 1 or len(text)
-        taken = self._gather(text, at, end)
+        read_to = self._collect(text, at, end)
         self._line.append(text[at:end])
         if newline < 0 or self._takes_rest:
-            return None, taken
+            return None, read_to
         line, self._line = "".join(self._line), []
-        return self._take(line), taken
+        return self._take(line), read_to
 
     def close(self) -> Unit | None:
         """See Cutter."""
@@ -142,7 +142,7 @@ class EventLines(_UnitBuffer):
         return unit or self._unit(UnitKind.VALUE, None, "".join(self._values) or None, cut=True)
 
     def _take(self, line: str, *, cut: bool = False) -> Unit | None:
-        """What becomes known with a whole line, which is gathered already."""
+        """The unit that a whole line completes; the line has been collected already."""
         start = len(_DATA) + line.startswith(_DATA + " ")
         payload = line[start:].strip() if line.startswith(_DATA) else ""
         if self._values and line.startswith(_DATA):
@@ -150,33 +150,33 @@ class EventLines(_UnitBuffer):
         if self._values:
             blank = "".join(" " if character != "\n" else "\n" for character in line)
             self._values.append(blank)
-            return self._told(UnitKind.VALUE, cut=cut)
+            return self._finished(UnitKind.VALUE, cut=cut)
         if line.startswith(_DATA) and payload[:1] in ("{", "["):
-            return self._told(UnitKind.DONE) if payload == "[DONE]" else self._value(line, start, cut=cut)
+            return self._finished(UnitKind.DONE) if payload == "[DONE]" else self._value(line, start, cut=cut)
         bare = line.strip()
         if bare.startswith("{"):
-            return self._value(line, 0, cut=cut) or self._told(UnitKind.VALUE, cut=cut)
+            return self._value(line, 0, cut=cut) or self._finished(UnitKind.VALUE, cut=cut)
         is_structure = not bare or bare == _DATA or bare.startswith(_FIELDS) or bare in _FIELD_NAMES
-        return self._told(UnitKind.STRUCTURE if is_structure else UnitKind.STRAY, cut=cut)
+        return self._finished(UnitKind.STRUCTURE if is_structure else UnitKind.STRAY, cut=cut)
 
     def _value(self, line: str, start: int, *, cut: bool) -> Unit | None:
-        """One more line of an event's value, which begins at `start` in it."""
+        """Add a line to an event's value, which begins at `start` in the line."""
         if not self._values:
             self._counter = BracketCounter()
         readable = " " * start + line[start:]
         self._values.append(readable)
-        return self._told(UnitKind.VALUE, cut=cut) if self._counter.feed(readable) >= 0 or cut else None
+        return self._finished(UnitKind.VALUE, cut=cut) if self._counter.feed(readable) >= 0 or cut else None
 
-    def _told(self, kind: UnitKind, *, cut: bool = False) -> Unit:
+    def _finished(self, kind: UnitKind, *, cut: bool = False) -> Unit:
         readable = "".join(self._values)
         self._values = []
         return self._unit(kind, _trimmed(readable) if readable else None, readable or None, cut=cut)
 
 
 class JsonValues(_UnitBuffer):
-    """A Cutter for JSON values one behind the other: a document, or one a line.
+    """A Cutter for consecutive JSON values: a document, or one per line.
 
-    Where `by_line` is set a line's end also ends a value that is not complete.
+    If `by_line` is set, the end of a line also ends a value that is not complete.
     """
 
     def __init__(self, max_unit: int = MAX_UNIT) -> None:
@@ -187,19 +187,19 @@ class JsonValues(_UnitBuffer):
     def read(self, text: str, at: int) -> tuple[Unit | None, int]:
         """See Cutter."""
         if self._takes_rest:
-            return None, self._gather(text, at, len(text))
+            return None, self._collect(text, at, len(text))
         if self._counter is None and not self._is_stray:
             first = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # matches ""
-            at = self._gather(text, at, first)
+            at = self._collect(text, at, first)
             if at == len(text):
                 return None, at
             self._is_stray = text[at] not in "{["
             self._counter = None if self._is_stray else BracketCounter()
         end = self._end(text, at)
-        taken = self._gather(text, at, len(text) if end < 0 else end)
+        read_to = self._collect(text, at, len(text) if end < 0 else end)
         if end < 0 or self._takes_rest:
-            return None, taken
-        return self._told(cut=False), taken
+            return None, read_to
+        return self._finished(cut=False), read_to
 
     def close(self) -> Unit | None:
         """See Cutter."""
@@ -207,7 +207,7 @@ class JsonValues(_UnitBuffer):
             return None
         if self._is_too_long:
             return self._unit(UnitKind.TOO_LONG, None)
-        return self._told(cut=True)
+        return self._finished(cut=True)
 
     def _end(self, text: str, at: int) -> int:
         newline = text.find("\n", at) if self._counter is None or self.by_line else -1
@@ -216,7 +216,7 @@ class JsonValues(_UnitBuffer):
         end = self._counter.feed(text, at, None if newline < 0 else newline)
         return newline if end < 0 else end
 
-    def _told(self, *, cut: bool) -> Unit:
+    def _finished(self, *, cut: bool) -> Unit:
         text = "".join(self._pieces)
         is_value = self._counter is not None or self._takes_rest
         kind = UnitKind.VALUE if is_value else UnitKind.STRAY if text.strip() else UnitKind.STRUCTURE
@@ -230,7 +230,7 @@ def _trimmed(text: str) -> Range:
 
 
 class BracketCounter:
-    """Counts the open brackets of one value. It judges nothing: of whatever kind, each closer closes one."""
+    """Counts the open brackets of one value. It does not check them: a closer of any kind closes one."""
 
     __slots__ = ("_depth", "_in_string", "_is_escape", "begun")
 
@@ -243,7 +243,7 @@ class BracketCounter:
 
     @property
     def complete(self) -> bool:
-        """Whether every bracket is closed, and there was one."""
+        """Whether there was a bracket, and all are closed."""
         return self.begun and not self._depth
 
     @property
@@ -252,7 +252,7 @@ class BracketCounter:
         return self._in_string
 
     def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
-        """Read `text` from `at` to `end`; the place behind the bracket that ends the value, -1 where it goes on."""
+        """Read `text` from `at` to `end`; returns the position after the value's last bracket, -1 if it continues."""
         end = len(text) if end is None else end
         if self._is_escape and at < end:
             at, self._is_escape = at + 1, False

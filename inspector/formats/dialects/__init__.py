@@ -1,1 +1,1 @@
-"""The dialects: one module each, handing over a Format."""
+"""The dialects: each module defines the Formats of one family."""

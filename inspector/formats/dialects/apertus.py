@@ -1,9 +1,8 @@
 """`apertus`: `<|tools_prefix|>[{"name": {...}}]<|tools_suffix|>`: the tool's name is the key (Swiss AI's Apertus).
 
-A deliberation is in `<|inner_prefix|>` and `<|inner_suffix|>`. By the family's template real calls are within it,
-each followed by the array of its results, and the deliberation goes on behind them: so a call ends the reasoning
-before
-it without a fault, and is no draft. Sources: swiss-ai:Apertus-8B-Instruct-2509/chat_template.jinja,
+A deliberation is in `<|inner_prefix|>` and `<|inner_suffix|>`. In the family's template real calls are within it, each
+followed by the array of its results, and the deliberation continues after them. So a call ends the reasoning before it
+without a fault, and is not a draft. Sources: swiss-ai:Apertus-8B-Instruct-2509/chat_template.jinja,
 sglang:test Apertus2509Detector, llama.cpp:tests/test-chat.cpp.
 """
 
@@ -35,11 +34,11 @@ _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
 _INTO_CALL = Transition(_OPENER, MarkerSplit.BEFORE, "inner call")
 _NESTED = Transition(_INNER, MarkerSplit.NOWHERE, HERE, NESTED_SPAN)
 _ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
-_GOES_ON = Transition("(anything else)", MarkerSplit.BEFORE, "deliberation", width=0)
+_CONTINUES = Transition("(anything else)", MarkerSplit.BEFORE, "deliberation", width=0)
 
 
 def read_key_named_calls(closed: SpanClosed) -> ParseResult:
-    """A SpanReader for call spans whose inner text should be an array of objects with one key each, the tool's name."""
+    """A SpanReader for call spans that should be an array of objects with one key each, the tool's name."""
     text, start = closed.inner_text, closed.span.inner.start
     if not text.strip():
         return empty_payload(closed)
@@ -69,13 +68,13 @@ def read_key_named_calls(closed: SpanClosed) -> ParseResult:
 def _calls(
     text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, is_alone: bool, is_bare: bool
 ) -> Iterator[ToolCall]:
-    """The calls of one object, at least one; `is_alone` says that every fault of the payload concerns it."""
+    """The calls of one object, at least one; `is_alone` says that all faults of the payload belong to it."""
     broken = [
-        one
-        for one in reading.faults
-        if one.rule.severity is Severity.ERROR and (is_alone or node.range.covers(one.range))
+        fault
+        for fault in reading.faults
+        if fault.rule.severity is Severity.ERROR and (is_alone or node.range.covers(fault.range))
     ]
-    is_readable = all(one.fix is not None for one in broken) and (reading.repairable or not is_alone)
+    is_readable = all(fault.fix is not None for fault in broken) and (reading.repairable or not is_alone)
     strict = (reading.strict or (not is_alone and is_strict(text, node.range))) and not is_bare
     name, arguments = node.member("name"), next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     if name is not None and isinstance(name.value.scalar, str) and name.value.scalar and arguments is not None:
@@ -84,7 +83,7 @@ def _calls(
         named = JsonMember(name.value.scalar, name.value.range, arguments.value)
         yield _call(text, node.range, named, value=value, valid=False, recovered=is_readable)
         return
-    is_cut = any(one.rule is rules.TRUNCATED_JSON for one in broken)
+    is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
     if not any(member.key for member in node.members):
         if not is_cut:
             message = "No tool is named: expected one key, the tool's name."
@@ -125,7 +124,7 @@ def _call(text: str, place: Range, member: JsonMember, *, value: Json, valid: bo
 
 
 def _nameless(call: ToolCall) -> ToolCall:
-    """The call, whose payload ends within the tool's name, so that nobody knows it."""
+    """The call without its name, because the payload ends within the name."""
     return msgspec.structs.replace(call, name=None)
 
 
@@ -188,7 +187,7 @@ _STATES = (
             *_TURNS,
         ),
         other=r"\S",
-        other_goes=_GOES_ON,
+        other_goes=_CONTINUES,
     ),
     State(
         "inner result",

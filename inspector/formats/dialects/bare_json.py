@@ -1,21 +1,21 @@
 """Dialects whose whole reply is JSON.
 
-`json_schema` and `xlam`: the reply is JSON, an array of calls or one call, with nothing that marks it.
+`json_schema` and `xlam`: the reply is JSON, an array of calls or one call, without markers.
 
 xLAM (Salesforce) also writes it fenced, after `[TOOL_CALLS]` or in `<tool_call>` tags.
 
-`json_schema`: Servers make a model answer so where a call is required, or one tool is (vllm:tests/tool_use/
-test_tool_choice_required.py, sglang:srt/function_call/json_array_parser.py); both spellings of the arguments' key are
-at home there. A JSON value of another shape is an answer after a schema and stays text. A fence around it is a fault:
-servers that parse the whole reply refuse it (llama.cpp strips it).
+`json_schema`: Servers force a model to answer like this if a call, or one particular tool, is required
+(vllm:tests/tool_use/test_tool_choice_required.py, sglang:srt/function_call/json_array_parser.py); both spellings of the
+arguments' key are used there. A JSON value of another shape is an answer that follows a schema and stays text. A fence
+around the calls is a fault: servers that parse the whole reply refuse it (llama.cpp strips it).
 
-`xlam`: All of these are the family's own ways, the bare array the usual one; reasoning may come before it. Source:
+`xlam`: The family itself writes all of these, usually the bare array; reasoning may come before it. Source:
 vllm:tests/tool_parsers/test_xlam_tool_parser.py.
 
 `generic_json`: `{"tool_call": {...}}`, `{"tool_calls": [...]}` or `{"response": "..."}`, the whole reply.
 
-llama.cpp makes models answer so whose chat template knows no tools. Where calls may be parallel they have ids. The
-string of `response` is the reply's content. Source: llama.cpp:common/chat.cpp (the generic format) and
+llama.cpp makes models answer like this if their chat template does not support tools. If calls may be parallel they
+have ids. The string of `response` is the reply's content. Source: llama.cpp:common/chat.cpp (the generic format) and
 llama.cpp:tests/test-chat.cpp.
 """
 
@@ -48,7 +48,7 @@ from inspector.text import Range
 _BEFORE = r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?"
 _CALL = r'\{\s*"name"\s*:\s*"[^"\n]{1,128}"\s*,\s*"(?:parameters|arguments)"\s*:'
 BARE_PATTERNS = {rf"{_BEFORE}\[\s*{_CALL}": 0.85}
-"""A reply that is an array of calls."""
+"""The detection pattern of a reply that is an array of calls."""
 _SPACE = Repeat(r"\s", 0, 24)
 _ONE, _SEVERAL, _RESPONSE = "tool_call", "tool_calls", "response"
 _WRAPPED: tuple[LookaheadPiece, ...] = (_SPACE, (f'"{_ONE}"', f'"{_SEVERAL}"'), _SPACE, ":", _SPACE, ("{", "["))
@@ -61,7 +61,7 @@ _READ = JsonCallReader(is_array=True, is_row=True, has_ids=True, wrappers=(_ONE,
 
 
 def opens_a_call(call: ToolCall) -> bool:
-    """Whether JSON can hold the call, and its name lets the text be known as one."""
+    """Whether JSON can express the call, and the text can be recognized as a call."""
     return is_json_call(call) and NAMED_CALLS["{"].counts(call_object(call), 1, final=True) is True
 
 
@@ -115,15 +115,15 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
         return reading if _WRAPPER.search(closed.inner_text, 0, 64) else _unwrapped(reading)
     if (head[1] == f'"{_SEVERAL}"') == (head[2] == "["):
         return reading
-    stands, belongs = ("An array", _SEVERAL) if head[2] == "[" else ("One object", _ONE)
+    what, belongs = ("An array", _SEVERAL) if head[2] == "[" else ("One object", _ONE)
     place = Range(*head.span(1)).moved(closed.span.inner.start)
-    message = f"{stands} appears under `{head[1][1:-1]}`; it belongs under `{belongs}`."
+    message = f"{what} appears under `{head[1][1:-1]}`; it belongs under `{belongs}`."
     fix = Fix((Edit(place, f'"{belongs}"'),), safe=True)
     return _misplaced(reading, Fault(rules.NOT_A_CALL, place, message, f"Rename the key to `{belongs}`.", fix))
 
 
 def _unwrapped(reading: ParseResult) -> ParseResult:
-    """The calls of a span that no object is around."""
+    """The calls of a span without the object around them."""
     place = reading.calls[0].range
     edits = (Edit(Range(place.start, place.start), f'{{"{_ONE}": '), Edit(Range(place.end, place.end), "}"))
     message = f"The call is not in an object; the server expects it under `{_ONE}`."
@@ -133,7 +133,7 @@ def _unwrapped(reading: ParseResult) -> ParseResult:
 
 
 def _misplaced(reading: ParseResult, fault: Fault) -> ParseResult:
-    """The reading of calls that are in the wrong place, as `fault` says."""
+    """The reading of calls in the wrong place, with the `fault` that reports it."""
     calls = (
         msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
     )
@@ -141,12 +141,12 @@ def _misplaced(reading: ParseResult, fault: Fault) -> ParseResult:
 
 
 def _read_text(closed: SpanClosed) -> ParseResult:
-    """A SpanReader for text: a response stands for the string in it."""
+    """A SpanReader for text: a `response` object is decoded to the string in it."""
     if closed.span.label != _RESPONSE:
         return ParseResult(complete=True)
     reading = read_json(closed.inner_text)
-    said = reading.nodes[0].member(_RESPONSE) if reading.nodes else None
-    answer = said.value.scalar if said is not None else None
+    response = reading.nodes[0].member(_RESPONSE) if reading.nodes else None
+    answer = response.value.scalar if response is not None else None
     return ParseResult(
         faults=tuple(fault.moved(closed.span.inner.start) for fault in reading.faults),
         complete=True,

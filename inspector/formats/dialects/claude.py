@@ -1,9 +1,8 @@
 """`claude`: `<invoke name="NAME">` with `<parameter name="KEY">` tags; or the API's JSON.
 
-Every tag with or without its prefix, the wrapper left out or taken from another family, as it leaks into text; the
-form
-of 2023 with `<tool_name>` and `<parameters>` as well. Values are texts, or JSON where they are lists and objects;
-nothing in them is escaped, and no white space is stripped.
+Reads every tag with or without its prefix, and calls whose wrapper is left out or taken from another family, as they
+leak into text; also the form of 2023 with `<tool_name>` and `<parameters>`. Values are texts, or JSON if they are lists
+or objects; nothing in them is escaped, and no white space is stripped.
 
 Sources: Anthropic's tool-use prompt (2024), langchain-anthropic:experimental.py, hermes-agent#35706,
 claude-code#69258.
@@ -56,7 +55,7 @@ _LEGACY = XmlSyntax(
 LEGACY = XmlCall(
     "<invoke>", "</invoke>", _LEGACY, "legacy_call", rule=WRONG_OPENER, ahead=Lookahead(Repeat(r"\s"), "<tool_name>")
 )
-"""A call as of 2023: `<tool_name>`, and `<parameters>` around a tag for each parameter."""
+"""A call in the form of 2023: `<tool_name>`, and `<parameters>` around a tag for each parameter."""
 
 _WRAPPING = lazy_pattern(r"</?parameters>")
 _PREFIX = "antml:"
@@ -80,7 +79,7 @@ _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREF
 """The markers of calls."""
 
 CLAUDE_TABLE = dialect_table(
-    calls=_CALLS.ways,
+    calls=_CALLS.transitions,
     call_states=_CALLS.states,
     call_closers=_CALLS.closers,
     results=(
@@ -98,7 +97,7 @@ CLAUDE_TABLE = dialect_table(
 
 
 class LegacyCallReader:
-    """A SpanReader for calls of 2023: the tag around the parameters is passed over."""
+    """A SpanReader for calls in the form of 2023: it skips the tag around the parameters."""
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
@@ -130,7 +129,7 @@ def _result(match: re.Match[str], start: int) -> ToolResult:
 
 
 def read_claude_tools(closed: SpanClosed) -> ParseResult:
-    """The tools of a list, each in a `<function>` tag or on a line of its own."""
+    """The tools of a list, each in a `<function>` tag or on a separate line."""
     text = re.sub(r"</?function>", _blank, closed.inner_text)
     if not text.strip():
         return ParseResult(complete=True)
@@ -144,7 +143,7 @@ def _blank(match: re.Match[str]) -> str:
 CLAUDE_READER = LabelledReader(
     MappingProxyType({"tool_call": _TAGS.reader, "prefixed_call": _OWN.reader, "legacy_call": LegacyCallReader()})
 )
-"""Reads the spans of calls."""
+"""The reader of call spans."""
 
 _TEXT_SIDE = xml_format(
     name="claude",

@@ -1,7 +1,7 @@
 """`cohere`: `<|START_ACTION|>[...]<|END_ACTION|>`, an array of calls with ids (Cohere Command R7B and A).
 
-Reasoning is in `<|START_THINKING|>`, an answer in `<|START_RESPONSE|>` or `<|START_TEXT|>`; results come in a turn
-of the system. Command R and R+ write `Action:` and the array in a fence. Sources: the chat template of
+Reasoning is in `<|START_THINKING|>`, an answer in `<|START_RESPONSE|>` or `<|START_TEXT|>`; results are in a system
+turn. Command R and R+ write `Action:` and the array in a fence. Sources: the chat template of
 c4ai-command-r7b-12-2024 (llama.cpp:models/templates), llama.cpp:tests/test-chat.cpp, and the tool_use template of
 CohereForAI/c4ai-command-r-plus (tokenizer_config.json).
 """

@@ -69,7 +69,7 @@ _FENCE = r"\s*```(?:json|python)?\n?"
 
 _CALL = NamedCallReader(
     header=lazy_pattern(rf"function{SEPARATOR}{_NAME}\n```(?:json|python)\n"),
-    wanted=f"`function{SEPARATOR}NAME`, a line's end and the arguments in a fence of three backticks and `json`",
+    expected=f"`function{SEPARATOR}NAME`, a line's end and the arguments in a fence of three backticks and `json`",
     loose=(
         LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}{_FENCE}"), "its white space or fence is another"),
         LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}\s*"), "it lacks the fence around the arguments"),
@@ -86,7 +86,7 @@ _V3 = rf"\s*function\s*{SEPARATOR}\s*{_NAME}\s*"
 
 _CALL_DEEPSEEK_V31 = NamedCallReader(
     header=lazy_pattern(rf"(?!function{SEPARATOR}[^\s{{]+\s*(?:```|\{{)){_NAME}{SEPARATOR}"),
-    wanted=f"`NAME{SEPARATOR}`, then the arguments",
+    expected=f"`NAME{SEPARATOR}`, then the arguments",
     loose=(
         LooseHeader(lazy_pattern(rf"{_V3}```(?:json|python)?\n?"), "it is that of DeepSeek V3"),
         LooseHeader(lazy_pattern(rf"{_V3}(?=\{{)"), f"it begins with `function{SEPARATOR}`, as that of DeepSeek V3"),
@@ -96,7 +96,7 @@ _CALL_DEEPSEEK_V31 = NamedCallReader(
 )
 
 _PREFIX = "｜DSML｜"
-_ROLES, _ROLE_STATE = role_tokens("<｜", "｜>", "User", "Assistant", behind="</think>")
+_ROLES, _ROLE_STATE = role_tokens("<｜", "｜>", "User", "Assistant", after="</think>")
 
 _TURNS = (
     *(Transition(f"<｜{speaker}｜>", MarkerSplit.BEFORE, "speaker", width=len("<｜")) for speaker in _SPEAKERS),
@@ -105,17 +105,17 @@ _TURNS = (
 )
 
 
-def _states(ways: Transitions) -> Iterator[State]:
-    yield from SECTION.states(ways)
-    yield tool_turn(_INTO_RESULTS, ways.turns)
-    # The template closes reasoning that it does not want at once: `<｜Assistant｜></think>`.
+def _states(transitions: Transitions) -> Iterator[State]:
+    yield from SECTION.states(transitions)
+    yield tool_turn(_INTO_RESULTS, transitions.turns)
+    # The template switches reasoning off by closing it at once: `<｜Assistant｜></think>`.
     ends = (Transition(end, MarkerSplit.AFTER, ROLE) for end in ("｜>", "｜></think>"))
     yield State("speaker", SpanKind.MARKUP, tuple(ends), "turn_header")
-    sentence = (*_INTO_RESULTS, *ways.turns)
+    sentence = (*_INTO_RESULTS, *transitions.turns)
     yield State("sentence end", SpanKind.MARKUP, sentence, "turn_end", other=r"[^\n]", other_goes=_TO_HOME)
-    between = (opening(_RESULT, "result"), Transition(_RESULTS_END, MarkerSplit.AFTER, HOME), *ways.turns)
+    between = (opening(_RESULT, "result"), Transition(_RESULTS_END, MarkerSplit.AFTER, HOME), *transitions.turns)
     yield State("results", SpanKind.MARKUP, between, "results", other=r"\S", other_goes=_TO_HOME)
-    result = (Transition(_RESULT_END, MarkerSplit.AFTER, "results"), *_INTO_RESULTS, *ways.turns)
+    result = (Transition(_RESULT_END, MarkerSplit.AFTER, "results"), *_INTO_RESULTS, *transitions.turns)
     yield State("result", SpanKind.TOOL_RESULT, result, "tool_response", _RESULT, _RESULT_END)
 
 
@@ -128,7 +128,7 @@ DEEPSEEK_TABLE = dialect_table(
     homes=TOOL_TURN_HOMES,
     tails=SECTION.tails,
 )
-"""Both versions share it: they differ only within a call's header, which is read once the call is closed."""
+"""The table of V3 and V3.1: they differ only within a call's header, which is read once the call is closed."""
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -141,7 +141,7 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """A name must be one that the header can hold."""
+    """Whether the dialect can express the call: its name must be valid in the header."""
     return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
 
 
@@ -197,7 +197,7 @@ def _format(name: str, wrapper: str, *, aliases: tuple[str, ...], models: tuple[
         signs=DetectionPatterns(calls={f"<{_PREFIX}{wrapper}>": 0.95, f"<{_PREFIX}invoke": 0.8}, hints={_PREFIX: 0.6}),
         calls=calls,
         table=dialect_table(
-            calls=calls.ways,
+            calls=calls.transitions,
             call_states=calls.states,
             call_closers=calls.closers,
             results=(Enclosed(f"<{result}>", f"</{result}>"),),

@@ -5,7 +5,7 @@ llama.cpp:tests/test-chat.cpp.
 
 Sources: MeetKai/functionary:tests/prompt_test_{v1,v2,v2.llama3,v3.llama3,v3-llama3.1}.txt and
 functionary/prompt_template/*.py, llama.cpp:tests/test-chat.cpp (functionary v3.1 and v3.2). All versions share one
-table, since their markers are distinct; what the prompt opened, or else the first characters, decide where it begins.
+table, since their markers are distinct; the end of the prompt, or else the first characters, decide the first state.
 """
 
 import re
@@ -42,7 +42,7 @@ _CALL_HEADERS = (
     ("function", (">",), FUNCTION_END),
     ("v1", (":",), V1_CALL_END),
 )
-"""Each kind of call: its name in the states, the markers that end its header, its closing marker."""
+"""Each kind of call: its prefix in state names, the markers that end its header, its closing marker."""
 
 _ALL_OR_NAME = "`all` or a tool's name, and a line's end after it,"
 _BARE_CODE = Transition("python\n", MarkerSplit.BEFORE, "code", width=0)
@@ -52,7 +52,7 @@ _CODE_TOOL = "python"
 
 _CALL = NamedCallReader(
     header=lazy_pattern(rf"(?P<name>{_NAME})(?:\n<\|content\|>|\n|>|:[ \n]?)"),
-    wanted="a tool's name, then its arguments",
+    expected="a tool's name, then its arguments",
     loose=(
         LooseHeader(
             lazy_pattern(rf"\s*(?P<name>{_NAME})(?:<\|content\|>|\s*(?=\{{))"),
@@ -69,15 +69,15 @@ _HEADS_V1 = tuple(
 )
 
 
-def _named(marker: str, target: str, *behind: LookaheadPiece) -> Transition:
-    """The way into a call by a marker that a tool's name and `behind` must follow."""
-    return Transition(marker, MarkerSplit.BEFORE, target, ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, *behind))
+def _named(marker: str, target: str, *after: LookaheadPiece) -> Transition:
+    """The transition into a call by a marker that a tool's name and `after` must follow."""
+    return Transition(marker, MarkerSplit.BEFORE, target, ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, *after))
 
 
-def _bare_names(target: str, *behind: LookaheadPiece) -> Iterator[Transition]:
-    """The ways into a call by the tool's name alone: one for each character that a name may begin with."""
+def _bare_names(target: str, *after: LookaheadPiece) -> Iterator[Transition]:
+    """The transitions into a call by the tool's name alone: one for each character that a name may begin with."""
     for first in (*ascii_letters, "_"):
-        ahead = Lookahead(Repeat(r"[A-Za-z0-9_.\-]", 0, 63), *behind)
+        ahead = Lookahead(Repeat(r"[A-Za-z0-9_.\-]", 0, 63), *after)
         yield Transition(first, MarkerSplit.BEFORE, target, width=0, ahead=ahead)
 
 
@@ -118,14 +118,21 @@ _RESULTS = (
 )
 
 _INVENTED = tuple(
-    Transition(way.marker, way.cut, way.target, rules.INVENTED_RESULT, lead=way.lead, ahead=way.ahead)
-    for way in _RESULTS
+    Transition(
+        transition.marker,
+        transition.cut,
+        transition.target,
+        rules.INVENTED_RESULT,
+        lead=transition.lead,
+        ahead=transition.ahead,
+    )
+    for transition in _RESULTS
 )
 
 
-def _call_states(ways: Transitions) -> Iterator[State]:
-    yield from _first_states(ways)
-    cuts = (*ways.calls, *ways.turns)
+def _call_states(transitions: Transitions) -> Iterator[State]:
+    yield from _first_states(transitions)
+    cuts = (*transitions.calls, *transitions.turns)
     for name, ends, closer in _CALL_HEADERS:
         into = (Transition(end, MarkerSplit.NOWHERE, f"{name} arguments") for end in ends)
         bare = Transition("{", MarkerSplit.NOWHERE, f"{name} arguments", width=0)
@@ -141,7 +148,7 @@ def _call_states(ways: Transitions) -> Iterator[State]:
         payload=JSON,
         then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call end", width=0),
     )
-    # White space, a bracket too many and a second object still belong to the call.
+    # White space, a surplus bracket and a second object still belong to the call.
     yield State(
         "call end",
         SpanKind.TOOL_CALL,
@@ -160,11 +167,11 @@ def _call_states(ways: Transitions) -> Iterator[State]:
             payload=JSON,
         )
     yield State("code", SpanKind.TOOL_CALL, cuts, label="code")
-    yield from _result_states(ways)
+    yield from _result_states(transitions)
 
 
-def _first_states(ways: Transitions) -> Iterator[State]:
-    """The states of a reply's beginning: with nothing known, behind `>>>`, behind `<|recipient|>`."""
+def _first_states(transitions: Transitions) -> Iterator[State]:
+    """The states at a reply's beginning: with an unknown prompt, after `>>>`, after `<|recipient|>`."""
     alls = (opening(f"all\n{CONTENT}", "text"), opening("all\n", "text"))
     named = (*_bare_names("call header", ("\n{", "\n<|content|>")), _BARE_CODE)
     missing = Transition(
@@ -173,12 +180,12 @@ def _first_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "start",
         SpanKind.TEXT,
-        (*alls, *named, *_HEADS_V1, *ways.out_of_text),
+        (*alls, *named, *_HEADS_V1, *transitions.out_of_text),
         other=r"\S",
         other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
     )
     named = (*_bare_names("call header", "\n"), _BARE_CODE)
-    yield State("recipient", SpanKind.TEXT, (*alls, *named, *ways.out_of_text), other=r"\S", other_goes=missing)
+    yield State("recipient", SpanKind.TEXT, (*alls, *named, *transitions.out_of_text), other=r"\S", other_goes=missing)
     named = (*_bare_names("call header", ("\n", "<|content|>")), _BARE_CODE)
     sent = Transition(
         "(anything else)", MarkerSplit.BEFORE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME
@@ -186,24 +193,24 @@ def _first_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "sent",
         SpanKind.MARKUP,
-        (*alls, *named, *ways.turns),
+        (*alls, *named, *transitions.turns),
         label="turn_header",
         other=r"[\s\S]",
         other_goes=sent,
     )
 
 
-def _result_states(ways: Transitions) -> Iterator[State]:
+def _result_states(transitions: Transitions) -> Iterator[State]:
     bare = Transition(
         "function name=", MarkerSplit.BEFORE, "v1 result", ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, ":\n")
     )
-    yield tool_turn((*_RESULTS[:2], bare), ways.turns)
-    turns = (*_RESULTS, *ways.turns)
+    yield tool_turn((*_RESULTS[:2], bare), transitions.turns)
+    turns = (*_RESULTS, *transitions.turns)
     yield State("result", SpanKind.TOOL_RESULT, turns, label="tool_response", opener=FROM)
     yield State(
         "v1 result",
         SpanKind.TOOL_RESULT,
-        (Transition(V1_RESULT_END, MarkerSplit.AFTER, "v1 called"), *ways.turns),
+        (Transition(V1_RESULT_END, MarkerSplit.AFTER, "v1 called"), *transitions.turns),
         label="tool_response",
         opener="function name=",
         closer=V1_RESULT_END,
@@ -215,7 +222,7 @@ def _result_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "v1 called",
         SpanKind.MARKUP,
-        (result, *_HEADS_V1, *ways.turns),
+        (result, *_HEADS_V1, *transitions.turns),
         label="turn_end",
         other=r"\S",
         other_goes=_TO_TEXT,
@@ -223,13 +230,16 @@ def _result_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "stopped",
         SpanKind.MARKUP,
-        (*_RESULTS[:2], result, *_HEADS_V1, *ways.turns),
+        (*_RESULTS[:2], result, *_HEADS_V1, *transitions.turns),
         label="turn_end",
         other=r"\S",
         other_goes=_TO_TEXT,
     )
     yield State(
-        "sent by others", SpanKind.MARKUP, (Transition(CONTENT, MarkerSplit.AFTER, ROLE), *ways.turns), "turn_header"
+        "sent by others",
+        SpanKind.MARKUP,
+        (Transition(CONTENT, MarkerSplit.AFTER, ROLE), *transitions.turns),
+        "turn_header",
     )
 
 
@@ -245,7 +255,7 @@ FUNCTIONARY_TABLE = dialect_table(
 
 
 def _read_call(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. Behind `<|python_tag|>` there is no header, only code."""
+    """See SpanReader. After `<|python_tag|>` there is no header, only code."""
     text, span = closed.inner_text, closed.span
     if span.label != "code" or (_CALL.header.match(text) and text.startswith(f"{_CODE_TOOL}\n")):
         return _CALL(closed)
@@ -264,7 +274,7 @@ def _stripped(text: str, start: int) -> Range:
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. A result's header names the tool."""
+    """See SpanReader. A result's header has the name of the tool."""
     reading = read_result(closed)
     if closed.span.label == "bare" and not closed.inner_text.lstrip().startswith("name="):
         return reading
@@ -284,7 +294,7 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """A name must be one that the header can hold; `all` is nobody's."""
+    """Whether the dialect can express the call: its name must be valid in the header, and not `all`."""
     named = re.fullmatch(_NAME, call.name or "") is not None and call.name != "all"
     return named and call.id is None and is_json_call(call)
 

@@ -1,8 +1,7 @@
 """`gemini`: calls in fences of `tool_code`, results in fences of `tool_outputs`; or the API's JSON.
 
 Sources: Google's guides to function calling with Gemma, google-gemini cookbooks, vllm:examples/
-tool_chat_template_gemma3_pythonic.jinja. Gemini models write `print(default_api.f(x=1))` in such fences, Gemma
-`f(x=1)`
+tool_chat_template_gemma3_pythonic.jinja. Gemini models write `print(default_api.f(x=1))` in such fences, Gemma `f(x=1)`
 or a list of calls; some write JSON. A fence of any other language is text. The API's own parts are read elsewhere.
 """
 
@@ -25,7 +24,7 @@ from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, Stat
 
 _FENCE, _NAMESPACE = "```", "default_api."
 CALL_OPENER = "```tool_code"
-"""What opens a fence of calls."""
+"""The marker that opens a fence of calls."""
 
 _RESULT_OPENER = "```tool_outputs"
 _LINE_ENDS = Lookahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
@@ -36,15 +35,15 @@ GEMINI_PATTERNS = DetectionPatterns(
 )
 
 READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
-"""The reader of what is in a fence of calls."""
+"""The reader of the content of a fence of calls."""
 
 
-def _call_states(ways: Transitions) -> Iterator[State]:
-    # A fence opens and closes with the same marker, so one within a call's strings is in doubt until the call ends.
+def _call_states(transitions: Transitions) -> Iterator[State]:
+    # A fence opens and closes with the same marker, so one within a call's strings is ambiguous until the call ends.
     yield State(
         "call",
         SpanKind.TOOL_CALL,
-        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *ways.out_of_call),
+        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *transitions.out_of_call),
         label="tool_call",
         opener=CALL_OPENER,
         closer=_FENCE,
@@ -53,7 +52,7 @@ def _call_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "result",
         SpanKind.TOOL_RESULT,
-        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *ways.turns),
+        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *transitions.turns),
         label="tool_response",
         opener=_RESULT_OPENER,
         closer=_FENCE,
@@ -82,13 +81,13 @@ GEMINI_TABLE = Table(_states, ROLE_HOMES, "text")
 
 
 def write_calls(calls: Sequence[ToolCall]) -> str:
-    """The fence that a model writes for these calls, one a line."""
+    """The fence that a model writes for these calls, one per line."""
     lines = "\n".join(map(write_call, calls))
     return f"{CALL_OPENER}\n{lines}\n{_FENCE}"
 
 
 def expresses(call: ToolCall) -> bool:
-    """Whether a fence of `tool_code` can hold the call: `print` is a frame there, not a tool."""
+    """Whether a fence of `tool_code` can express the call: `print` is a wrapper there, not a tool."""
     return is_python_call(call) and call.name != "print" and not (call.name or "").startswith(_NAMESPACE)
 
 

@@ -50,14 +50,14 @@ def _table(
 ) -> Table:
     """The table of a model with these markers and this delimiter of strings.
 
-    Results are no invention of the model: its template puts them into its turn, and the model goes on behind them.
+    Results are not invented by the model: the template puts them into its turn, and the model continues after them.
     """
 
-    def call_states(ways: Transitions) -> Iterator[State]:
+    def call_states(transitions: Transitions) -> Iterator[State]:
         yield State(
             "call",
             SpanKind.TOOL_CALL,
-            (Transition(call.closer, MarkerSplit.AFTER, HOME), *ways.out_of_call),
+            (Transition(call.closer, MarkerSplit.AFTER, HOME), *transitions.out_of_call),
             label="tool_call",
             opener=call.opener,
             closer=call.closer,
@@ -66,7 +66,7 @@ def _table(
         yield State(
             "result",
             SpanKind.TOOL_RESULT,
-            (Transition(result.closer, MarkerSplit.AFTER, HOME), *ways.turns),
+            (Transition(result.closer, MarkerSplit.AFTER, HOME), *transitions.turns),
             label="tool_response",
             opener=result.opener,
             closer=result.closer,
@@ -100,11 +100,12 @@ def _format(
 
     def write_calls(calls: Sequence[ToolCall]) -> str:
         return "".join(
-            f"{call.opener}call:{one.name}{gemma_text(one.arguments, delimiter)}{call.closer}" for one in calls
+            f"{call.opener}call:{tool_call.name}{gemma_text(tool_call.arguments, delimiter)}{call.closer}"
+            for tool_call in calls
         )
 
-    def expresses(one: ToolCall) -> bool:
-        return is_gemma_call(one, delimiter)
+    def expresses(tool_call: ToolCall) -> bool:
+        return is_gemma_call(tool_call, delimiter)
 
     return Format(
         name=name,

@@ -1,8 +1,8 @@
-"""`gigachat3`: a message `function call` behind the text, its body one JSON object (Sber's GigaChat 3).
+"""`gigachat3`: a message `function call` after the text, its body one JSON object (Sber's GigaChat 3).
 
 Sources: vllm:vllm/tool_parsers/gigachat3_tool_parser.py and its test, sglang's gigachat3 detector. The text before the
-call ends with `<|message_sep|>`. GigaChat 3.1 writes one token, `<|function_call|>`, before the object. Where decoding
-lost the role's separator, `function call{` is read all the same.
+call ends with `<|message_sep|>`. GigaChat 3.1 writes one token, `<|function_call|>`, before the object. If decoding
+lost the role's separator, `function call{` is read anyway.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,8 +38,8 @@ _RESULTS = Transition(_RESULT, MarkerSplit.BEFORE, "result")
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 
-def _states(ways: Transitions) -> Iterator[State]:
-    cuts = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), *ways.turns)
+def _states(transitions: Transitions) -> Iterator[State]:
+    cuts = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), *transitions.turns)
     yield State(
         "call",
         SpanKind.TOOL_CALL,
@@ -49,12 +49,12 @@ def _states(ways: Transitions) -> Iterator[State]:
         payload=JSON,
         then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call end", width=0),
     )
-    # White space and a bracket too many still belong to the call that they break.
+    # White space and a surplus bracket still belong to the call that they break.
     yield State("call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
-    ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *ways.turns)
+    ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *transitions.turns)
     yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_goes=_TO_TEXT)
     yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", MarkerSplit.AFTER, ROLE),), "turn_header")
-    yield State("result", SpanKind.TOOL_RESULT, ways.turns, "tool_response", _RESULT)
+    yield State("result", SpanKind.TOOL_RESULT, transitions.turns, "tool_response", _RESULT)
 
 
 _INVENTED = Transition(_RESULT, MarkerSplit.BEFORE, "result", INVENTED_RESULT)

@@ -29,7 +29,7 @@ from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, Stat
 
 _TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
 GRANITE_TURNS = (Transition("<|start_of_role|>", MarkerSplit.BEFORE, "role_header"),)
-"""The way out of any state into a turn header."""
+"""The transition out of any state into a turn header."""
 
 GRANITE_STATES = (
     State(

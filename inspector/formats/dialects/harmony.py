@@ -5,7 +5,7 @@ Sources: openai/harmony (docs/format.md, tests/test_harmony.py, test-data), open
 
 Sources: openai/harmony (docs/format.md, tests/test_harmony.py), llama.cpp:models/templates/openai-gpt-oss-120b.jinja.
 A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|message|>CONTENT<|end|>`; its recipient
-may come after the channel. A header is markup up to a recipient, if it has one: from there on it is a call.
+may come after the channel. A header is markup up to its recipient; from there on it is a call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ _TYPE = r"(?:\s?(?:<\|constrain\|>)?\s?(?:json|code|text))?"
 
 _CALL = NamedCallReader(
     header=lazy_pattern(rf"{_TO}\s?(?:<\|channel\|>(?:analysis|commentary|final))?{_TYPE}\s?<\|message\|>"),
-    wanted="` to=functions.NAME`, the channel and `<|message|>`, then the arguments",
+    expected="` to=functions.NAME`, the channel and `<|message|>`, then the arguments",
     loose=(
         LooseHeader(
             lazy_pattern(rf"{_TO}[^{{]{{0,300}}?<\|message\|>"), "it holds words that the format does not know"
@@ -73,7 +73,7 @@ _STARTS = (
 
 _TOOLS = ("functions.", "browser", "container", "python", "tool")
 _RESULTS = tuple(Transition(f"{START}{tool}", MarkerSplit.BEFORE, "result", width=len(START)) for tool in _TOOLS)
-_INVENTED = tuple(replace(way, rule=rules.INVENTED_RESULT) for way in _RESULTS)
+_INVENTED = tuple(replace(transition, rule=rules.INVENTED_RESULT) for transition in _RESULTS)
 
 _TURNS = (
     *_STARTS,
@@ -94,10 +94,10 @@ def _malformed(cut: MarkerSplit, target: str, expects: str) -> Transition:
     return Transition("(anything else)", cut, target, rules.MALFORMED_HEADER, width=0, expects=expects)
 
 
-def _states(ways: Transitions) -> Iterator[State]:
+def _states(transitions: Transitions) -> Iterator[State]:
     yield from _beginnings()
     yield from _headers()
-    yield tool_turn(_RESULTS, ways.turns)
+    yield tool_turn(_RESULTS, transitions.turns)
     leaving = (*_INVENTED, *_TURNS, _NO_START)
     yield State("analysis", SpanKind.REASONING, _closed_by(END, leaving), label="analysis", closer=END)
     yield State(
@@ -114,19 +114,23 @@ def _states(ways: Transitions) -> Iterator[State]:
     yield State(
         "arguments", SpanKind.TOOL_CALL, _closed_by(CALL, (*_INVENTED, *_TURNS, _NO_START)), "tool_call", payload=JSON
     )
-    results = (Transition(END, MarkerSplit.AFTER, "between"), *_RESULTS, *(way for way in _TURNS if way.marker != END))
+    results = (
+        Transition(END, MarkerSplit.AFTER, "between"),
+        *_RESULTS,
+        *(transition for transition in _TURNS if transition.marker != END),
+    )
     yield State("result", SpanKind.TOOL_RESULT, results, "tool_response", START)
 
 
 def _closed_by(closer: str, leaving: tuple[Transition, ...]) -> tuple[Transition, ...]:
-    """`leaving`, but any token that ends a message belongs to the span, `closer` or not."""
-    kept = (way for way in leaving if way.marker not in _STOPS)
+    """`leaving`, but every token that ends a message closes the span and belongs to it, not only `closer`."""
+    kept = (transition for transition in leaving if transition.marker not in _STOPS)
     stops = (closer, *(stop for stop in _STOPS if stop != closer))
     return (*(Transition(stop, MarkerSplit.AFTER, "between") for stop in stops), *kept)
 
 
 def _beginnings() -> Iterator[State]:
-    """The states of a reply's beginning and of the place between two messages."""
+    """The states at a reply's beginning and between two messages."""
     strays = tuple(Transition(stop, MarkerSplit.BEFORE, "between", rules.STRAY_END_MARKER) for stop in _STOPS)
     yield State(
         "start",
@@ -143,7 +147,7 @@ def _beginnings() -> Iterator[State]:
         other=r"\S",
         other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "headless", width=0),
     )
-    # A reply of which the server took the tokens away is plain text; only a token shows that a header is missing.
+    # A reply whose tokens the server removed is plain text; only a token shows that a header is missing.
     unopened = (
         Transition(stop, MarkerSplit.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS
     )
@@ -154,7 +158,7 @@ def _beginnings() -> Iterator[State]:
 
 
 def _headers() -> Iterator[State]:
-    """The states within a header: behind the role, in the channel's name, and behind that of each channel."""
+    """The states within a header: after the role, in the channel's name, and after the name of each channel."""
     leaving = (*_INVENTED, *_TURNS)
     yield State(
         "assistant",
@@ -202,15 +206,15 @@ def _headers() -> Iterator[State]:
         types = (Transition(word, MarkerSplit.NOWHERE, f"{target} type") for word in _TYPES)
         space = Transition(" ", MarkerSplit.NOWHERE, f"{target} type")
         recipients = (*_RECIPIENTS, *_MISPLACED) if target == "analysis" else _RECIPIENTS
-        ways = (message, constrain, *recipients, *leaving)
+        transitions = (message, constrain, *recipients, *leaving)
         no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
         into_junk = _malformed(MarkerSplit.NOWHERE, f"{target} junk", f"`{MESSAGE}`")
         yield State(
-            f"{target} header", SpanKind.MARKUP, (*ways, space), "turn_header", other=r"\S", other_goes=into_junk
+            f"{target} header", SpanKind.MARKUP, (*transitions, space), "turn_header", other=r"\S", other_goes=into_junk
         )
-        yield State(f"{target} junk", SpanKind.MARKUP, (*ways, space), "turn_header")
+        yield State(f"{target} junk", SpanKind.MARKUP, (*transitions, space), "turn_header")
         yield State(
-            f"{target} type", SpanKind.MARKUP, (*ways, *types), "turn_header", other=r"\S", other_goes=no_message
+            f"{target} type", SpanKind.MARKUP, (*transitions, *types), "turn_header", other=r"\S", other_goes=no_message
         )
     yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
     yield State(
@@ -235,7 +239,7 @@ HARMONY_TABLE = dialect_table(
 
 
 def _read_call(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. A call of a user's tool belongs on the channel commentary."""
+    """See SpanReader. A call of a user's tool belongs on the channel `commentary`."""
     reading = _CALL(closed)
     misplaced = _ON_ANALYSIS.match(closed.inner_text)
     if misplaced is None:
@@ -248,7 +252,7 @@ def _read_call(closed: SpanClosed) -> ParseResult:
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. A result's author is the tool."""
+    """See SpanReader. The author in a result's header is the tool."""
     header = _RESULT_HEADER.match(closed.inner_text) if closed.span.label != "bare" else None
     if header is None:
         return read_result(closed)
@@ -258,7 +262,7 @@ def _read_result(closed: SpanClosed) -> ParseResult:
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    """What a model writes behind `<|start|>assistant`, with which its prompt ends; each call is a message."""
+    """The text of a model after `<|start|>assistant`, with which its prompt ends; each call is a message."""
     return "<|start|>assistant".join(
         f"<|channel|>commentary to={_recipient(call.name or '')} <|constrain|>json<|message|>"
         f"{json_of(call.arguments)}<|call|>"
@@ -271,7 +275,7 @@ def _recipient(name: str) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """A name must be one that the header can hold."""
+    """Whether the dialect can express the call: its name must be valid in the header."""
     return call.id is None and _NAME.fullmatch(call.name or "") is not None and is_json_call(call)
 
 

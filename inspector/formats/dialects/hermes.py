@@ -37,7 +37,7 @@ from inspector.segmenter.events import JSON
 from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
-"""A JSON object with `name` and `arguments`."""
+"""A payload that is a JSON object with `name` and `arguments`."""
 
 _CALLS = (Enclosed("<tool_call>", "</tool_call>"), Enclosed("[tool_call]", "[/tool_call]"))
 _RESULTS = (Enclosed("<tool_response>", "</tool_response>"), Enclosed("[tool_response]", "[/tool_response]"))
@@ -57,7 +57,7 @@ CALL_CLOSERS = tuple(call.closer for call in _CALLS)
 """The markers around a call."""
 
 
-def _call_states(ways: Transitions) -> Iterator[State]:
+def _call_states(transitions: Transitions) -> Iterator[State]:
     yield State(
         "headless",
         SpanKind.TEXT,
@@ -72,7 +72,7 @@ def _call_states(ways: Transitions) -> Iterator[State]:
             (
                 Transition(call.closer, MarkerSplit.AFTER, HOME),
                 Transition(other_spelling(call.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
-                *ways.out_of_call,
+                *transitions.out_of_call,
             ),
             label="tool_call",
             opener=call.opener,
@@ -86,14 +86,14 @@ def hermes_table(
     turn_states: tuple[State, ...] = (),
     *,
     calls: tuple[Transition, ...] = (),
-    call_states: Callable[[Transitions], Iterable[State]] = lambda ways: (),
+    call_states: Callable[[Transitions], Iterable[State]] = lambda transitions: (),
     tails: Mapping[str, str] = MappingProxyType({}),
     cut_openers: tuple[str, ...] = (),
 ) -> Table:
-    """The table of the Hermes wire, with more turn tokens and more ways to call than its own."""
+    """The table of the Hermes wire, with additional turn tokens and additional ways to begin a call."""
     return dialect_table(
         calls=(*(opening(call.opener, f"call {call.opener}") for call in _CALLS), *calls),
-        call_states=lambda ways: (*_call_states(ways), *call_states(ways)),
+        call_states=lambda transitions: (*_call_states(transitions), *call_states(transitions)),
         call_closers=CALL_CLOSERS,
         results=_RESULTS,
         reasoning=HERMES_TAGS,
@@ -107,16 +107,16 @@ def hermes_table(
 
 
 HERMES_TABLE = hermes_table()
-"""The states `text`, `system`, `user` and `tool` are the homes of the roles; a call in a prompt's turn is no call."""
+"""The states `text`, `system`, `user` and `tool` are the homes of the roles; calls in a prompt's turn do not count."""
 
 
 def write_calls(calls: Sequence[ToolCall]) -> str:
-    """The exact text that a Hermes model emits for these calls, one tag each."""
+    """The exact text that a Hermes model emits for these calls, each in a separate tag."""
     return "\n".join(f"{_OPENER}{call_object(call)}{_CLOSER}" for call in calls)
 
 
 def _expresses(call: ToolCall) -> bool:
-    """Ids have no place in this dialect."""
+    """Whether the dialect can express the call: it has no ids."""
     return call.id is None and is_json_call(call)
 
 

@@ -56,7 +56,7 @@ HY_V3 = xml_format(
     signs=DetectionPatterns(calls={r"<tool_call>[^<>\n]+<tool_sep>": 0.95}, hints={r"<tool_sep>": 0.6}),
     calls=_CALLS,
     table=dialect_table(
-        calls=_CALLS.ways,
+        calls=_CALLS.transitions,
         call_states=_CALLS.states,
         call_closers=_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),

@@ -5,10 +5,10 @@
 Sources: llama.cpp:models/templates/moonshotai-Kimi-K2.jinja, vllm:vllm/tool_parsers/kimi_k2_tool_parser.py,
 MoonshotAI/Kimi-K2:docs/tool_call_guidance.md. Some releases spell the section's tokens in the singular.
 
-`kimi_k3`: `<|open|>call tool="NAME"<|sep|>` with arguments whose tags tell their type, in `<|open|>tools<|sep|>`.
+`kimi_k3`: `<|open|>call tool="NAME"<|sep|>` with arguments whose tags have their type, in `<|open|>tools<|sep|>`.
 
-Within the tags `&` and `"` are escaped as in XML, within values nothing is. A call may hold all its arguments as one
-JSON object instead.
+Within the tags `&` and `"` are escaped as in XML, within values nothing is. A call may instead contain all its
+arguments as one JSON object.
 
 Sources: llama.cpp:models/templates/Kimi-K3.jinja, sglang:python/sglang/srt/function_call/kimik3_format.py.
 """
@@ -51,7 +51,7 @@ _TURNS = (
 _ID = r"(?P<id>(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _K2_CALL = NamedCallReader(
     header=lazy_pattern(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
-    wanted=f"`functions.NAME:INDEX{_ARGUMENTS}`, then the arguments",
+    expected=f"`functions.NAME:INDEX{_ARGUMENTS}`, then the arguments",
     loose=(
         LooseHeader(lazy_pattern(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
         LooseHeader(
@@ -65,8 +65,8 @@ _WRITTEN_ID = lazy_pattern(r"functions\.([^\s<{]+):\d+")
 _NAME = lazy_pattern(r"(?!functions\.)[^\s<{\[]+")
 
 
-def _states(ways: Transitions) -> Iterator[State]:
-    yield from _SECTION.states(ways)
+def _states(transitions: Transitions) -> Iterator[State]:
+    yield from _SECTION.states(transitions)
     yield State("speaker", SpanKind.MARKUP, (Transition("<|im_middle|>", MarkerSplit.AFTER, ROLE),), "turn_header")
 
 
@@ -82,7 +82,7 @@ _TABLE = dialect_table(
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. A result's first line says which call it answers."""
+    """See SpanReader. The first line of a result has the id of its call."""
     reading = read_result(closed)
     result = reading.results[0]
     header = _RESULT_HEADER.match(result.content)
@@ -105,7 +105,7 @@ def _write_k2(calls: Sequence[ToolCall]) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """An id must hold the name, as this dialect's do; without one it is made from the call's place."""
+    """Whether the dialect can express the call: its id must contain the name; a missing id is built from its index."""
     named = _NAME.fullmatch(call.name or "") is not None
     of_id = _WRITTEN_ID.fullmatch(call.id) if call.id is not None else None
     return named and (call.id is None or (of_id is not None and of_id[1] == call.name)) and is_json_call(call)
@@ -163,9 +163,9 @@ _SYNTAX = XmlSyntax(
 
 _JSON = lazy_pattern(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
 
-_FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
+_CALL_FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
 
-_CALLS = XmlCalls((XmlCall(_K3_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_FOLLOWS),), (_WRAPPER,))
+_CALLS = XmlCalls((XmlCall(_K3_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_CALL_FOLLOWS),), (_WRAPPER,))
 
 _HEADER = State(
     "message header",
@@ -192,7 +192,7 @@ _read_arguments = XmlCallReader(_SYNTAX, unescape=_unescaped)
 
 
 def _read_call(closed: SpanClosed) -> ParseResult:
-    """A call with its arguments one by one, or all in one JSON object."""
+    """Read a call with separate arguments, or with all arguments in one JSON object."""
     found = _JSON.search(closed.inner_text)
     if found is None:
         return _read_arguments(closed)
@@ -220,7 +220,7 @@ def _read_call(closed: SpanClosed) -> ParseResult:
 
 
 def _placed(fault: Fault, start: int, span: Range) -> Fault:
-    """The fault at its place, or at the whole call where its place is empty."""
+    """The fault at its range, or at the whole call if its range is empty."""
     return fault.moved(start) if len(fault.range) else Fault(fault.rule, span, fault.message, fault.hint)
 
 
@@ -261,7 +261,7 @@ KIMI_K3 = xml_format(
     signs=DetectionPatterns(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
     calls=_CALLS,
     table=dialect_table(
-        calls=_CALLS.ways,
+        calls=_CALLS.transitions,
         call_states=_CALLS.states,
         call_closers=_CALLS.closers,
         reasoning=(ReasoningTag("think", _opens("think"), _closes("think")),),

@@ -1,9 +1,9 @@
 """`llama3`: the whole reply is a JSON object with `name` and `parameters` (Llama 3.1, 3.2, 3.3).
 
-A call is bare JSON, so it is recognised by its first keys.
+A call is bare JSON, so it is recognized by its first keys.
 
 `<|python_tag|>` may come before it, before a built-in call such as `brave_search.call(query="...")`, or before code
-for the interpreter; several calls come joined by `;`. Results are in turns of the role `ipython`.
+for the interpreter; several calls are joined by `;`. Results are in turns of the role `ipython`.
 Sources: Meta's prompt format for Llama 3.1, llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja,
 vllm:tests/tool_parsers/test_llama3_json_tool_parser.py, MeetKai/functionary:tests/prompt_test_v3-llama3.1.txt.
 
@@ -47,7 +47,7 @@ _JSON = JsonCallReader(CallKeys(arguments="parameters"))
 
 _FUNCTION = NamedCallReader(
     header=lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
-    wanted="`<function=NAME>`, then the arguments",
+    expected="`<function=NAME>`, then the arguments",
     loose=(LooseHeader(lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
 
@@ -55,7 +55,7 @@ _BUILT_IN = lazy_pattern(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Z
 _BUILT_IN_BEGINS = lazy_pattern(r"[A-Za-z_]\w{0,63}\.call\(")
 _BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
 
-# A built-in call that the end of the text cuts before its first value.
+# A built-in call that the end of the text cuts off before its first value.
 _CUT_HEADER = lazy_pattern(
     rf"(?P<name>{'|'.join(_BUILT_IN_TOOLS)})(?:\.(?:c(?:a(?:ll?)?)?)?)?|"
     r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
@@ -73,7 +73,7 @@ _NO_CODE = (
 )
 
 CODE_TOOL = "code_interpreter"
-"""The name under which code for the interpreter is told: the wire has none."""
+"""The tool name that is reported for code for the interpreter: the wire has none."""
 
 _QUOTED, _APOSTROPHES = tuple(f'"{key}"' for key in _KEYS), tuple(f"'{key}'" for key in _KEYS)
 
@@ -91,14 +91,14 @@ CALL_BEGINS = Lookahead(*_FIRST_KEYS)
 """What follows the brace of a call; `{"name": "Alice"}` alone is text."""
 
 
-def _states(ways: Transitions) -> Iterator[State]:
-    leaving = ways.out_of_call
+def _states(transitions: Transitions) -> Iterator[State]:
+    leaving = transitions.out_of_call
     value_ends = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
     home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    others = tuple(way for way in leaving if way.marker != "{")
+    others = tuple(transition for transition in leaving if transition.marker != "{")
     next_call = Transition(";", MarkerSplit.BEFORE, "separator", ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
     yield State("call", SpanKind.TOOL_CALL, (next_call, *others), "tool_call", payload=JSON, then=value_ends)
-    # A bracket too many still belongs to the call that it breaks.
+    # A surplus bracket still belongs to the call that it breaks.
     yield State(
         "call end",
         SpanKind.TOOL_CALL,
@@ -109,7 +109,7 @@ def _states(ways: Transitions) -> Iterator[State]:
     )
     yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_goes=home)
     tagged = Transition("{", MarkerSplit.NOWHERE, "call", width=0, ahead=CALL_BEGINS)
-    after_tag = tuple(way for way in leaving if way.marker not in ("{", FUNCTION))
+    after_tag = tuple(transition for transition in leaving if transition.marker not in ("{", FUNCTION))
     yield State(
         "tag",
         SpanKind.TOOL_CALL,
@@ -119,10 +119,10 @@ def _states(ways: Transitions) -> Iterator[State]:
         other=r"\S",
         other_goes=Transition("(code)", MarkerSplit.NOWHERE, "code", width=0),
     )
-    yield State("code", SpanKind.TOOL_CALL, ways.turns, "code", TAG)
+    yield State("code", SpanKind.TOOL_CALL, transitions.turns, "code", TAG)
     closer = Transition(FUNCTION_CLOSER, MarkerSplit.AFTER, HOME)
     arguments = Transition("{", MarkerSplit.NOWHERE, "function arguments", width=0)
-    others = tuple(way for way in leaving if way.marker != "{")
+    others = tuple(transition for transition in leaving if transition.marker != "{")
     yield State("function", SpanKind.TOOL_CALL, (closer, arguments, *others), "function", FUNCTION, FUNCTION_CLOSER)
     yield State(
         "function arguments",
@@ -147,7 +147,7 @@ LLAMA3_TABLE = dialect_table(
     call_closers=(FUNCTION_CLOSER,),
     special_tokens=("<|begin_of_text|>", HEADER_END),
 )
-"""Calls joined by `;` are spans of their own, with the separator between them as markup."""
+"""Calls joined by `;` are separate spans, with the separator between them as markup."""
 
 _BARE = (BareCall(lazy_pattern(r"\{" + CALL_BEGINS.expression), JSON),)
 
@@ -163,9 +163,10 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
 
 
 def _code(closed: SpanClosed) -> ParseResult:
-    """A built-in call with one argument, or code, which is given as it stands and never run.
+    """Read a built-in call with one argument, or code, which is kept as it is and never run.
 
-    A call that the text's end cuts is no code: one in JSON before its second key, a built-in one before its bracket.
+    A call that the text's end cuts off is not code: a JSON call before its second key, a built-in one before its
+    closing bracket.
     """
     text, start = closed.inner_text, closed.span.inner.start
     content = text.strip()
@@ -199,7 +200,7 @@ def _code(closed: SpanClosed) -> ParseResult:
 
 
 def _name_of_cut(text: str, first: int) -> Range | None:
-    """The tool's name in a built-in call that lacks its closing bracket; None where the text is anything else."""
+    """The tool's name in a built-in call without its closing bracket; None if the text is anything else."""
     header = _CUT_HEADER.fullmatch(text.rstrip(), first)
     if header is not None:
         return Range(*header.span("name" if header["name"] else "other"))
@@ -212,7 +213,7 @@ def _name_of_cut(text: str, first: int) -> Range | None:
 
 
 def _several_arguments(content: str, whole: Range) -> ParseResult:
-    """A built-in call with any arguments; its name is the tool's, without `.call`."""
+    """Read a built-in call with any arguments; its name is the tool's, without `.call`."""
     found = read_calls(content, whole.start)
     calls = tuple(map(_without_suffix, found.calls))
     return ParseResult(calls=calls, faults=found.faults, complete=found.complete)
@@ -233,7 +234,7 @@ def _cut(name: str, name_range: Range, content: str, whole: Range) -> ParseResul
 
 
 def _literal(text: str) -> Json:
-    """The string or number that a Python literal means; None for anything else, which is never evaluated."""
+    """The string, number or boolean of a Python literal; None for anything else, which is never evaluated."""
     if len(text) > _MOST:
         return None
     try:
@@ -250,7 +251,7 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """The name is known by its length: it is before the key of the arguments."""
+    """Whether the dialect can express the call: the lookahead for a call limits the length of its name."""
     name = call.name or ""
     return call.id is None and is_json_call(call) and len(name) <= 96 and not re.search(r'["\\\x00-\x1f]', name)
 

@@ -1,4 +1,4 @@
-"""Dialects that are one declaration each: JSON call objects after or between markers.
+"""Dialects that consist of a single declaration: JSON call objects after or between markers.
 
 `apriel` (ServiceNow), `internlm2` (Shanghai AI Lab), `jamba` (AI21), `longcat` (Meituan), `nemotron_json` (NVIDIA).
 
@@ -18,7 +18,7 @@ vllm:vllm/tool_parsers/internlm2_tool_parser.py.
 `<AVAILABLE_TOOLS>[...]</AVAILABLE_TOOLS>`. Source: the model cards and chat templates of
 nvidia/NVIDIA-Nemotron-Nano-9B-v2 and Llama-3.1-Nemotron-Nano-8B-v1.
 
-`phi4`: Only `functools` before a bracket and an object is a call: the word is in many an answer about Python. Source:
+`phi4`: `functools` counts only before a bracket and an object: many answers about Python contain the word. Source:
 vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4mini_tool_parser.py.
 
 `firefunction`: Source: llama.cpp:tests/test-chat.cpp and its template of fireworks-ai-llama-3-firefunction-v2.

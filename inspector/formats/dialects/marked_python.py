@@ -3,14 +3,14 @@
 `lfm2`: `<|tool_call_start|>[f(a='x')]<|tool_call_end|>` in ChatML turns (Liquid AI's LFM2 and LFM2.5).
 
 Sources: llama.cpp:models/templates/LFM2.5-8B-A1B.jinja and llama-cpp-lfm2.jinja, vllm:tests/tool_parsers/
-test_lfm2_tool_parser.py. A prompt may ask for JSON between the same tokens. The template writes dicts as JSON and does
-not escape strings; what is written here escapes them as Python does, so that every string reads back.
+test_lfm2_tool_parser.py. A prompt may request JSON between the same tokens. The template writes dicts as JSON and does
+not escape strings; this module escapes them as Python does, so that every string can be read back.
 
-`olmo3_pythonic`: `<function_calls>f(a="x")` and more calls, one a line, `</function_calls>` (Ai2's OLMo 3).
+`olmo3_pythonic`: `<function_calls>f(a="x")` and more calls, one per line, `</function_calls>` (Ai2's OLMo 3).
 
 Sources: the OLMo 3 chat template (ChatML; results in turns of `environment`, tools between `<functions>` tags, each
-argument as JSON), vllm:tests/tool_parsers/test_olmo3_tool_parser.py. The tags are markup and each call is a span of its
-own. Claude's older prompts use the same tags around `<invoke>`: that is no call here.
+argument as JSON), vllm:tests/tool_parsers/test_olmo3_tool_parser.py. The tags are markup and each call is a separate
+span. Claude's older prompts use the same tags around `<invoke>`: that is not a call here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,11 +47,11 @@ def _readers(opener: str, closer: str) -> Mapping[SpanKind, SpanReader]:
     return reader_table(PythonCallReader(takes_json=True), ReasoningReader((opener,), (closer,)))
 
 
-def _lfm2_states(ways: Transitions) -> Iterator[State]:
+def _lfm2_states(transitions: Transitions) -> Iterator[State]:
     yield State(
         "call",
         SpanKind.TOOL_CALL,
-        (Transition(_LFM2_CLOSER, MarkerSplit.AFTER, HOME), *ways.out_of_call),
+        (Transition(_LFM2_CLOSER, MarkerSplit.AFTER, HOME), *transitions.out_of_call),
         label="tool_call",
         opener=_LFM2_OPENER,
         closer=_LFM2_CLOSER,
@@ -85,13 +85,13 @@ LFM2 = Format(
 )
 
 
-def _olmo_states(ways: Transitions) -> Iterator[State]:
+def _olmo_states(transitions: Transitions) -> Iterator[State]:
     ends_block = Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "block_end")
-    # A block that closes before any call is an empty call.
+    # A block that closes before any call is read as an empty call.
     yield State(
         "block",
         SpanKind.MARKUP,
-        (Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "empty"), *ways.out_of_call),
+        (Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "empty"), *transitions.out_of_call),
         label=SECTION,
         opener=_OLMO_OPENER,
         other=r"\S",
@@ -100,7 +100,7 @@ def _olmo_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "between",
         SpanKind.MARKUP,
-        (ends_block, *ways.out_of_call),
+        (ends_block, *transitions.out_of_call),
         label=SECTION,
         other=r"\S",
         other_goes=_TO_CALL,
@@ -114,7 +114,7 @@ def _olmo_states(ways: Transitions) -> Iterator[State]:
         (
             Transition(_OLMO_CLOSER, MarkerSplit.AFTER, "between", width=0),
             Transition("\n", MarkerSplit.AFTER, "between", width=0, ahead=_CALL_BEGINS),
-            *ways.out_of_call,
+            *transitions.out_of_call,
         ),
         label="tool_call",
         closer=_OLMO_CLOSER,
@@ -124,7 +124,7 @@ def _olmo_states(ways: Transitions) -> Iterator[State]:
     yield State(
         "call_end",
         SpanKind.TOOL_CALL,
-        ways.out_of_call,
+        transitions.out_of_call,
         label="tool_call",
         closer=_OLMO_CLOSER,
         other=r"[^\])}\s]",

@@ -1,6 +1,6 @@
 """`minimax_m1`, `minimax_m2` and `minimax_m3`: the dialects of MiniMax's models.
 
-M1 writes JSON objects in `<tool_calls>`, one a line; M2 `<invoke>` tags in `<minimax:tool_call>`; M3 a tag for each
+M1 writes JSON objects in `<tool_calls>`, one per line; M2 `<invoke>` tags in `<minimax:tool_call>`; M3 a tag for each
 parameter, every tag after the token `]<]minimax[>[`.
 
 `minimax_m1`: Source: vllm:vllm/tool_parsers/minimax_tool_parser.py and its tests (vLLM 0.17).
@@ -46,7 +46,7 @@ MINIMAX_M2 = xml_format(
     ),
     calls=_CALLS_MINIMAX_M2,
     table=dialect_table(
-        calls=_CALLS_MINIMAX_M2.ways,
+        calls=_CALLS_MINIMAX_M2.transitions,
         call_states=_CALLS_MINIMAX_M2.states,
         call_closers=_CALLS_MINIMAX_M2.closers,
         results=(Enclosed("<response>", "</response>"),),
@@ -101,7 +101,7 @@ MINIMAX_M1 = json_format(
 
 
 def _nested(text: str) -> Json:
-    """The object or array that the tags in a value make; None where they make none."""
+    """The object or array that the tags in a value form; None if they do not form one."""
     stack: list[tuple[str, list[tuple[str, Json]], int]] = [("", [], 0)]
     for tag in _TAG.finditer(text):
         if not tag[1]:
@@ -157,7 +157,7 @@ MINIMAX_M3 = xml_format(
     ),
     calls=_CALLS,
     table=dialect_table(
-        calls=_CALLS.ways,
+        calls=_CALLS.transitions,
         call_states=_CALLS.states,
         call_closers=_CALLS.closers,
         results=(Enclosed("<response>", "</response>"),),

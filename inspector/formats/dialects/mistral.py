@@ -1,10 +1,10 @@
 """`mistral`: `[TOOL_CALLS]` before an array of calls, or before each call as `name[CALL_ID]id[ARGS]{...}`.
 
-One opener, no closer, and tokens around everything else.
+Calls have one opener and no closer; tokens surround everything else.
 
-An array is the way of tokenizers v2 to v7, a name before the arguments that of v11 (with an id) and of v13 and later
-(without). Ids are nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py and
-tokens/tokenizers/instruct.py), vllm:tests/parser/mistral.
+Tokenizers v2 to v7 write an array, v11 a name before the arguments with an id, v13 and later without an id. Ids are
+nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py and tokens/tokenizers/instruct.py),
+vllm:tests/parser/mistral.
 
 Sources: mistral-common (tokens/tokenizers/base.py, tokens/tokenizers/instruct.py), the templates of Mistral Nemo,
 Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/parser/mistral.
@@ -62,7 +62,7 @@ _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(
     header=lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
-    wanted="`NAME[ARGS]`, then the arguments",
+    expected="`NAME[ARGS]`, then the arguments",
     loose=(
         LooseHeader(lazy_pattern(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
         LooseHeader(lazy_pattern(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
@@ -77,7 +77,7 @@ _RESULT_ID = lazy_pattern(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
 _OPENINGS = lazy_pattern(r"\s*[\[{]")
 
 _TURNS = (
-    *(way for way in TURN_TRANSITIONS if way.marker != _END),
+    *(transition for transition in TURN_TRANSITIONS if transition.marker != _END),
     Transition(_END, MarkerSplit.BEFORE, "turn over", ahead=TURN_IS_OVER),
     opening("[INST]", "user begins"),
     opening("[/INST]", "user ends"),
@@ -87,12 +87,12 @@ _TURNS = (
 )
 
 
-def _states(ways: Transitions) -> Iterator[State]:
-    leaving = ways.out_of_call
+def _states(transitions: Transitions) -> Iterator[State]:
+    leaving = transitions.out_of_call
     yield State(
         "start",
         SpanKind.TEXT,
-        ways.out_of_text,
+        transitions.out_of_text,
         other=r"\S",
         other_goes=Transition(
             "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
@@ -105,7 +105,7 @@ def _states(ways: Transitions) -> Iterator[State]:
         Transition("[CALL_ID]", MarkerSplit.NOWHERE, HERE),
         Transition("{", MarkerSplit.NOWHERE, "arguments", width=0),
     )
-    named = tuple(way for way in leaving if way.marker != OPENER)
+    named = tuple(transition for transition in leaving if transition.marker != OPENER)
     yield State("call", SpanKind.TOOL_CALL, (*ahead, *leaving), "tool_call", OPENER)
     yield State(
         "lost marker",
@@ -115,16 +115,16 @@ def _states(ways: Transitions) -> Iterator[State]:
     )
     for name in ("array", "arguments"):
         yield State(name, SpanKind.TOOL_CALL, leaving, "tool_call", payload=JSON, then=_VALUE_ENDS)
-    # A bracket too many still belongs to the call that it breaks.
+    # A surplus bracket still belongs to the call that it breaks.
     text = Transition("(anything else)", MarkerSplit.BEFORE, "start", width=0)
     yield State("call end", SpanKind.TOOL_CALL, (), "tool_call", other=r"[^\]}]", other_goes=text)
-    yield from _turn_states(ways)
+    yield from _turn_states(transitions)
 
 
-def _turn_states(ways: Transitions) -> Iterator[State]:
+def _turn_states(transitions: Transitions) -> Iterator[State]:
     def markup(name: str, target: str) -> State:
-        goes = Transition("(anything else)", MarkerSplit.BEFORE, target, width=0)
-        return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_goes=goes)
+        transition = Transition("(anything else)", MarkerSplit.BEFORE, target, width=0)
+        return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_goes=transition)
 
     into_text = Transition("(anything else)", MarkerSplit.NOWHERE, "start", width=0)
     yield markup("turn over", "between turns")
@@ -132,16 +132,17 @@ def _turn_states(ways: Transitions) -> Iterator[State]:
     yield markup("user ends", "start")
     yield markup("system begins", "user words")
     yield State(
-        "between turns", SpanKind.TEXT, (*ways.calls, *ways.reasoning, *ways.results, *ways.turns), other=r"\S",
+        "between turns", SpanKind.TEXT,
+        (*transitions.calls, *transitions.reasoning, *transitions.results, *transitions.turns), other=r"\S",
         other_goes=into_text,
     )  # fmt: skip
-    yield State("user words", SpanKind.TEXT, ways.turns, by_model=False)
+    yield State("user words", SpanKind.TEXT, transitions.turns, by_model=False)
     yield State(
         "tools offered",
         SpanKind.TOOL_DEFINITIONS,
         (
             Transition(_TOOLS.closer, MarkerSplit.AFTER, "between turns"),
-            *(way for way in ways.turns if way.marker[1] != "A"),
+            *(transition for transition in transitions.turns if transition.marker[1] != "A"),
         ),
         label="tools",
         opener=_TOOLS.opener,
@@ -163,7 +164,7 @@ MISTRAL_TABLE = dialect_table(
     },
     default_home="start",
 )  # fmt: skip
-"""Where the marker was lost a call is known only at the beginning of the answer; elsewhere such text is text."""
+"""A call without its marker is recognized only at the beginning of the answer; elsewhere it is text."""
 
 
 def _read_calls(closed: SpanClosed) -> ParseResult:
@@ -178,9 +179,9 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
 def _odd_id(closed: SpanClosed, call: ToolCall) -> Fault:
     """The fault of an id that mistral-common's validator refuses (protocol/instruct/validator.py)."""
     text, start = closed.inner_text, closed.span.inner.start
-    written, given = call.id or "", call.arguments_range or Range(call.range.end, call.range.end)
-    at = text.find(written, call.range.start - start, given.start - start) if written else -1
-    at = text.find(written, given.end - start, call.range.end - start) if written and at < 0 else at
+    written, arguments_range = call.id or "", call.arguments_range or Range(call.range.end, call.range.end)
+    at = text.find(written, call.range.start - start, arguments_range.start - start) if written else -1
+    at = text.find(written, arguments_range.end - start, call.range.end - start) if written and at < 0 else at
     place = Range(at, at + len(written)).moved(start) if at >= 0 else call.range
     message = f"The id {shown(written)} is not nine letters or digits; Mistral's own validation refuses such a call."
     return Fault(MALFORMED_CALL_ID, place, message, "Give the call an id of nine letters or digits.")
@@ -201,7 +202,7 @@ def _read_any(closed: SpanClosed) -> ParseResult:
 
 
 def _without_arguments(name: str, place: Range, whole: Range) -> ParseResult:
-    """A call that the stream's end cuts before its arguments."""
+    """The result for a call that the stream's end cuts off before its arguments."""
     message = f"The stream ends before the arguments of `{name}`."
     fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, "Raise the limit on the answer's length.")
     call = ToolCall(name, "", "", valid=False, range=whole, name_range=place)
@@ -227,7 +228,7 @@ def _read_result(closed: SpanClosed) -> ParseResult:
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    """The calls as v11 and later write them: with an id where the call has one."""
+    """The calls as v11 and later write them: with an id if the call has one."""
     return "".join(f"{OPENER}{call.name}{_id(call)}[ARGS]{json_of(call.arguments)}" for call in calls)
 
 

@@ -1,7 +1,7 @@
 """`openai`: the JSON of OpenAI's APIs: messages, chat completions and their chunks, Responses items and events.
 
-Sources: OpenAI's API reference; langchain-openai:tests/unit_tests/chat_models/test_base.py. A text that is none of
-these is the plain content of such an answer: servers of open models leave reasoning tags in it.
+Sources: OpenAI's API reference; langchain-openai:tests/unit_tests/chat_models/test_base.py. Any other text is the plain
+content of such an answer: servers of open models leave reasoning tags in it.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ def _text_side(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
 
 
 def _read_call(closed: SpanClosed) -> ParseResult:
-    """Calls come ready from the parser."""
+    """See SpanReader. The parser has already read the calls."""
     return closed.reading or ParseResult()
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    """The assistant's message that holds the calls."""
+    """The assistant's message with the calls."""
     return json_of(openai_message((CompletionCalls(tuple(calls)),)))
 
 

@@ -4,11 +4,11 @@ Sources: the Llama 3.2 and 4 prompt formats (meta-llama:llama-models), sglang:sr
 vllm:examples/tool_chat_template_llama4_pythonic.jinja, vllm:tests/tool_parsers/test_pythonic_tool_parser.py,
 gorilla:bfcl_eval/constants/default_prompts.py.
 
-A call has no opening marker, so text decides where one begins. At the start of a reply, and behind reasoning, a call or
-a turn's header: `[name(` before an argument's beginning, or a bare `name(` before `argument=`, or `name()` with nothing
-behind it on its line. `print(x)`, `f(x) = x^2` and `[see](http://x)` are none of these. Later in a text only `[name(`
-at a line's start counts, before `argument=` or `)`, and none in a code fence: prose quotes code there. A code fence at
-the reply's start that holds nothing but such a list is a call in a fence, which servers do not read.
+A call has no opening marker, so the text decides where one begins. At the start of a reply, and after reasoning, a call
+or a turn's header, these count: `[name(` before an argument's beginning, a bare `name(` before `argument=`, and
+`name()` with nothing after it on its line. `print(x)`, `f(x) = x^2` and `[see](http://x)` do not. Later in a text only
+`[name(` at the start of a line counts, before `argument=` or `)`, and nothing in a code fence, where prose quotes code.
+A code fence at the reply's start that contains only such a list is a call in a fence, which servers do not read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -91,11 +91,13 @@ _PATTERNS = DetectionPatterns(
 )
 
 
-def _call_states(ways: Transitions) -> Iterator[State]:
-    into_lists = {way.marker for way in ways.calls if way.target == "call"}
-    marked = tuple(way for way in ways.out_of_text if way.marker not in into_lists)
-    cut_off = tuple(way for way in ways.out_of_call if way.marker not in into_lists)
-    in_fence = tuple(way for way in (*ways.calls, *ways.turns) if way.marker not in into_lists)
+def _call_states(transitions: Transitions) -> Iterator[State]:
+    into_lists = {transition.marker for transition in transitions.calls if transition.target == "call"}
+    marked = tuple(transition for transition in transitions.out_of_text if transition.marker not in into_lists)
+    cut_off = tuple(transition for transition in transitions.out_of_call if transition.marker not in into_lists)
+    in_fence = tuple(
+        transition for transition in (*transitions.calls, *transitions.turns) if transition.marker not in into_lists
+    )
     yield State(
         "start",
         SpanKind.TEXT,
@@ -109,10 +111,10 @@ def _call_states(ways: Transitions) -> Iterator[State]:
         other_goes=Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=_BARE),
         otherwise=Transition("(anything else)", MarkerSplit.NOWHERE, "prose", width=0),
     )
-    yield State("prose", SpanKind.TEXT, (*ways.out_of_text, Transition("\n```", MarkerSplit.NOWHERE, "fence")))
+    yield State("prose", SpanKind.TEXT, (*transitions.out_of_text, Transition("\n```", MarkerSplit.NOWHERE, "fence")))
     yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", MarkerSplit.NOWHERE, "prose")))
-    yield State("call", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
-    # A bracket too many still belongs to the call that it breaks; bare calls may stand side by side.
+    yield State("call", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
+    # A surplus bracket still belongs to the call that it breaks; bare calls may follow each other.
     yield State(
         "call_end",
         SpanKind.TOOL_CALL,
@@ -147,7 +149,13 @@ def _call_states(ways: Transitions) -> Iterator[State]:
         payload=PYTHON,
     )
     yield State(
-        "python_tag", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=_TAG, payload=PYTHON, then=_ENDS
+        "python_tag",
+        SpanKind.TOOL_CALL,
+        transitions.out_of_call,
+        label="tool_call",
+        opener=_TAG,
+        payload=PYTHON,
+        then=_ENDS,
     )
 
 

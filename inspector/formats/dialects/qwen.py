@@ -1,6 +1,6 @@
 """`qwen` and `qwen3_coder`: the dialects of Alibaba's Qwen models.
 
-`qwen` is the Hermes wire with its newlines (Qwen 2.5, QwQ, Qwen 3) and Qwen-Agent's older marks between flowers;
+`qwen` is the Hermes wire with its newlines (Qwen 2.5, QwQ, Qwen 3) and Qwen-Agent's older markers between flowers (✿);
 `qwen3_coder` writes `<function=NAME>` and `<parameter=KEY>` tags in `<tool_call>`.
 
 `qwen`: Results are in a user turn here. Sources: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts
@@ -44,7 +44,7 @@ _NAME = lazy_pattern(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|�
 _COLON = lazy_pattern(r"\s*:?\s*")
 _SPACE = " \t\r\n"
 _JSON_BEGINS = lazy_pattern(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
-"""Arguments that are meant as JSON; others are free text."""
+"""The beginning of arguments that are meant as JSON; others are free text."""
 _BLOCK = lazy_pattern(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
 _TAGS = tag_families.FunctionTags("<tool_call>", "</tool_call>")
 _CALLS = _TAGS.calls
@@ -63,7 +63,7 @@ QWEN3_CODER = xml_format(
     ),
     calls=_CALLS,
     table=dialect_table(
-        calls=_CALLS.ways,
+        calls=_CALLS.transitions,
         call_states=_CALLS.states,
         call_closers=_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),
@@ -78,12 +78,12 @@ QWEN3_CODER = xml_format(
 
 
 def is_flower_call(closed: SpanClosed) -> bool:
-    """Whether a call span is one of these."""
+    """Whether a call span is a flower call."""
     return closed.span.label == "flower_call"
 
 
 def read_flower_calls(closed: SpanClosed) -> ParseResult:
-    """See SpanReader: a call for each `✿ARGS✿`, one without arguments where there is none."""
+    """See SpanReader: a call for each `✿ARGS✿`, or one call without arguments if there is none."""
     text, start = closed.inner_text, closed.span.inner.start
     header = _NAME.match(text)
     name = header["name"] if header is not None else None
@@ -96,22 +96,22 @@ def read_flower_calls(closed: SpanClosed) -> ParseResult:
         calls = [ToolCall(name, "", "", valid=True, range=place, name_range=place)]
     moved = tuple(
         ToolCall(
-            one.name,
-            one.arguments,
-            one.raw_arguments,
-            one.valid,
-            one.range.moved(start),
-            recovered=one.recovered,
+            call.name,
+            call.arguments,
+            call.raw_arguments,
+            call.valid,
+            call.range.moved(start),
+            recovered=call.recovered,
             name_range=place.moved(start),
-            arguments_range=one.arguments_range.moved(start) if one.arguments_range else None,
+            arguments_range=call.arguments_range.moved(start) if call.arguments_range else None,
         )
-        for one in calls
+        for call in calls
     )
     return ParseResult(calls=moved, faults=tuple(fault.moved(start) for fault in faults), complete=True)
 
 
 def _arguments(text: str) -> Iterator[Range]:
-    """Where each call's arguments stand, without the white space around them; a mark within their JSON is data."""
+    """The range of each call's arguments, without the white space around them; a marker within their JSON is data."""
     at = text.find(ARGS)
     while at >= 0:
         match = _COLON.match(text, at + len(ARGS))
@@ -124,7 +124,7 @@ def _arguments(text: str) -> Iterator[Range]:
 
 
 def _value_end(text: str, start: int) -> int:
-    """The end of the JSON value at `start`; `start` where there is no such value."""
+    """The end of the JSON object at `start`; `start` if there is none."""
     if text[start : start + 1] != "{":
         return start
     reading = read_json(text, Range(start, len(text)))
@@ -188,9 +188,9 @@ _JSON_CALL = tag_families.SharedOpenerReader(
 )
 
 
-def _flower_states(ways: Transitions) -> Iterator[State]:
+def _flower_states(transitions: Transitions) -> Iterator[State]:
     invented = Transition(RESULT, MarkerSplit.BEFORE, "flower result", INVENTED_RESULT)
-    leaving = (invented, *ways.out_of_call)
+    leaving = (invented, *transitions.out_of_call)
     arguments = Transition(ARGS, MarkerSplit.NOWHERE, "flower arguments")
     yield State("flower call", SpanKind.TOOL_CALL, (arguments, *leaving), "flower_call", FUNCTION)
     again = Transition(ARGS, MarkerSplit.NOWHERE, HERE)

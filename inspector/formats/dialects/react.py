@@ -1,12 +1,12 @@
 """`react`: `Thought:`, `Action: name`, `Action Input: {...}`, `Observation:`, `Final Answer:` as plain text.
 
-Sources: see react_call and react_table. Every action of a reply is read as a call, where langchain takes the first and
-Qwen-Agent the last. The answer's text is content, without its heading; a thought is reasoning.
+Sources: see `inspector.formats.react`. Every action of a reply is read as a call, whereas langchain reads only the
+first and Qwen-Agent only the last. The answer's text is content, without its heading; a thought is reasoning.
 
-A heading counts only at a line's start, so each kind of text has three states: within a line, at a line's start that a
-heading may follow (spaces and asterisks before it are allowed), and within a code fence, where nothing counts.
-In the model's turn, `Observation:` with nothing after it is the stop word that ended the generation; anything else
-after it was invented. At the beginning of a user's or a tool's turn it is what the agent's loop sends back.
+A heading counts only at the start of a line, so each kind of text has three states: within a line, at the start of a
+line that may have a heading (after spaces and asterisks), and within a code fence, where no heading counts. In the
+model's turn, `Observation:` with nothing after it is the stop word that ended the generation; any other text after it
+was invented. At the beginning of a user's or a tool's turn it is the result that the agent's loop sends back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,12 +27,12 @@ from inspector.segmenter.events import JSON
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
 THOUGHT = "Thought:"
-"""The heading that prompts end in."""
+"""The heading at the end of prompts."""
 
 _HEADINGS = ("Thought", "Action", "Observation", "Final Answer", "Answer")
 _FENCE = "```"
 _NUMBERED = Lookahead(Repeat(r"\d", 1, 3), ":")
-_SAYS_SOMETHING = Lookahead(Repeat(r"\s", 0, 16), Repeat(r"\S", 1, 1))
+_TEXT_FOLLOWS = Lookahead(Repeat(r"\s", 0, 16), Repeat(r"\S", 1, 1))
 _BLOCKS = ("```json\n", "```\n", "```json ", "```JSON\n")
 _IS_ACTION = Lookahead(Repeat(r"\s", 0, 16), "{", Repeat(r"\s", 0, 16), '"action"')
 
@@ -86,13 +86,14 @@ def _spellings(word: str) -> tuple[str, ...]:
     return f"{word}:", f"**{word}:**", f"**{word}**:"
 
 
-def _headings(behind: str) -> Iterator[Transition]:
-    """The ways that headings open behind a text of kind `behind`, where readers expect them or not.
+def _headings(before: str) -> Iterator[Transition]:
+    """The transitions of headings after a text of kind `before`, with a rule if readers do not expect them there.
 
-    Readers run one action a reply and refuse one with an answer too (langchain:libs/langchain/agents/output_parsers).
+    Readers run one action per reply, and refuse a reply that has an answer too
+    (langchain:libs/langchain/agents/output_parsers).
     """
-    for way in _all_headings():
-        yield replace(way, **_NOT_EXPECTED.get((behind, way.target), {}))
+    for transition in _all_headings():
+        yield replace(transition, **_NOT_EXPECTED.get((before, transition.target), {}))
 
 
 def _all_headings() -> Iterator[Transition]:
@@ -103,18 +104,18 @@ def _all_headings() -> Iterator[Transition]:
         yield from (Transition(marker, MarkerSplit.BEFORE, "answer") for marker in _spellings(word))
     yield Transition("Action:\n", MarkerSplit.BEFORE, "answer_block", ahead=_IS_ANSWER)
     for marker in _spellings("Observation"):
-        yield Transition(marker, MarkerSplit.BEFORE, "observation", INVENTED_RESULT, ahead=_SAYS_SOMETHING)
+        yield Transition(marker, MarkerSplit.BEFORE, "observation", INVENTED_RESULT, ahead=_TEXT_FOLLOWS)
         yield Transition(marker[:-1], MarkerSplit.BEFORE, "stop_word", width=len(marker), ahead=Lookahead(marker[-1]))
     yield Transition("Observation ", MarkerSplit.BEFORE, "observation", INVENTED_RESULT, width=11, ahead=_NUMBERED)
 
 
-def _call_states(ways: Transitions) -> Iterator[State]:
-    common = (*ways.reasoning, *ways.turns)
+def _call_states(transitions: Transitions) -> Iterator[State]:
+    common = (*transitions.reasoning, *transitions.turns)
     for name, (kind, label) in _KINDS.items():
         to_fence = Transition(f"\n{_FENCE}", MarkerSplit.NOWHERE, f"{name} fence")
         at_line = Transition("\n", MarkerSplit.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
         block = _blocks("\n") if name in ("prose", *_THOUGHTS) else ()
-        stray = ways.stray if name == "prose" else ()
+        stray = transitions.stray if name == "prose" else ()
         yield State(
             name,
             kind,
@@ -123,13 +124,13 @@ def _call_states(ways: Transitions) -> Iterator[State]:
             opener=THOUGHT if name in _THOUGHTS else "",
         )
         inputs = (*_spellings("Action Input"), "Action Input ") if name == "call" else ()
-        own = tuple(Transition(marker, MarkerSplit.NOWHERE, "call input") for marker in inputs)
+        input_headings = tuple(Transition(marker, MarkerSplit.NOWHERE, "call input") for marker in inputs)
         yield State(
             f"{name} line",
             kind,
             (
                 *_headings(name),
-                *own,
+                *input_headings,
                 *stray,
                 *common,
                 *(_blocks("") if name == "prose" else ()),
@@ -139,7 +140,9 @@ def _call_states(ways: Transitions) -> Iterator[State]:
             other=r"[^ \t]" if name != "prose" else r"\S",
             other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, name, width=0),
         )
-        yield State(f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NOWHERE, name), *ways.turns), label=label)
+        yield State(
+            f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NOWHERE, name), *transitions.turns), label=label
+        )
     yield State(
         "call input",
         SpanKind.TOOL_CALL,
@@ -190,21 +193,21 @@ def _call_states(ways: Transitions) -> Iterator[State]:
     )
 
 
-def _observed_states(ways: Transitions) -> Iterator[State]:
-    """The homes of the turns in which an agent's loop sends what a tool gave, mostly in the user's name."""
+def _observed_states(transitions: Transitions) -> Iterator[State]:
+    """The homes of the turns in which an agent's loop sends a tool's result, usually as the user."""
     for role in ("user", "tool"):
         yield State(
             f"{role} line",
             SpanKind.TEXT,
             (
                 *(Transition(marker, MarkerSplit.BEFORE, "observed") for marker in _spellings("Observation")),
-                *ways.turns,
+                *transitions.turns,
             ),
             other=r"\S",
             other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, role, width=0),
             by_model=False,
         )
-    yield State("observed", SpanKind.TOOL_RESULT, ways.turns, label="observation", by_model=False)
+    yield State("observed", SpanKind.TOOL_RESULT, transitions.turns, label="observation", by_model=False)
 
 
 def _blocks(line_end: str) -> tuple[Transition, ...]:
@@ -219,7 +222,7 @@ def react_table() -> Table:
     homes = {"text": "prose line", "user": "user line", "tool": "tool line"}
     return dialect_table(
         calls=(),
-        call_states=lambda ways: (*_call_states(ways), *_observed_states(ways)),
+        call_states=lambda transitions: (*_call_states(transitions), *_observed_states(transitions)),
         homes={role: homes.get(home, home) for role, home in ROLE_HOMES.items()},
         default_home="prose line",
     )
@@ -237,7 +240,7 @@ def _input(call: ToolCall) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """A name is one word; the input is a JSON object or a line of text."""
+    """Whether the dialect can express the call: a name of one word, and a JSON object or a line of text as input."""
     if call.id is not None or not call.name or not _NAME.fullmatch(call.name):
         return False
     if isinstance(call.arguments, str):

@@ -53,7 +53,7 @@ STEP3P5 = xml_format(
     ),
     calls=_CALLS_STEP3P5,
     table=dialect_table(
-        calls=_CALLS_STEP3P5.ways,
+        calls=_CALLS_STEP3P5.transitions,
         call_states=_CALLS_STEP3P5.states,
         call_closers=_CALLS_STEP3P5.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),
@@ -88,7 +88,7 @@ STEP3 = xml_format(
     signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
     calls=_CALLS,
     table=dialect_table(
-        calls=_CALLS.ways,
+        calls=_CALLS.transitions,
         call_states=_CALLS.states,
         call_closers=_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),

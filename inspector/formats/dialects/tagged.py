@@ -1,10 +1,10 @@
-"""Dialects that are one declaration each: calls with parameters in tags.
+"""Dialects that consist of a single declaration: calls with parameters in tags.
 
 `dots`: `<invoke name="NAME">` with `<parameter name="KEY">` tags, or a JSON object, in `<dots_function_call>` tags.
 
 Sources: vllm:tests/tool_parsers/test_dots_tool_parser.py, sglang:python/sglang/srt/function_call/dots_detector.py.
 
-`seed_oss`: `<function=NAME>` with `<parameter=KEY>` tags, in `<seed:tool_call>` tags; values on their tags' line.
+`seed_oss`: `<function=NAME>` with `<parameter=KEY>` tags, in `<seed:tool_call>` tags; values are on the tags' line.
 
 Sources: llama.cpp:models/templates/ByteDance-Seed-OSS.jinja, vllm:tests/tool_parsers/test_seed_oss_tool_parser.py.
 
@@ -37,7 +37,7 @@ DOTS = xml_format(
     signs=DetectionPatterns(calls={r"<dots_function_call>\s*[<{]": 0.95}, hints={r"</?dots_function_call>": 0.8}),
     calls=_DOTS_CALLS,
     table=dialect_table(
-        calls=_DOTS_CALLS.ways,
+        calls=_DOTS_CALLS.transitions,
         call_states=_DOTS_CALLS.states,
         call_closers=_DOTS_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),
@@ -57,7 +57,7 @@ SEED_OSS = xml_format(
     ),
     calls=_SEED_CALLS,
     table=dialect_table(
-        calls=_SEED_CALLS.ways,
+        calls=_SEED_CALLS.transitions,
         call_states=_SEED_CALLS.states,
         call_closers=_SEED_CALLS.closers,
         reasoning=(ReasoningTag("think", "<seed:think>", "</seed:think>"),),
@@ -95,7 +95,7 @@ GLM45 = xml_format(
     ),
     calls=_GLM_CALLS,
     table=dialect_table(
-        calls=_GLM_CALLS.ways,
+        calls=_GLM_CALLS.transitions,
         call_states=_GLM_CALLS.states,
         call_closers=_GLM_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),

@@ -1,1 +1,1 @@
-"""Calls in Gemma's own notation: how they are followed in a stream, read and written."""
+"""Calls in Gemma's own notation: tracks them in a stream, reads and writes them."""

@@ -1,8 +1,7 @@
-"""Reads and writes what Gemma's function-calling models put between their markers.
+"""Reads and writes the text between the markers of Gemma's function-calling models: calls, results and declarations.
 
-That is calls, results and tool declarations.
-
-`call:name{...}`, `response:name{...}` and `declaration:name{...}` around the dicts of `gemma.dicts`; see its sources.
+The text is `call:name{...}`, `response:name{...}` or `declaration:name{...}` with a dict of `gemma.dicts`; see its
+sources.
 """
 
 import re
@@ -63,7 +62,7 @@ class GemmaCallReader(Struct, frozen=True):
 
 
 def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterator[Fault]:
-    """What is wrong before a call's name and behind its dict; `closer` may stand behind the last."""
+    """The faults before a call's name and after its dict; `closer` may follow the last dict."""
     if match[1] is None or match[1] == ":":
         at = match.start(2) if match[1] is None else match.start(1)
         message = f"`call:` is missing before the tool's name {shown(match[2])}."
@@ -101,13 +100,13 @@ def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool, sta
     readable = valid or not found.hopeless
     parameters = (
         Parameter(
-            one.name,
-            one.text,
-            one.range.moved(start),
-            one.name_range.moved(start) if one.name_range else None,
-            one.typed,
+            parameter.name,
+            parameter.text,
+            parameter.range.moved(start),
+            parameter.name_range.moved(start) if parameter.name_range else None,
+            parameter.typed,
         )
-        for one in found.parameters
+        for parameter in found.parameters
     )
     first = match.start(1) if match[1] is not None else match.start(2)
     return ToolCall(
@@ -137,7 +136,7 @@ def _no_call(text: str, start: int) -> ParseResult:
 
 
 def read_gemma_result(closed: SpanClosed) -> ParseResult:
-    """The one result of a span: the dict as it stands, and the tool that `response:name` names."""
+    """The single result of a span: the raw dict, and the tool named by `response:name`."""
     text = closed.inner_text
     content = text.strip("\r\n")
     first = text.index(content)
@@ -159,11 +158,11 @@ class GemmaDefinitionReader(Struct, frozen=True):
         if match is None:
             return ParseResult()
         found = GemmaReader(text, match.end(), self.delimiter).read()
-        said, schema = found.value.get("description"), found.value.get("parameters")
+        description, schema = found.value.get("description"), found.value.get("parameters")
         place = Range(match.start(1), found.range.end)
         tool = ToolDefinition(
             match[1],
-            said if isinstance(said, str) else "",
+            description if isinstance(description, str) else "",
             _lower_types(schema),
             place.of(text),
             place.moved(start),
@@ -173,7 +172,7 @@ class GemmaDefinitionReader(Struct, frozen=True):
 
 
 def _lower_types(schema: Json) -> Json:
-    """The schema with its types as JSON Schema writes them; the template writes `STRING`."""
+    """The schema with its types in lower case, as in JSON Schema; the template writes `STRING`."""
     pending: list[Json] = [schema]
     while pending:
         match pending.pop():
@@ -182,7 +181,7 @@ def _lower_types(schema: Json) -> Json:
                 if isinstance(kind, str):
                     members["type"] = kind.lower()
                 elif isinstance(kind, list):
-                    members["type"] = [one.lower() if isinstance(one, str) else one for one in kind]
+                    members["type"] = [item.lower() if isinstance(item, str) else item for item in kind]
                 pending += members.values()
             case list() as items:
                 pending += items
@@ -190,7 +189,7 @@ def _lower_types(schema: Json) -> Json:
 
 
 def is_gemma_value(value: Json, delimiter: str) -> bool:
-    """Whether a dict can hold the value: no string may hold a delimiter that would end it, no number be unknown."""
+    """Whether a dict can express the value: no string contains a delimiter that would end it, no number is infinite."""
     written = re.escape(delimiter)
     ends = re.compile(rf"{written}\s*(?:[,}}\]:]|\Z|[\w.\-]{{1,64}}\s*:)|,\s*[\w.\-]{{1,64}}\s*:\s*(?:{written}|\Z)")
     pending = [value]
@@ -206,33 +205,33 @@ def is_gemma_value(value: Json, delimiter: str) -> bool:
 
 
 def is_gemma_call(call: ToolCall, delimiter: str) -> bool:
-    """Whether a model with these delimiters can write the call: no id, a name of one word, plain values."""
+    """Whether a model with these delimiters can write the call: no id, a name of one word, valid values."""
     if call.id is not None or not call.name or not isinstance(call.arguments, dict) or not _NAME.fullmatch(call.name):
         return False
     return is_shallow(call.arguments) and is_gemma_value(call.arguments, delimiter)
 
 
 def gemma_text(value: Json, delimiter: str) -> str:
-    """A value as the template writes it; keys that cannot stand bare are delimited like strings."""
+    """A value as the template writes it; keys that cannot be bare are delimited like strings."""
     return "".join(_pieces(value, delimiter))
 
 
 def _pieces(root: Json, delimiter: str) -> Iterator[str]:
-    waiting: list[tuple[str, Json]] = [("", root)]
-    while waiting:
-        text, value = waiting.pop()
+    pending: list[tuple[str, Json]] = [("", root)]
+    while pending:
+        text, value = pending.pop()
         if text:
             yield text
             continue
         match value:
             case dict():
                 steps = [
-                    step for key, one in value.items() for step in ((f",{_key(key, delimiter)}:", None), ("", one))
+                    step for key, item in value.items() for step in ((f",{_key(key, delimiter)}:", None), ("", item))
                 ]
-                waiting += reversed([("{", None), *_without_comma(steps), ("}", None)])
+                pending += reversed([("{", None), *_without_comma(steps), ("}", None)])
             case list():
-                steps = [step for one in value for step in ((",", None), ("", one))]
-                waiting += reversed([("[", None), *_without_comma(steps), ("]", None)])
+                steps = [step for item in value for step in ((",", None), ("", item))]
+                pending += reversed([("[", None), *_without_comma(steps), ("]", None)])
             case str():
                 yield f"{delimiter}{value}{delimiter}"
             case bool() | None:

@@ -2,16 +2,15 @@
 
 Every value has its position, every fault is reported; the tracker follows a dict chunk by chunk to its end.
 
-Keys are bare, strings between delimiters that are separate tokens (`<|"|>` in Gemma 4, `<escape>` in
+Keys are bare; strings are between delimiters that are separate tokens (`<|"|>` in Gemma 4, `<escape>` in
 FunctionGemma), so quotes, braces and backslashes in them are plain data and nothing is escaped. A delimiter within a
-string ends it only where the dict can go on behind it: before `,` `}` `]` or `:`, or at the end of the text.
+string ends it only if the dict can continue after it: before `,` `}` `]` or `:`, or at the end of the text.
 
 Sources: llama.cpp:models/templates/gemma4.jinja, vllm:tests/tool_parsers/test_gemma4_tool_parser.py and
 test_functiongemma_tool_parser.py.
 
-A delimiter within a string ends it only where the dict can go on behind it, as when it is read: so the tracker is
-still
-in the string behind a delimiter, until the next character that is no white space tells. Each character is read once.
+The tracker applies the same rule to delimiters: after a delimiter it is still in the string, until the next character
+that is not white space decides. Each character is read once.
 """
 
 import re
@@ -41,13 +40,13 @@ _ODD_NUMBER = lazy_pattern(r"[-+]?(?:\d+\.?\d*|\.\d+)")
 _NEXT_KEY = lazy_pattern(r"\s*+[\w.\-]{1,64}\s*+:\s*+")
 _SWALLOWED = lazy_pattern(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
 _LOOK_BACK = 100
-_GOES_ON = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")
+_CONTINUES = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")
 _CLOSERS = {"{": "}", "[": "]"}
 _KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
 
 
 class GemmaValues:
-    """The part of a reader that reads values and keeps what it finds: the place in `text` and the faults."""
+    """The part of a reader that reads values; it keeps the position in `text` and the faults."""
 
     def __init__(self, text: str, start: int, delimiter: str) -> None:
         self._text, self._at = text, start
@@ -56,12 +55,12 @@ class GemmaValues:
         self._quotes = QuoteSearch()
         self._breaks = self._hopeless = 0
         self._is_endless = False
-        """Whether no delimiter behind this place ends a string as it should."""
+        """Whether no delimiter after the current position ends a string properly."""
         self._cut_within = ""
         self._closers = ""
 
     def _scalar(self, key: str) -> tuple[Json, bool]:
-        """A value that is no bracket, and whether there is one."""
+        """A value other than an object or a list, and whether there is one."""
         start, text = self._at, self._text
         if text.startswith(self._delimiter, start):
             return self._string(), True
@@ -94,7 +93,7 @@ class GemmaValues:
         return word, True
 
     def _odd_number(self, word: str, place: Range) -> Json:
-        """A number that JSON would write in another way."""
+        """A number in a spelling that JSON does not allow."""
         whole, point, fraction = word.lstrip("+-").partition(".")
         spelling = "-" * word.startswith("-") + (whole.lstrip("0") or "0") + (point + fraction if fraction else "")
         fix = Fix((Edit(place, spelling),), safe=False)
@@ -103,7 +102,7 @@ class GemmaValues:
         return number_value(spelling)
 
     def _quoted_end(self, start: int) -> int:
-        """Where a string between plain quotes that begins at `start` ends; -1 where there is none."""
+        """The end of the string between plain quotes that begins at `start`; -1 if there is none."""
         text, quote = self._text, self._text[start : start + 1]
         if quote == '"':
             return self._quotes.find(text, quote, start + 1, len(text)) + 1 or -1
@@ -113,7 +112,7 @@ class GemmaValues:
         return last + 1 if text.startswith(quote, last) else -1
 
     def _quoted(self, place: Range) -> str:
-        """A string between plain quotes."""
+        """Read the string between plain quotes at `place`, which is a fault."""
         quoted = place.of(self._text)
         value = quoted[1:-1]
         self._at = place.end
@@ -124,7 +123,7 @@ class GemmaValues:
         return value
 
     def _string(self) -> str:
-        """The string at the place, which moves behind it."""
+        """Read the string at the current position and move after it."""
         text, delimiter = self._text, self._delimiter
         start, first = self._at, self._at + len(delimiter)
         at, inner = text.find(delimiter, first), list[int]()
@@ -150,15 +149,15 @@ class GemmaValues:
         self._at = at + len(delimiter)
         return text[first:at]
 
-    def _ends_string(self, behind: int) -> bool:
-        """Whether the dict can go on behind a delimiter, if only a comma was forgotten."""
-        if _GOES_ON.match(self._text, behind) is not None:
+    def _ends_string(self, after: int) -> bool:
+        """Whether the dict can continue after a delimiter; at most a comma may be missing there."""
+        if _CONTINUES.match(self._text, after) is not None:
             return True
-        key = _NEXT_KEY.match(self._text, behind)
+        key = _NEXT_KEY.match(self._text, after)
         return key is not None and self._text.startswith(self._delimiter, key.end())
 
     def _without_end(self, start: int, first: int, comma: int) -> str:
-        """A string without its closing delimiter: the next member stands within it."""
+        """A string without its closing delimiter: the next member seems to be within it."""
         self._at = comma
         fix = Fix((Edit(Range(comma, comma), self._delimiter),), safe=False)
         message = f"The string {shown(self._text, start, comma)} has no `{self._delimiter}` at its end."
@@ -194,7 +193,7 @@ class GemmaValues:
 
 
 class GemmaDict(Struct):
-    """A dict that was read: its value, where it stands, its members at the top, and what is wrong with it.
+    """A dict that was read: its value, its range, its top-level members, and its faults.
 
     `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair.
     """
@@ -214,12 +213,12 @@ class _GemmaFrame(Struct):
     members: dict[str, Json] = field(default_factory=dict)
     items: list[Json] = field(default_factory=list)
     key: str = ""
-    key_place: Range = Range(0, 0)  # a frozen value
+    key_place: Range = Range(0, 0)  # immutable, so safe as a default
 
 
 @cache
 def _plain(delimiter: str) -> re.Pattern[str]:
-    """A member as most are: a bare key, and a whole string, an integer or a literal."""
+    """A pattern for the usual member: a bare key, and a whole string, an integer or a literal."""
     first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
     content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,{MOST_ROUNDS}}}"
     value = rf"{written}({content}){written}|(-?(?:0|[1-9][0-9]{{0,17}}+))|(true|false|null)"
@@ -227,7 +226,7 @@ def _plain(delimiter: str) -> re.Pattern[str]:
 
 
 class GemmaReader(GemmaValues):
-    """Reads one dict; `start` is the place of its opening brace in `text`."""
+    """Reads one dict; `start` is the position of its opening brace in `text`."""
 
     def __init__(self, text: str, start: int, delimiter: str) -> None:
         super().__init__(text, start, delimiter)
@@ -235,7 +234,7 @@ class GemmaReader(GemmaValues):
         self._parameters: dict[str, Parameter] = {}
 
     def read(self) -> GemmaDict:
-        """The dict at the start; its open brackets wait on a stack, so that no depth can break the reader."""
+        """The dict at the start; its open brackets are on an explicit stack, so that no depth can break the reader."""
         root = _GemmaFrame("{", self._at)
         frames = [root]
         self._at += 1
@@ -266,7 +265,7 @@ class GemmaReader(GemmaValues):
             self._read_value(frames)
 
     def _plain_member(self, frame: _GemmaFrame, *, is_root: bool) -> bool:
-        """Read a member as most are, and the comma behind it; False, and nothing read, where it is not."""
+        """Read a usual member and the comma after it; False, without reading anything, if there is none."""
         match = self._plain.match(self._text, self._at)
         if match is None or match[1] in frame.members:
             return False
@@ -326,7 +325,7 @@ class GemmaReader(GemmaValues):
             self._parameters[frame.key] = Parameter(frame.key, text, place, frame.key_place, typed=True)
 
     def _read_key(self, frame: _GemmaFrame) -> bool:
-        """The key and its colon; False, and something skipped, where there is no key."""
+        """Read the key and its colon; False, after skipping what is there, if the key or its value is missing."""
         start, text = self._at, self._text
         if text.startswith(self._delimiter, start):
             key = self._string() or ""
@@ -378,7 +377,7 @@ class GemmaReader(GemmaValues):
             self._flag(rules.MISSING_COMMA, Range(end, max(self._at, end + 1)), message, "Put a comma there.", fix)
 
     def _flag_cut(self, frames: list[_GemmaFrame]) -> None:
-        """The text ends within the brackets that are open; what is complete in them is kept."""
+        """Report that the text ends within open brackets; keeps what is complete in them."""
         for outer, inner in zip(frames[-2::-1], frames[:0:-1], strict=False):
             value: Json = inner.members if inner.opener == "{" else inner.items
             if outer.opener == "{":
@@ -395,14 +394,14 @@ class GemmaReader(GemmaValues):
 
 @cache
 def _plain_gemma_following(delimiter: str) -> re.Pattern[str]:
-    """What lies between brackets, with every string that is plain and whole."""
+    """A pattern for the text between brackets, including whole strings."""
     first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
     content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,64}}"
     return repeated(rf"[^{first}{{}}\[\]]++|{written}{content}{written}(?=[,}}\]:])")
 
 
 class GemmaTracker:
-    """A Follower of dicts whose strings stand between `delimiter`; only a bracket of the wrong kind breaks one."""
+    """A Follower of dicts whose strings are between `delimiter`; only a bracket of the wrong kind breaks one."""
 
     def __init__(self, delimiter: str) -> None:
         self.broken = self.in_string = self.completed = False
@@ -410,11 +409,11 @@ class GemmaTracker:
         self._plain = _plain_gemma_following(delimiter)
         self._open: list[str] = []
         self._seen = 0
-        """How many characters of a delimiter were read."""
+        """How many characters of a delimiter have been read."""
         self._may_end = False
 
     def feed(self, text: str, start: int = 0, end: int | None = None) -> int:
-        """Read on; see Follower."""
+        """See Follower."""
         stop = len(text) if end is None else end
         self.completed = False
         while start < stop and not self.broken and not self.completed:
@@ -423,7 +422,7 @@ class GemmaTracker:
 
     def _outside(self, text: str, start: int, stop: int) -> int:
         if self._seen:
-            return self._delimiter_goes_on(text, start)
+            return self._continue_delimiter(text, start)
         start = end_of_repeats(self._plain, text, start, stop)
         if start == stop:
             return start
@@ -448,14 +447,14 @@ class GemmaTracker:
                 self.in_string = text[start] not in ",}]:"
             return start
         if self._seen:
-            return self._delimiter_goes_on(text, start)
+            return self._continue_delimiter(text, start)
         at = text.find(self._delimiter[0], start, stop)
         if at < 0:
             return stop
         self._seen = 1
         return at + 1
 
-    def _delimiter_goes_on(self, text: str, start: int) -> int:
+    def _continue_delimiter(self, text: str, start: int) -> int:
         if text[start] != self._delimiter[self._seen]:
             self._seen = 0
             return start

@@ -1,1 +1,1 @@
-"""Calls that are written as JSON: what a payload may look like, how it is read, and formats made from it."""
+"""Calls that are written as JSON: the payloads, their readers, and the formats built on them."""

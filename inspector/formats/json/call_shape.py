@@ -1,4 +1,4 @@
-"""Whether a JSON object is a call: its name, its arguments, and what is unusual about the rest."""
+"""Decides whether a JSON object is a call: its name, its arguments, and the faults of the rest."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,13 +43,13 @@ CALLS_WITHOUT_NAME = (
         '{"name": "NAME"',
     ),
 )
-"""The `near_calls` of a format whose calls no marker opens: an object like a call whose name is no string."""
+"""The `near_calls` of a format whose calls have no opening marker: an object like a call whose name is not a string."""
 
 
 class CallKeys(Struct, frozen=True):
-    """Under which keys a format's call objects keep the tool's name, the arguments and, where there is one, an id.
+    """The keys of a format's call objects: for the tool's name, the arguments and, if there is one, the id.
 
-    `also` are keys that hold the arguments just as well.
+    `also` are other valid keys for the arguments.
     """
 
     name: str = "name"
@@ -59,15 +59,15 @@ class CallKeys(Struct, frozen=True):
 
 
 NATIVE_KEYS = CallKeys()
-"""Those of most formats."""
+"""The keys of most formats."""
 
 
 class CallShape(Struct, frozen=True):
-    """A JSON object seen as a call.
+    """A JSON object read as a call.
 
-    `name` is None where it names no tool. `arguments` is the member that holds the arguments, None where there is none;
-    `decoded` is the object within it where that member is a string that holds one. `fits` says that the object has
-    the format's own shape; where it does not, `readable` says that it was read all the same.
+    `name` is None if it names no tool. `arguments` is the member with the arguments, None if there is none; `decoded`
+    is the object in that member if its value is a string of JSON. `fits` says that the object has the format's own
+    shape; if it does not, `readable` says that it could be read anyway.
     """
 
     name: JsonMember | None
@@ -79,7 +79,7 @@ class CallShape(Struct, frozen=True):
 
 
 def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
-    """How `node`, an object in `text`, is a call of a format with these `keys`."""
+    """The shape of `node`, an object in `text`, as a call of a format with these `keys`."""
     wrapper = node.member("function")
     if node.member(keys.name) is None and wrapper is not None and _is_call(wrapper.value):
         return _unwrapped(node, wrapper, keys, text)
@@ -88,8 +88,8 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         named = shape_of(node, structs.replace(keys, name=other.key), text)
         return structs.replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
     if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
-        is_told = name is not None and not len(name.value.range)  # a name without a value is a fault of the JSON
-        faults = () if is_told else (_not_a_call(node, name, keys),)
+        is_reported = name is not None and not len(name.value.range)  # a name without a value is a JSON fault
+        faults = () if is_reported else (_not_a_call(node, name, keys),)
         return CallShape(None, None, None, fits=False, readable=False, faults=faults)
     arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     found = list(_key_faults(node, arguments, keys, text))
@@ -103,12 +103,12 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
 
 
 def _is_no_object(value: JsonNode) -> bool:
-    """Whether a whole value takes the arguments' place that is neither an object nor `null`, which means none."""
+    """Whether the arguments are a whole value that is neither an object nor `null`, which means no arguments."""
     return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
 
 
 def _no_object(value: JsonNode) -> Fault:
-    """The fault that a call's arguments are a value without names, of which no server makes arguments."""
+    """The fault of arguments that are a value without names, which no server accepts as arguments."""
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
     return Fault(rules.NOT_A_CALL, value.range, message, "Write each argument under its name.")
@@ -137,9 +137,9 @@ def is_schema_like(arguments: Mapping[str, Json]) -> bool:
 
 
 def has_arguments(arguments: JsonNode, text: str) -> bool:
-    """Whether a value is arguments as far as it goes, and not made up of nothing.
+    """Whether a value contains at least the beginning of arguments, so that a repair need not invent them.
 
-    A bare word or an expression is none, and nothing is known of an object that ends behind its bracket.
+    A bare word or an expression does not, and neither does an object that ends after its bracket.
     """
     if arguments.kind is JsonKind.OBJECT:
         return bool(arguments.members) or text[arguments.range.end - 1 : arguments.range.end] == "}"
@@ -147,7 +147,7 @@ def has_arguments(arguments: JsonNode, text: str) -> bool:
 
 
 def without_invention(fault: Fault, arguments: JsonNode) -> Fault:
-    """The fault without a repair that would make arguments of what is none; see `has_arguments`."""
+    """The fault without a repair that would invent arguments; see `has_arguments`."""
     if fault.fix is None or not (fault.rule is TRUNCATED_JSON or arguments.range.covers(fault.range)):
         return fault
     return structs.replace(fault, hint=None, fix=None)
@@ -190,12 +190,12 @@ def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Faul
 
 
 def _name_elsewhere(node: JsonNode) -> JsonMember | None:
-    """The member that names the tool under the key of another format, where an object of arguments is beside it."""
+    """The member that names the tool under another format's key, if the object has an object of arguments too."""
     arguments = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
         return None
     named = (member for member in node.members if member.key in _NAME_LIKE)
-    return next((one for one in named if isinstance(one.value.scalar, str) and one.value.scalar), None)
+    return next((member for member in named if isinstance(member.value.scalar, str) and member.value.scalar), None)
 
 
 def _misnamed(other: JsonMember, keys: CallKeys) -> Fault:
@@ -237,7 +237,7 @@ def _stray_key(node: JsonNode, index: int, arguments: JsonMember | None, text: s
 
 
 def _removal(node: JsonNode, index: int) -> Edit:
-    """Take a member out together with one of its commas."""
+    """The edit that removes a member together with one of its commas."""
     member = node.members[index]
     if index:
         return Edit(Range(node.members[index - 1].value.range.end, member.value.range.end), "")
@@ -246,7 +246,7 @@ def _removal(node: JsonNode, index: int) -> Edit:
 
 
 def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]:
-    """The object that arguments given as a string hold, and the fault that they are one."""
+    """The object in arguments that are a string of JSON, and the fault; None for both if they are not."""
     if arguments is None or arguments.value.kind is not JsonKind.STRING or not isinstance(arguments.value.scalar, str):
         return None, None
     text = arguments.value.scalar
@@ -269,27 +269,27 @@ def _short(text: str) -> str:
 
 
 def call_object(call: ToolCall, *, key: str = "arguments") -> str:
-    """The call as a JSON object whose arguments stand under `key`."""
+    """The call as a JSON object with the arguments under `key`."""
     return f'{{"name": {json_of(call.name)}, "{key}": {json_of(call.arguments)}}}'
 
 
 def call_array(calls: Iterable[ToolCall], *, key: str = "arguments") -> str:
-    """The calls as a JSON array of such objects."""
+    """The calls as a JSON array of the objects of `call_object`."""
     return f"[{', '.join(call_object(call, key=key) for call in calls)}]"
 
 
 def json_of(value: Json) -> str:
-    """A value as models write it: JSON with `, ` and `: `, characters beyond ASCII as they are."""
+    """A value as models write it: JSON with `, ` and `: `, with unescaped non-ASCII characters."""
     return write_json(value, ascii_only=False)
 
 
 def is_json_call(call: ToolCall) -> bool:
-    """Whether JSON can hold the call: it has a name, and its arguments are an object of numbers that JSON knows."""
+    """Whether JSON can express the call: it has a name, and its arguments are an object without NaN or infinity."""
     return bool(call.name) and isinstance(call.arguments, dict) and is_finite(call.arguments)
 
 
 def is_finite(value: Json) -> bool:
-    """Whether JSON can hold every number in a value."""
+    """Whether JSON can express every number in a value."""
     pending = [value]
     while pending:
         match pending.pop():

@@ -1,9 +1,8 @@
 """Reads a payload that is a JSON object with a name and arguments: the body of a call in most dialects.
 
-The good case goes a short way (`strict_call`); the long one is over the scanner's nodes.
+There is a fast path for the good case (`read_whole_call`) and a slow one over the scanner's nodes.
 
-The object's frame is matched with one expression and the arguments are decoded by msgspec. Whatever that does not
-take,
+The fast path matches the object's frame with one expression and decodes the arguments with msgspec. Everything else,
 and every fault, goes to the scanner, which alone decides.
 """
 
@@ -45,8 +44,8 @@ class JsonCallReader(Struct, frozen=True):
     """A SpanReader for call spans whose inner text should be one JSON object with a name and arguments.
 
     `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that
-    an array of such objects is the format's own way, `is_row` that objects one behind the other are; with both, a bare
-    object is as good as an array. `has_ids` says that the calls bear ids.
+    the format itself writes an array of such objects, `is_row` that it writes consecutive objects; with both, a bare
+    object is as valid as an array. `has_ids` says that the calls have ids.
     """
 
     keys: CallKeys = NATIVE_KEYS
@@ -67,7 +66,7 @@ class JsonCallReader(Struct, frozen=True):
         return self.read(text, start) if call is None else ParseResult(calls=(call,), complete=True)
 
     def _whole(self, text: str, start: int) -> ToolCall | None:
-        """The one call of a payload in perfect order, or None."""
+        """The single call of a payload without any fault, or None."""
         if self.wrappers:
             return None
         if self.is_array:
@@ -79,8 +78,8 @@ class JsonCallReader(Struct, frozen=True):
                 return None
         calls = (read_framed_call(text, start, self.keys.name, key) for key in (self.keys.arguments, *self.keys.also))
         call = next((call for call in calls if call is not None), None)
-        is_doubtful = call is not None and isinstance(call.arguments, dict) and is_schema_like(call.arguments)
-        return None if is_doubtful else call
+        is_ambiguous = call is not None and isinstance(call.arguments, dict) and is_schema_like(call.arguments)
+        return None if is_ambiguous else call
 
     def read(self, text: str, start: int) -> ParseResult:
         """The calls in `text`, which is not blank and begins at `start` in the whole text."""
@@ -91,19 +90,19 @@ class JsonCallReader(Struct, frozen=True):
         if self.wrappers:
             nodes = tuple(inner for node in nodes for inner in self._unwrapped(node))
         objects = [node for node in nodes if node.kind is JsonKind.OBJECT]
-        wants_array = self.is_array and not self.is_row
-        bare = {node.range for node in reading.nodes if node.kind is JsonKind.OBJECT} if wants_array else set()
+        requires_array = self.is_array and not self.is_row
+        bare = {node.range for node in reading.nodes if node.kind is JsonKind.OBJECT} if requires_array else set()
         arrays = [node for node in nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
-        if wants_array and objects:
+        if requires_array and objects:
             faults.append(bare_object(objects))
         for array in arrays:
             objects += array.items
             if not self.is_array:
                 faults.append(array_of_calls(array, self.between))
         if self.is_array:
-            faults += (second_array(one, two) for one, two in pairwise(arrays))
+            faults += (second_array(first, second) for first, second in pairwise(arrays))
         elif not arrays and not self.is_row:
-            faults += (second_object(text, one, two, self.between) for one, two in pairwise(objects))
+            faults += (second_object(text, first, second, self.between) for first, second in pairwise(objects))
         calls = [
             self._call(text, node, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
             for node in objects
@@ -125,7 +124,7 @@ class JsonCallReader(Struct, frozen=True):
     def _call(
         self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool, fits: bool
     ) -> ToolCall:
-        """The call of an object; `fits` says that it stands where it belongs."""
+        """The call of an object; `fits` says that the object is where the format expects it."""
         shape = shape_of(node, self.keys, text)
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
@@ -164,7 +163,7 @@ def _holds_objects(array: JsonNode) -> bool:
 
 
 def _is_name_cut(shape: CallShape, text: str, broken: list[Fault]) -> bool:
-    """Whether the payload ends within the tool's name, so that nobody knows it."""
+    """Whether the payload ends within the tool's name, so that the name is unknown."""
     at_end = shape.name is not None and shape.name.value.range.end >= len(text.rstrip())
     return at_end and any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
 
@@ -181,7 +180,7 @@ def _arguments(shape: CallShape) -> Json:
 
 
 def empty_payload(closed: SpanClosed) -> ParseResult:
-    """What a call span without any payload gives."""
+    """The result for a call span without a payload."""
     span = closed.span
     place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
     faults = (
@@ -198,14 +197,14 @@ def empty_payload(closed: SpanClosed) -> ParseResult:
 
 
 def unreadable_payload(text: str) -> ToolCall:
-    """The call of a payload in which nobody can read one."""
+    """The call of a payload in which no call can be read."""
     content = text.strip()
     first = text.index(content)
     return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
 
 
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
-    """The fault of a payload that holds no object."""
+    """The fault of a payload without an object."""
     place = nodes[0].range if nodes else Range(0, len(text))
     if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
         return Fault(
@@ -218,7 +217,7 @@ def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
 
 
 def shifted_call(call: ToolCall, distance: int) -> ToolCall:
-    """The call with all its places moved."""
+    """The call with all its ranges moved."""
     return msgspec.structs.replace(
         call,
         range=call.range.moved(distance),
@@ -228,9 +227,9 @@ def shifted_call(call: ToolCall, distance: int) -> ToolCall:
 
 
 def bare_object(objects: list[JsonNode]) -> Fault:
-    """The fault of objects that stand where the format wants an array of them."""
+    """The fault of objects where the format requires an array of them."""
     first, last, count = objects[0].range, objects[-1].range, len(objects)
-    gaps = (Edit(Range(one.range.end, two.range.start), ", ") for one, two in pairwise(objects))
+    gaps = (Edit(Range(left.range.end, right.range.start), ", ") for left, right in pairwise(objects))
     edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
     rule = call_shape.NOT_A_CALL if count == 1 else call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
     what = "A bare object appears" if count == 1 else f"{count} bare objects appear"
@@ -251,7 +250,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     message = f"An array of {count} call{'s' * (count != 1)} appears where one call object belongs."
     if not between:
         return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
-    gaps = [Range(one.range.end, two.range.start) for one, two in pairwise(array.items)]
+    gaps = [Range(left.range.end, right.range.start) for left, right in pairwise(array.items)]
     edits = (
         Edit(Range(array.range.start, array.items[0].range.start), ""),
         *(Edit(gap, between) for gap in gaps),
@@ -261,25 +260,25 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a tag of its own.", fix)
 
 
-def second_array(one: JsonNode, two: JsonNode) -> Fault:
-    """The fault of an array of calls behind another where one belongs."""
-    edits = (Edit(Range(one.range.end - 1, two.range.start + 1), ", "),)
+def second_array(first: JsonNode, second: JsonNode) -> Fault:
+    """The fault of a second array of calls where one belongs."""
+    edits = (Edit(Range(first.range.end - 1, second.range.start + 1), ", "),)
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
-        two.range,
+        second.range,
         "A second array of calls appears after the first; servers read only the first, or fail on both.",
         "Put all calls into one array.",
         Fix(edits, safe=True),
     )
 
 
-def second_object(text: str, one: JsonNode, two: JsonNode, between: str) -> Fault:
-    """The fault of a call behind another in the same span; `between` ends one call span and begins the next."""
-    gap = Range(one.range.end, two.range.start)
+def second_object(text: str, first: JsonNode, second: JsonNode, between: str) -> Fault:
+    """The fault of a second call in the same span; `between` ends one call span and begins the next."""
+    gap = Range(first.range.end, second.range.start)
     fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
-        two.range,
+        second.range,
         "A second call appears in the same tag; servers read only the first, the last or none.",
         "Give each call a tag of its own.",
         fix,
@@ -309,15 +308,15 @@ _USUAL_FRAMES = _frames("name", "arguments")
 
 
 def read_whole_call(text: str, start: int) -> ToolCall | None:
-    """The one call of a payload that begins at `start`, or None where anything at all is unusual.
+    """The single call of a payload that begins at `start`, or None if anything at all is unusual.
 
-    It takes strict JSON objects that hold `name` and `arguments`, an object, in either order, and nothing else.
+    It accepts strict JSON objects that contain `name` and `arguments`, an object, in either order, and nothing else.
     """
     return _read_framed(text, start, _USUAL_FRAMES)
 
 
 def read_framed_call(text: str, start: int, name_key: str, arguments_key: str) -> ToolCall | None:
-    """The same of objects that keep the tool's name and the arguments under these keys."""
+    """As `read_whole_call`, for objects that have the tool's name and the arguments under these keys."""
     return _read_framed(text, start, _frames(name_key, arguments_key))
 
 
@@ -347,7 +346,7 @@ def _read_framed(text: str, start: int, frames: tuple[re.Pattern[str], re.Patter
 
 
 def strict_object(raw: str) -> dict[str, Json] | None:
-    """The decoded object, or None where it is not strict, too deep, holds a key twice, or could be one of these.
+    """The decoded object, or None if it is not strict, is too deep, contains a key twice, or may be one of these.
 
     A value that a duplicate key hides is missing from the decoded object, and with it at least two quotes.
     """
@@ -365,7 +364,7 @@ def strict_object(raw: str) -> dict[str, Json] | None:
 
 
 def _is_shallow(value: Any) -> bool:
-    """Whether a decoded value, and the object around it, nest no deeper than the scanner reads; level by level."""
+    """Whether a decoded value, with the call's object around it, is nested no deeper than the scanner reads."""
     level = [value]
     for _ in range(MAX_DEPTH - 1):
         level = [

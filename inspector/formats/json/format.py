@@ -1,9 +1,9 @@
 """Builds formats whose calls are JSON, between markers or bare.
 
-A dialect names its markers and whether an array, a row of objects or one object is its own way; the rest is common.
+A dialect defines its markers, and whether it writes an array, consecutive objects or one object; the rest is common.
 
-A call may begin anywhere in a reply, but not behind a backtick or in a code fence, where prose quotes JSON; only a
-fence that holds nothing before the value is the call's own.
+A call may begin anywhere in a reply, but not after a backtick or in a code fence, where prose quotes JSON; only a fence
+with nothing before the value belongs to the call.
 """
 
 import re
@@ -29,26 +29,26 @@ NAMED: tuple[LookaheadPiece, ...] = (
     *(_SPACE, _QUOTE, Repeat(r"[^\"'\n]", 1, 128), _QUOTE, _SPACE, ","),
     *(_SPACE, _QUOTE, ("arguments", "parameters"), _QUOTE, _SPACE, ":"),
 )
-"""What stands behind an object's bracket where it names a tool and then gives its arguments."""
+"""What follows the bracket of an object that names a tool and then has its arguments."""
 
 NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
-"""The same behind the bracket of an object, and of an array of such objects."""
+"""By its bracket, for an object and for an array of such objects: what follows the bracket."""
 
 CALL_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
-"""The end of a call that no marker closes."""
+"""The end of a call without a closing marker."""
 
 _ANY = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
-# A bracket too many still belongs to the call that it breaks.
+# A surplus bracket still belongs to the call that it breaks.
 CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_goes=_ANY)
-"""Behind a call that no marker closes."""
+"""The state after a call without a closing marker."""
 
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
-"""What models write around a result that they invent, whatever their family's own template has."""
+"""The markers that models write around an invented result, whatever their family's own template uses."""
 
 _CALL_KEYS = Lookahead(Repeat(r"\s"), ('"name"', '"arguments"'))
 BARE_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
-"""Homes of a dialect that has bare calls."""
+"""The homes of a dialect that has bare calls."""
 
 _FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for space in ("\n", "\r\n", " ", ""))
 
@@ -56,8 +56,8 @@ _FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for
 class BareJson(Struct, frozen=True):
     """Which JSON values of a text are calls.
 
-    `beginnings` says for each first bracket what must follow it. `has_fences` says that a code fence around a call is
-    the dialect's own way. `more` are further ways out of a text, into states `more_states`.
+    `beginnings` has for each first bracket what must follow it. `has_fences` says that the dialect itself writes a code
+    fence around a call. `more` are further transitions out of a text, into states `more_states`.
     """
 
     beginnings: dict[str, Lookahead] = field(default_factory=lambda: NAMED_CALLS)
@@ -67,30 +67,32 @@ class BareJson(Struct, frozen=True):
 
 
 def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
-    """How the same values begin where reasoning drafts them."""
+    """The same values as drafts in reasoning."""
     return tuple(
         BareCall(lazy_pattern(re.escape(first) + ahead.expression), JSON)
         for first, ahead in sorted(bare.beginnings.items())  # an array comes before the objects in it
     )
 
 
-def bare_states(bare: BareJson, ways: Transitions) -> Iterator[State]:
+def bare_states(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     """The states of bare calls and of the text around them, whose home is `start`."""
     openings = tuple(_openings(bare, "", "{["))
     quoted = tuple(Transition(f"`{first}", MarkerSplit.NOWHERE, "quoted") for first in bare.beginnings)
     ticks = Transition("```", MarkerSplit.NOWHERE, "fence")
-    yield State("start", SpanKind.TEXT, (*ways.out_of_text, *openings, *quoted, *_into_fences(bare), ticks, *bare.more))
+    yield State(
+        "start", SpanKind.TEXT, (*transitions.out_of_text, *openings, *quoted, *_into_fences(bare), ticks, *bare.more)
+    )
     unquoted = tuple(Transition(end, MarkerSplit.NOWHERE, "start") for end in "`\n")
-    yield State("quoted", SpanKind.TEXT, (*ways.calls, *ways.turns, *unquoted))
+    yield State("quoted", SpanKind.TEXT, (*transitions.calls, *transitions.turns, *unquoted))
     ends = Transition("```", MarkerSplit.NOWHERE, "start")
-    yield State("fence", SpanKind.TEXT, (*ways.calls, *ways.turns, ends))
-    yield from _calls(bare, ways)
-    yield from _fenced(ways, is_own=bare.has_fences)
+    yield State("fence", SpanKind.TEXT, (*transitions.calls, *transitions.turns, ends))
+    yield from _calls(bare, transitions)
+    yield from _fenced(transitions, is_own=bare.has_fences)
     yield from bare.more_states
 
 
 def _openings(bare: BareJson, before: str, brackets: str) -> Iterator[Transition]:
-    """The ways into bare calls that begin with one of these brackets, behind the text `before`."""
+    """The transitions into bare calls that begin with one of these brackets, after the text `before`."""
     for first, ahead in bare.beginnings.items():
         if first in brackets:
             yield Transition(
@@ -98,23 +100,29 @@ def _openings(bare: BareJson, before: str, brackets: str) -> Iterator[Transition
             )
 
 
-def _calls(bare: BareJson, ways: Transitions) -> Iterator[State]:
-    """The states of bare calls. Once one is broken, the next may begin at a line's start.
+def _calls(bare: BareJson, transitions: Transitions) -> Iterator[State]:
+    """The states of bare calls. After a broken call, the next may begin at the start of a line.
 
-    Not so an object in a broken array: it may be the array's next item.
+    After a broken array an object may not: it may be the array's next item.
     """
     for first, brackets in (("{", "{["), ("[", "[")):
         name = f"bare call {first}"
         breaks = Transition("(anything else)", MarkerSplit.NOWHERE, f"broken {name}", width=0)
         yield State(
-            name, SpanKind.TOOL_CALL, ways.out_of_call, "tool_call", payload=JSON, then=CALL_ENDS, broken_goes=breaks
+            name,
+            SpanKind.TOOL_CALL,
+            transitions.out_of_call,
+            "tool_call",
+            payload=JSON,
+            then=CALL_ENDS,
+            broken_goes=breaks,
         )
         next_calls = _openings(bare, "\n", brackets)
-        yield State(f"broken {name}", SpanKind.TOOL_CALL, (*ways.out_of_call, *next_calls), "tool_call")
+        yield State(f"broken {name}", SpanKind.TOOL_CALL, (*transitions.out_of_call, *next_calls), "tool_call")
 
 
 def _into_fences(bare: BareJson) -> Iterable[Transition]:
-    """The ways into a fence whose first characters are a call's."""
+    """The transitions into a fence that begins with a call."""
     for fence in _FENCES:
         if fence == "```":
             continue
@@ -123,16 +131,16 @@ def _into_fences(bare: BareJson) -> Iterable[Transition]:
             yield Transition(fence + first, MarkerSplit.BEFORE, "fenced call", width=width, ahead=ahead)
 
 
-def _fenced(ways: Transitions, *, is_own: bool) -> Iterator[State]:
-    """The states of a call in a fence: the fence is the call's marker, or it stands within the call as a fault."""
+def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
+    """The states of a call in a fence: the fence is the call's marker, or it is a fault within the call."""
     if is_own:
-        ends = (Transition("```", MarkerSplit.AFTER, HOME), *ways.out_of_call)
+        ends = (Transition("```", MarkerSplit.AFTER, HOME), *transitions.out_of_call)
         yield State("fenced call", SpanKind.TOOL_CALL, ends, "tool_call", closer="```", payload=JSON)
         return
     into = (Transition(first, MarkerSplit.NOWHERE, "fenced value", width=0) for first in "[{")
     then = Transition("(end of the value)", MarkerSplit.NOWHERE, "fence end", width=0)
-    yield State("fenced call", SpanKind.TOOL_CALL, (*into, *ways.out_of_call), label="tool_call")
-    yield State("fenced value", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", payload=JSON, then=then)
+    yield State("fenced call", SpanKind.TOOL_CALL, (*into, *transitions.out_of_call), label="tool_call")
+    yield State("fenced value", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=JSON, then=then)
     yield State(
         "fence end",
         SpanKind.TOOL_CALL,
@@ -146,9 +154,10 @@ def _fenced(ways: Transitions, *, is_own: bool) -> Iterator[State]:
 class JsonMarkers(Struct, frozen=True):
     """How a dialect marks its calls.
 
-    `calls` are the markers around a call; one without a closer ends with its JSON value, and `ahead` must follow it.
-    `results`, `definitions` and `reasoning` as in `dialect_table`; `turns` and `turn_states` are the dialect's own ways
-    by turn tokens, beside those of all, and `homes` the states of their roles. `bare` are calls that no marker opens.
+    `calls` are the markers around a call; a call without a closer ends with its JSON value, and `ahead` must follow its
+    opener. `results`, `definitions` and `reasoning` are as in `dialect_table`; `turns` and `turn_states` are the
+    dialect's own turn tokens, in addition to the common ones, and `homes` the states of their roles. `bare` are calls
+    without an opening marker.
     """
 
     calls: tuple[Enclosed, ...] = ()
@@ -163,14 +172,14 @@ class JsonMarkers(Struct, frozen=True):
 
 
 def json_table(markers: JsonMarkers) -> Table:
-    """The table of a dialect of JSON between markers."""
+    """The table of a dialect whose calls are JSON between markers."""
 
-    def states(ways: Transitions) -> Iterator[State]:
+    def states(transitions: Transitions) -> Iterator[State]:
         for call in markers.calls:
-            yield from _call(call, ways)
+            yield from _call(call, transitions)
         yield CALL_END
         if markers.bare is not None:
-            yield from bare_states(markers.bare, ways)
+            yield from bare_states(markers.bare, transitions)
 
     return dialect_table(
         calls=(
@@ -209,8 +218,8 @@ def json_format(
 ) -> Format:
     """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
 
-    `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans;
-    `near_calls` and `calls_only` as in Format.
+    `expresses` decides which calls it can express, ids aside; `text_reader` reads text spans; `near_calls` and
+    `calls_only` are as in Format.
     """
     table = json_table(markers)
     drafts = ReasoningReader(
@@ -238,17 +247,23 @@ def json_format(
     )
 
 
-def _call(call: Enclosed, ways: Transitions) -> Iterator[State]:
+def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
     name = f"call {call.opener}"
     if call.closer:
-        ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *ways.out_of_call)
+        ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *transitions.out_of_call)
         yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
         return
     then = Transition("(end of the value)", MarkerSplit.NOWHERE, f"{name} end", width=0)
     yield State(
-        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=then
+        name,
+        SpanKind.TOOL_CALL,
+        transitions.out_of_call,
+        label="tool_call",
+        opener=call.opener,
+        payload=JSON,
+        then=then,
     )
-    # A second object or array behind the first belongs to the same call: it has no marker of its own.
+    # A second object or array after the first belongs to the same call: it has no separate marker.
     again = (
         Transition(f"{space}{bracket}", MarkerSplit.NOWHERE, name, width=0, ahead=ahead)
         for space in ("", "\n", " ")

@@ -1,4 +1,4 @@
-"""Calls whose header names the tool, and maybe an id, before the JSON of the arguments; single or in a section."""
+"""Calls whose header has the tool's name, and maybe an id, before the JSON of the arguments; single or in a section."""
 
 import re
 from collections.abc import Iterator
@@ -27,27 +27,26 @@ _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 
 class LooseHeader(Struct, frozen=True):
-    """A header that can be read although the dialect writes another.
+    """A header that can be read although it is not the dialect's own.
 
-    `says` ends the sentence of its fault; it is "" where the marker layer has told that fault.
+    `reason` ends the sentence of its fault; it is "" if the marker layer already reported that fault.
     """
 
     pattern: re.Pattern[str]
-    says: str
+    reason: str
 
 
 class NamedCallReader(Struct, frozen=True):
     """A SpanReader for call spans whose inner text is a header and the arguments.
 
     `header` must match at the beginning; its group `name` is the tool's name, its group `id`, if it has one, the call's
-    id. `loose` are headers that are taken with a fault. `wanted` says in words what a header is. A header with a code
-    fence wants one behind the arguments, too. `code` names the tools whose arguments are raw code unless they are a
-    JSON object; `code_header`, where it matches the whole header, says the same of any tool's that do not begin like
-    JSON.
+    id. `loose` are headers that are accepted with a fault. `expected` describes the header in words. A header with a
+    code fence requires one after the arguments, too. `code` are the tools whose arguments are raw code unless they are
+    a JSON object; if `code_header` matches the whole header, any tool's arguments that do not begin like JSON are code.
     """
 
     header: re.Pattern[str]
-    wanted: str
+    expected: str
     loose: tuple[LooseHeader, ...] = ()
     code: frozenset[str] = frozenset()
     code_header: re.Pattern[str] | None = None
@@ -71,35 +70,35 @@ class NamedCallReader(Struct, frozen=True):
     def _loosely(self, text: str) -> tuple[re.Match[str] | None, tuple[Fault, ...]]:
         for loose in self.loose:
             header = loose.pattern.match(text)
-            if header is not None and not loose.says:
+            if header is not None and not loose.reason:
                 return header, ()
             if header is not None:
                 place = Range(*header.span("name"))
-                message = f"The header of this call is not what the format writes: {loose.says}."
-                hint = f"Write {self.wanted}."
+                message = f"The header of this call is not what the format writes: {loose.reason}."
+                hint = f"Write {self.expected}."
                 return header, (Fault(MALFORMED_HEADER, place, message, hint),)
         return None, ()
 
     def _nameless(self, closed: SpanClosed) -> ParseResult:
-        """A span whose header nobody can read: the whole of it is one call without a name."""
+        """Read a span with an unreadable header: all of it is one call without a name."""
         content = closed.inner_text.strip()
         span = closed.span
         if not content:
             faults = [Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none.")]
             where = Range(span.range.start, span.inner.start) if len(span.inner) < len(span.range) else span.range
-            faults.append(Fault(rules.TRUNCATED_JSON, where, f"No payload: expected {self.wanted}."))
+            faults.append(Fault(rules.TRUNCATED_JSON, where, f"No payload: expected {self.expected}."))
             return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=tuple(faults))
         place = _stripped(closed.inner_text, Range(0, len(closed.inner_text))).moved(span.inner.start)
         if _is_closed(closed):
-            fault = Fault(call_shape.NOT_A_CALL, place, f"No tool is named: expected {self.wanted}.")
+            fault = Fault(call_shape.NOT_A_CALL, place, f"No tool is named: expected {self.expected}.")
         else:
-            fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.wanted}.")
+            fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.expected}.")
         return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
 
     def _calls(
         self, closed: SpanClosed, header: re.Match[str], place: Range
     ) -> tuple[tuple[ToolCall, ...], list[Fault], bool]:
-        """The calls of a span with this header, whose arguments stand at `place` of its inner text."""
+        """The calls of a span with this header, whose arguments are at `place` of its inner text."""
         text = closed.inner_text
         raw = place.of(text)
         value = strict_object(raw) if raw else None
@@ -115,8 +114,8 @@ class NamedCallReader(Struct, frozen=True):
     def _is_code(self, header: re.Match[str], raw: str) -> bool:
         if header["name"] in self.code:
             return True
-        says_so = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
-        return says_so and raw[0] not in "{["
+        is_code_header = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
+        return is_code_header and raw[0] not in "{["
 
     def _without_arguments(
         self, closed: SpanClosed, header: re.Match[str]
@@ -137,17 +136,17 @@ class NamedCallReader(Struct, frozen=True):
 
 
 def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
-    """Whether the span ends with the header's name, cut off, so that nobody knows the whole name."""
+    """Whether the span ends with the header's name, cut off, so that the whole name is unknown."""
     return header.end("name") == len(closed.inner_text.rstrip()) and not _is_closed(closed)
 
 
 def _is_closed(closed: SpanClosed) -> bool:
-    """Whether a closing marker stands at the span's end, so that what is missing within was left out, not cut off."""
+    """Whether a closing marker is at the span's end: then what is missing within was left out, not cut off."""
     return closed.span.range.end > closed.span.inner.end
 
 
 def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault, ...]]:
-    """The arguments without the fence that ends them; a fault where it is missing and nothing cut it off."""
+    """The arguments without the fence that ends them; with a fault if the fence is missing, but not cut off."""
     text = closed.inner_text
     if place.of(text).endswith(_FENCE):
         return _stripped(text, Range(place.start, place.end - len(_FENCE))), ()
@@ -173,22 +172,22 @@ def _stripped(text: str, place: Range) -> Range:
 def read_json_arguments(
     closed: SpanClosed, header: re.Match[str], place: Range
 ) -> tuple[tuple[ToolCall, ...], list[Fault]]:
-    """The calls that a span's header makes with the JSON at `place` of its inner text: one an object, at least one.
+    """The calls of a span's header with the JSON at `place` of its inner text: one call per object, at least one.
 
-    `header` is the match that has the groups `name` and, where the dialect has ids, `id`. Faults' places are in the
-    inner text, calls' in the whole text.
+    `header` is the match with the groups `name` and, if the dialect has ids, `id`. Ranges of faults are in the inner
+    text, ranges of calls in the whole text.
     """
     reading = read_json(closed.inner_text[: place.end], place)
     faults = list(reading.faults)
     objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
     if len(objects) > 1:
-        faults += (_second_object(two) for _, two in pairwise(objects))
+        faults += (_second_object(second) for _, second in pairwise(objects))
         return tuple(
             _one_of_several(closed, header, node, reading, is_first=node is objects[0]) for node in objects
         ), faults
     if objects and not has_arguments(objects[0], closed.inner_text):
-        told = [without_invention(fault, objects[0]) for fault in faults]
-        return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), told
+        remaining = [without_invention(fault, objects[0]) for fault in faults]
+        return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), remaining
     if objects:
         value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
         recovered = reading.repairable and not reading.strict
@@ -208,7 +207,7 @@ def read_json_arguments(
 def named_call(
     closed: SpanClosed, header: re.Match[str], place: Range, value: Json, *, valid: bool, recovered: bool = False
 ) -> ToolCall:
-    """The call of this header whose arguments stand at `place` of the span's inner text and mean `value`."""
+    """The call of this header, with its arguments `value` at `place` of the span's inner text."""
     start = closed.span.inner.start
     name = Range(*header.span("name"))
     return ToolCall(
@@ -227,7 +226,7 @@ def named_call(
 def _one_of_several(
     closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonReading, *, is_first: bool
 ) -> ToolCall:
-    """The call of one object among several; it is valid where the object is strict by itself."""
+    """The call of one object among several; it is valid if the object is strict by itself."""
     broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and node.range.covers(f.range)]
     valid = reading.strict or is_strict(closed.inner_text, node.range)
     readable = all(fault.fix is not None for fault in broken)
@@ -247,7 +246,7 @@ def _second_object(node: JsonNode) -> Fault:
 
 
 def _decoded(reading: JsonReading) -> Json:
-    """The object that arguments given as a string hold, None where they are something else."""
+    """The object in arguments that are a string of JSON; None if they are something else."""
     if not reading.strict or not isinstance(reading.nodes[0].scalar, str):
         return None
     text = reading.nodes[0].scalar
@@ -265,7 +264,7 @@ def _no_object(place: Range, reading: JsonReading) -> Fault:
 class Section(Struct, frozen=True):
     """The tokens around a section of calls, in all spellings, and those around each call.
 
-    The section's tokens, and the white space between its calls, are markup: each call is a span of its own.
+    The section's tokens, and the white space between its calls, are markup: each call is a separate span.
     """
 
     openers: tuple[str, ...]
@@ -275,36 +274,36 @@ class Section(Struct, frozen=True):
 
     @property
     def calls(self) -> tuple[Transition, ...]:
-        """The ways out of a text into the section and its calls, and past a token that ends no section."""
+        """The transitions out of a text into the section and its calls, and for a token that ends no section."""
         ends = (Transition(closer, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER) for closer in self.closers)
         expects = f"`{self.openers[0]}` before the call"
         alone = Transition(self.call_opener, MarkerSplit.BEFORE, "call", MALFORMED_HEADER, expects=expects)
-        return (*(opening(one, "section") for one in self.openers), alone, *ends)
+        return (*(opening(marker, "section") for marker in self.openers), alone, *ends)
 
     @property
     def tails(self) -> dict[str, str]:
-        """The state behind a prompt that ends with the section's opener."""
+        """The state after a prompt that ends with the section's opener."""
         return dict.fromkeys(self.openers, "section")
 
-    def states(self, ways: Transitions) -> Iterator[State]:
+    def states(self, transitions: Transitions) -> Iterator[State]:
         """The states of the section: between calls, in a call's header, in its arguments."""
         call = opening(self.call_opener, "call")
         yield State(
             "section",
             SpanKind.MARKUP,
-            (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *ways.turns),
+            (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *transitions.turns),
             label="section",
             other=r"\S",
             other_goes=_TO_TEXT,
         )
         yield State("section end", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_TEXT)
-        own = {*self.openers, *self.closers, self.call_opener}
+        own_markers = {*self.openers, *self.closers, self.call_opener}
         leaving = (
             Transition(self.call_closer, MarkerSplit.AFTER, "section"),
             call,
-            *(opening(one, "section") for one in self.openers),
-            *(opening(one, "section end") for one in self.closers),
-            *(way for way in ways.out_of_call if way.marker not in own),
+            *(opening(marker, "section") for marker in self.openers),
+            *(opening(marker, "section end") for marker in self.closers),
+            *(transition for transition in transitions.out_of_call if transition.marker not in own_markers),
         )
         arguments = Transition("{", MarkerSplit.NOWHERE, "arguments", width=0)
         opener, closer = self.call_opener, self.call_closer

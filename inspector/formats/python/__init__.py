@@ -1,4 +1,4 @@
-"""Calls in Python's syntax, `[f(a=1, b='x'), g()]`: followed, read with every position and fault, written."""
+"""Calls in Python's syntax, `[f(a=1, b='x'), g()]`: tracks them, reads them with positions and faults, writes them."""
 
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.python.follower import PYTHON

@@ -1,8 +1,8 @@
 """Reads the arguments of a call in Python's syntax, however nested, and what models write in their place.
 
-Nothing is evaluated: literals are read, everything else is an expression and a fault. Open brackets wait on a stack of
-their own, so that no depth can break the reader; JSON's `true`, `false` and `null` are read as well. They are no fault
-where a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere); elsewhere Python refuses the names.
+Nothing is evaluated: literals are read, everything else is an expression and a fault. Open brackets are on an explicit
+stack, so that no depth can break the reader. JSON's `true`, `false` and `null` are read as well. They are not a fault
+if a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere); elsewhere Python refuses the names.
 """
 
 import keyword
@@ -17,7 +17,7 @@ from inspector.model import Json, Parameter
 from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-# An argument as most are: a whole string, an integer, a literal, and what follows it.
+# The usual argument: a whole string, an integer or a literal, and what follows it.
 _PLAIN = lazy_pattern(
     r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,10000})'"""
     r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,10000})"|(-?(?:0|[1-9][0-9]{0,17}+))"""
@@ -25,7 +25,7 @@ _PLAIN = lazy_pattern(
 )
 
 _LAST_STRING = 3
-"""The last group of an argument's expression that is the content of a string."""
+"""The last group of the argument pattern that is the content of a string."""
 
 _LITERALS: dict[str, Json] = {"True": True, "False": False, "None": None}
 _KEYWORD = lazy_pattern(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
@@ -38,7 +38,7 @@ _NEXT_ITEM = lazy_pattern(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null
 
 
 class Arguments(Struct):
-    """The arguments of one call: what they are, each with its places, and where they stand together."""
+    """The arguments of one call: their values, each with its ranges, and their range as a whole."""
 
     start: int
     end: int = 0
@@ -47,7 +47,7 @@ class Arguments(Struct):
 
 
 def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
-    """The arguments behind the opening parenthesis; the cursor moves behind the closing one."""
+    """Read the arguments after the opening parenthesis; the cursor moves after the closing one."""
     found = Arguments(cursor.at)
     places: dict[str, tuple[int, int]] = {}
     while True:
@@ -83,7 +83,7 @@ def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
 
 
 def _read_plain(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
-    """Read arguments that are as most are, and the commas behind them, up to one that is not."""
+    """Read usual arguments, and the commas after them, up to an unusual one."""
     text, base, is_keyword = cursor.text, cursor.base, keyword.iskeyword
     members, parameters = found.members, found.parameters
     while (match := _PLAIN.match(text, cursor.at)) is not None:
@@ -158,7 +158,7 @@ def _read_unnamed(cursor: PythonCursor, found: Arguments) -> None:
 
 
 def _separator(cursor: PythonCursor) -> None:
-    """The comma between two arguments, or what stands in its place."""
+    """Read the comma between two arguments, or what is in its place."""
     end = cursor.at
     character = cursor.skip()
     if character == ",":
@@ -171,7 +171,7 @@ def _separator(cursor: PythonCursor) -> None:
 
 
 class _OpenBracket(Struct):
-    """An open bracket: what it holds so far, and the cursor's counts when it opened."""
+    """An open bracket: its content so far, and the cursor's counts when it opened."""
 
     opener: str
     mark: CursorMark
@@ -182,7 +182,7 @@ class _OpenBracket(Struct):
     has_comma: bool = False
 
     @property
-    def wants_key(self) -> bool:
+    def expects_key(self) -> bool:
         return self.opener == "{" and self.key is None and not self.items
 
     @property
@@ -191,7 +191,7 @@ class _OpenBracket(Struct):
 
 
 def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
-    """The value of the argument `name` at the cursor, which moves behind it; None where there is none."""
+    """Read the value of the argument `name` at the cursor and move after it; None if there is none."""
     frames: list[_OpenBracket] = []
     first = cursor.at
     while True:
@@ -205,27 +205,27 @@ def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
                 continue
             value = None
         else:
-            wants_key = bool(frames) and frames[-1].wants_key
+            expects_key = bool(frames) and frames[-1].expects_key
             mark = cursor.mark()
-            value = read_atom(cursor, frames[-1].name if frames else name, is_key=wants_key)
-            value = _unless_it_goes_on(cursor, value, mark, frames)
+            value = read_atom(cursor, frames[-1].name if frames else name, is_key=expects_key)
+            value = _or_expression(cursor, value, mark, frames)
         while frames and _take(cursor, frames[-1], value):
             frame = frames.pop()
             value = _closed(cursor, frame)
-            value = _unless_it_goes_on(cursor, value, frame.mark, frames)
+            value = _or_expression(cursor, value, frame.mark, frames)
         if not frames:
             return value
 
 
-def _unless_it_goes_on(
+def _or_expression(
     cursor: PythonCursor, value: PythonValue | None, mark: CursorMark, frames: list[_OpenBracket]
 ) -> PythonValue | None:
-    """`value`, or the expression that it only begins."""
+    """`value`, or the expression that begins with it."""
     if value is None or cursor.is_cut:
         return value
     end = cursor.at
     character = cursor.skip()
-    is_key = bool(frames) and frames[-1].wants_key
+    is_key = bool(frames) and frames[-1].expects_key
     if not character or character in ",)]};" or (is_key and character in ":="):
         return value
     pattern = _NEXT_ITEM if frames else _NEXT_ARGUMENT
@@ -237,8 +237,8 @@ def _unless_it_goes_on(
 
 
 def _take(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) -> bool:
-    """Put `value` into the open bracket; whether the bracket is closed, so that no further value belongs to it."""
-    if frame.wants_key and value is not None:
+    """Add `value` to the open bracket; returns whether the bracket is now closed."""
+    if frame.expects_key and value is not None:
         return _take_key(cursor, frame, value)
     if frame.key is not None:
         frame.members[frame.key] = value.value if value is not None else None
@@ -274,7 +274,7 @@ def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> 
 
 
 def _is_closed(cursor: PythonCursor, frame: _OpenBracket) -> bool:
-    """Go over what stands behind an item: a comma, the closing bracket, or a fault in their place."""
+    """Move over what follows an item (a comma, a closing bracket or a fault); returns whether the bracket is closed."""
     end = cursor.at
     character = cursor.skip()
     if character == ",":
@@ -304,7 +304,7 @@ def _is_closed(cursor: PythonCursor, frame: _OpenBracket) -> bool:
 
 
 def _closed(cursor: PythonCursor, frame: _OpenBracket) -> PythonValue:
-    """The value of a bracket that was closed."""
+    """The value of a closed bracket."""
     place = cursor.since(frame.mark.at)
     if frame.opener == "[":
         return PythonValue(frame.items, place)

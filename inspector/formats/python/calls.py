@@ -1,4 +1,4 @@
-"""Reads call spans in Python's syntax: lists of calls, single ones, one a line; JSON in their place is read as JSON."""
+"""Reads call spans in Python's syntax: lists of calls, single calls, one call per line; JSON is read as JSON."""
 
 import re
 
@@ -33,7 +33,7 @@ _BRACKETS = lazy_pattern(r"[)\]}][\s)\]}]*")
 class PythonCallReader(Struct, frozen=True):
     """A SpanReader for call spans whose inner text should be calls in Python's syntax, or JSON.
 
-    `namespace` is what the format puts before a tool's name, and inside `print(...)`; "" where it does not.
+    `namespace` is what the format puts before a tool's name, and inside `print(...)`; "" if it does not.
     `takes_json` says that the format's own template writes JSON's `true`, `false` and `null`.
     """
 
@@ -77,7 +77,7 @@ class PythonCallReader(Struct, frozen=True):
 
 
 def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> ParseResult:
-    """What a call span without any content is."""
+    """The result for a call span without any content."""
     span = closed.span
     fix = Fix((Edit(span.range, ""),), safe=False)
     place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
@@ -104,7 +104,7 @@ class PythonCalls(Struct):
 
 
 class _ReadCall(Struct):
-    """One call, and the cursor's counts before and behind it."""
+    """One call, and the cursor's counts after it."""
 
     call: ToolCall
     breaks: int
@@ -112,11 +112,10 @@ class _ReadCall(Struct):
 
 
 def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: bool = True) -> PythonCalls:
-    """Every call in `text`, which begins at `base` in the whole text; all ranges are offsets in that.
+    """All calls in `text`, which begins at `base` in the whole text; all ranges are offsets in the whole text.
 
-    There is at least one call, however malformed. `namespace` may stand before a tool's name and is no part of it;
-    where there is one, `print` may stand around a call. Without `takes_json`, JSON's `true`, `false` and
-    `null` are faults.
+    There is at least one call, however malformed. `namespace` may precede a tool's name and is not part of it; with a
+    namespace, `print` may be around a call. Without `takes_json`, JSON's `true`, `false` and `null` are faults.
     """
     cursor = PythonCursor(text, base=base, namespace=namespace, takes_json=takes_json)
     found: list[_ReadCall] = []
@@ -131,7 +130,7 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
             cursor.skip()
         elif is_list:
             _end_of_list(cursor, found, opened)
-        _behind_calls(cursor, found)
+        _after_calls(cursor, found)
         if found:
             found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
     if cursor.is_cut:
@@ -148,17 +147,17 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
         call = ToolCall(None, content, content, valid=False, range=place.moved(base))
         found.append(_ReadCall(call, cursor.breaks, 1))
     faults = tuple(fault.moved(base) for fault in cursor.found.finished())
-    return PythonCalls(tuple(_judged(found)), faults, not cursor.is_cut)
+    return PythonCalls(tuple(_with_validity(found)), faults, not cursor.is_cut)
 
 
-def _judged(found: list[_ReadCall]) -> list[ToolCall]:
-    """The calls with their verdicts: what was found up to the next call counts against a call."""
+def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
+    """The calls with their validity: the faults up to the next call count against a call."""
     calls, breaks, hopeless = [], 0, 0
-    for one in found:
-        call = one.call
-        valid = one.breaks == breaks and call.name is not None
-        readable = one.hopeless == hopeless and call.name is not None
-        breaks, hopeless = one.breaks, one.hopeless
+    for read in found:
+        call = read.call
+        valid = read.breaks == breaks and call.name is not None
+        readable = read.hopeless == hopeless and call.name is not None
+        breaks, hopeless = read.breaks, read.hopeless
         if valid:
             calls.append(call)
             continue
@@ -180,7 +179,7 @@ def _judged(found: list[_ReadCall]) -> list[ToolCall]:
 
 
 def _lead_in(cursor: PythonCursor, found: list[_ReadCall]) -> None:
-    """Words before the calls."""
+    """Skip and report words before the calls."""
     text, start = cursor.text, cursor.at
     if cursor.peek() == "[" or _NAME.match(text, start):
         begin = _CALLS_BEGIN.match(text, start)
@@ -196,7 +195,7 @@ def _lead_in(cursor: PythonCursor, found: list[_ReadCall]) -> None:
 
 
 def _read_list(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> None:
-    """Calls behind one another, up to what ends them."""
+    """Read consecutive calls, up to what ends them."""
     while (character := cursor.skip()) and character != "]" and not cursor.is_cut:
         printed = _PRINT.match(cursor.text, cursor.at) if cursor.namespace else None
         cursor.at = printed.end() if printed is not None else cursor.at
@@ -209,9 +208,9 @@ def _read_list(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -
         if printed is not None:
             _end_of_print(cursor)
         _extra_brackets(cursor, is_list=is_list)
-        goes_on = _goes_on(cursor, is_list=is_list)
+        has_next = _has_next_call(cursor, is_list=is_list)
         found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
-        if not goes_on:
+        if not has_next:
             return
 
 
@@ -224,8 +223,8 @@ def _end_of_print(cursor: PythonCursor) -> None:
         cursor.flag(say.missing_closer(cursor.text, end, ")"))
 
 
-def _goes_on(cursor: PythonCursor, *, is_list: bool) -> bool:
-    """Whether another call follows; the cursor goes over what parts it from the last."""
+def _has_next_call(cursor: PythonCursor, *, is_list: bool) -> bool:
+    """Whether another call follows; the cursor moves over the separator."""
     end = cursor.at
     character = cursor.skip()
     if character and character in ",;":
@@ -263,7 +262,7 @@ def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> 
 
 
 def _extra_brackets(cursor: PythonCursor, *, is_list: bool) -> None:
-    """Brackets too many behind a call; in a list, the last `]` may be the list's own."""
+    """Report surplus brackets after a call; in a list, the last `]` may be the list's own."""
     end = cursor.at
     cursor.skip()
     match = _BRACKETS.match(cursor.text, cursor.at)
@@ -279,7 +278,7 @@ def _extra_brackets(cursor: PythonCursor, *, is_list: bool) -> None:
 
 
 def _no_call(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> bool:
-    """What stands in a list where a call belongs: it gets an entry of its own. False where no list is open."""
+    """Read what is in a list where a call belongs; it becomes a call without a name. False if no list is open."""
     if not is_list:
         return False
     mark = cursor.mark()
@@ -297,7 +296,7 @@ def _no_call(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> 
 
 
 def _end_of_list(cursor: PythonCursor, found: list[_ReadCall], opened: int) -> None:
-    """A list without its closing bracket."""
+    """Report a list without its closing bracket."""
     if cursor.is_cut:
         return
     cursor.skip()
@@ -309,8 +308,8 @@ def _end_of_list(cursor: PythonCursor, found: list[_ReadCall], opened: int) -> N
         cursor.at = len(cursor.text)
 
 
-def _behind_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
-    """Whatever stands behind the calls, up to where more of them begin."""
+def _after_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
+    """Skip and report what follows the calls, up to where more calls begin."""
     start = cursor.at
     if not cursor.skip() or cursor.is_cut:
         cursor.at = len(cursor.text)

@@ -1,18 +1,16 @@
-"""Follows Python call syntax chunk by chunk: whether a position is in a string, and where a call ends.
+"""Tracks Python call syntax chunk by chunk: whether a position is in a string, and where a call ends.
 
-Theory of operation. A `PythonTracker` reads anything between brackets that match: a list of calls, one call, JSON as
-well, since its strings and brackets are Python's. It looks at brackets and quotes only, so expressions pass. What
-breaks it: a bracket of the wrong kind, a line feed in a string of single quotes (which Python forbids), and a letter
-or
-digit right behind a string, as in `'it's'`: there the quotes are no longer to be trusted. A value is complete where
-the
-last open bracket closes. Each character is read once, a piece may be cut anywhere.
+Theory of operation. A `PythonTracker` reads anything between matching brackets: a list of calls, one call, and JSON as
+well, since it has the same strings and brackets as Python. It looks at brackets and quotes only, so it accepts any
+expression. Three things break it: a bracket of the wrong kind, a line feed in a string with single quotes (which Python
+forbids), and a letter or digit right after a string, as in `'it's'`, where the quotes cannot be trusted any more. A
+value is complete when the last open bracket closes. Each character is read once, and a chunk may end anywhere.
 """
 
 from inspector.scanning import end_of_repeats, repeated
 from inspector.segmenter.events import Payload, read_on
 
-# What lies between brackets, with every string that is plain and whole.
+# The text between brackets, including whole strings.
 _OUTSIDE = repeated(
     r"""[^'"()\[\]{}]++|'(?!')[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,64}'(?!\w)"""
     r"""|"(?!")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,64}"(?!\w)"""
@@ -24,7 +22,7 @@ _LONG_STRING = {quote: repeated(rf"[^{quote}\\]++|\\[\s\S]") for quote in "'\""}
 
 
 class PythonTracker:
-    """A Follower of Python calls: see the module's head."""
+    """A Follower of Python calls; see the module docstring."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -33,13 +31,13 @@ class PythonTracker:
         self._open: list[str] = []
         self._quote = ""
         self._quotes = 0
-        """How many quotes were read at the beginning of a string; within a long one, at its possible end."""
+        """How many quotes were read at the beginning of a string, or at the possible end of a triple-quoted one."""
         self._is_long = False
         self._is_escaped = False
-        self._is_behind_string = False
+        self._is_after_string = False
 
     def feed(self, text: str, start: int = 0, end: int | None = None) -> int:
-        """Read on; see Follower."""
+        """See Follower."""
         stop = len(text) if end is None else end
         self.completed = False
         while start < stop and not self.broken and not self.completed:
@@ -58,14 +56,14 @@ class PythonTracker:
 
     def _outside(self, text: str, start: int, stop: int) -> int:
         character = text[start]
-        if self._is_behind_string:
-            self._is_behind_string = False
+        if self._is_after_string:
+            self._is_after_string = False
             if character.isalnum() or character == "_":
                 self.broken = True
                 return start
         first, start = start, end_of_repeats(_OUTSIDE, text, start, stop)
         if start == stop:
-            self._is_behind_string = start > first and text[start - 1] in "'\""
+            self._is_after_string = start > first and text[start - 1] in "'\""
             return start
         character = text[start]
         if character in "'\"":
@@ -81,7 +79,7 @@ class PythonTracker:
         return start + 1
 
     def _beginning(self, text: str, start: int) -> int:
-        """Behind the first one or two quotes: the string is empty, long, or neither."""
+        """Read a character after the first one or two quotes: the string is empty, triple-quoted, or neither."""
         is_quote = text[start] == self._quote
         if self._quotes == 1:
             self._quotes = 2 if is_quote else 0
@@ -122,7 +120,7 @@ class PythonTracker:
     def _end_string(self) -> None:
         self._quote, self._quotes = "", 0
         self._is_long = self.in_string = False
-        self._is_behind_string = True
+        self._is_after_string = True
 
 
 def ends_within_string(text: str) -> bool:
@@ -133,4 +131,4 @@ def ends_within_string(text: str) -> bool:
 
 
 PYTHON = Payload(PythonTracker, ends_within_string, ends=")]}")
-"""A payload of calls in Python's syntax, or of JSON."""
+"""A payload with calls in Python's syntax, or with JSON."""

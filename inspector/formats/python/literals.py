@@ -37,7 +37,7 @@ _LITERALS: dict[str, Json] = {
 _NON_FINITE = lazy_pattern(r"[-+]?(?:nan|inf|NaN|Infinity)")
 _LEADING_ZERO = lazy_pattern(r"0[\d_]*[1-9][\d_]*")
 
-# Words, dates, times, addresses: text that only lacks its quotes.
+# Words, dates, times, addresses: text whose quotes are missing.
 _UNQUOTED = lazy_pattern(r"[\w#@~/\\.°€$-][\w ,:;@~/\\.°€$%?!&#+'-]*")
 
 _CODE = lazy_pattern(
@@ -60,8 +60,8 @@ _CONTENT = {
 _KEYWORD = r"[^\W\d]\w{0,63}\s{0,8}+=(?!=)"
 _CALL = r"[^\W\d][\w.]{0,127}+\("
 
-# What may stand behind a string that ended where its quote says; and, told apart more strictly, behind one whose end
-# had to be looked for.
+# What may follow a string that ends at its first matching quote; and (`_CLOSES`), more strictly, one whose end had to
+# be searched for.
 _FOLLOWS = lazy_pattern(rf"\s*+(?:[,)\]}}:;#]|\Z|\s(?:{_KEYWORD})|[rRuUbBfF]{{0,2}}['\"])")
 
 _OPERATES = lazy_pattern(
@@ -89,7 +89,7 @@ _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 
 
 class CursorMark(Struct, frozen=True):
-    """A place in the text, and how many faults were found before it."""
+    """A position in the text, and how many faults were found before it."""
 
     at: int
     breaks: int
@@ -100,10 +100,10 @@ class CursorMark(Struct, frozen=True):
 class PythonCursor:
     """`at` is the next character of `text`, which begins at `base` in the whole text.
 
-    `namespace` is what the dialect puts before a tool's name, and inside `print(...)`; "" where it does not.
+    `namespace` is what the dialect puts before a tool's name, and inside `print(...)`; "" if it does not.
     `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair.
-    `is_cut` says that the text ended too early: within `within`; `closers` would end what is open, unless it is not
-    `closable`, since a value is missing.
+    `is_cut` says that the text ended too early: within `within`. `closers` would end what is open, unless `closable` is
+    False, because a value is missing.
     """
 
     text: str
@@ -119,16 +119,16 @@ class PythonCursor:
     within: str = ""
     closers: str = ""
     closable: bool = True
-    endless: set[str] = field(default_factory=set)
-    """The quotes that no further string of this payload ends with."""
+    unterminated: set[str] = field(default_factory=set)
+    """The quotes for which no further end of a string was found in this payload."""
     unclosed: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """For each kind of quotes the last stretch, up to a line's end, in which a string was not closed."""
+    """For each kind of quotes the last section, up to a line end, in which a string was not closed."""
 
     def __post_init__(self) -> None:
         self.found = PayloadFindings(self.text)
 
     def skip(self) -> str:
-        """Go over white space and comments; the character there, "" at the end."""
+        """Move over white space and comments; returns the next character, "" at the end."""
         character = self.text[self.at : self.at + 1]
         if character not in _SPACE_BEGINS:
             return character
@@ -140,49 +140,49 @@ class PythonCursor:
         return self.text[self.at : self.at + 1]
 
     def flag(self, fault: Fault, *, readable: bool = False) -> None:
-        """A fault that makes the call invalid; without a fix it also cannot be read, unless it is `readable`."""
+        """Add a fault that makes the call invalid; without a fix also unreadable, unless the fault is `readable`."""
         self.found.add(fault)
         self.breaks += 1
         self.hopeless += fault.fix is None and not readable
 
     def remark(self, fault: Fault) -> None:
-        """A fault that leaves the call valid."""
+        """Add a fault that leaves the call valid."""
         self.found.add(fault)
 
     def mark(self) -> CursorMark:
-        """This place, to come back to."""
+        """The current position and counts, for `undo`."""
         return CursorMark(self.at, self.breaks, self.hopeless)
 
     def undo(self, mark: CursorMark) -> None:
-        """Forget what was found since `mark`: a greater fault takes all of it in. The place stays."""
+        """Drop the faults found since `mark`, because a greater fault covers them; the position does not change."""
         self.found.forget(mark.at)
         self.breaks, self.hopeless = mark.breaks, mark.hopeless
 
     def cut(self, within: str, closer: str = "", *, closable: bool = True) -> None:
-        """The text ends here, within something that `closer` would end."""
+        """Record that the text ends here, within something that `closer` would end."""
         self.is_cut = True
         self.within = self.within or within
         self.closers += closer
         self.closable = self.closable and closable
 
     def place(self, start: int, end: int) -> Range:
-        """A place in this text as one in the whole text."""
+        """A range of this text as one of the whole text."""
         return Range(start + self.base, end + self.base)
 
     def since(self, start: int) -> Range:
-        """From `start` up to here."""
+        """The range from `start` to the current position."""
         return Range(start, self.at)
 
 
 class PythonValue(Struct):
-    """A value and its place."""
+    """A value and its range."""
 
     value: Json
     range: Range
 
 
 def read_atom(cursor: PythonCursor, name: str, *, is_key: bool = False) -> PythonValue | None:
-    """The value at the cursor, `name`'s; None where there is none, which is flagged. `is_key`: a dict's key."""
+    """Read the value of `name` at the cursor; None, with a fault, if there is none. `is_key`: it is a dict's key."""
     start, character = cursor.at, cursor.peek()
     if not character:
         cursor.cut(f"the value of `{name}`" if name else "a list of values", closable=not name)
@@ -206,7 +206,7 @@ def read_atom(cursor: PythonCursor, name: str, *, is_key: bool = False) -> Pytho
 
 
 def read_expression(cursor: PythonCursor, start: int, *, is_key: bool = False) -> PythonValue:
-    """From `start`, over the cursor, to the next comma or closing bracket: what nobody can compute, or lacks quotes."""
+    """Read an expression, or unquoted text, from `start`, past the cursor, to the next comma or closing bracket."""
     text = cursor.text
     _skip_expression(cursor, is_key=is_key)
     end = start + len(text[start : cursor.at].rstrip())
@@ -234,7 +234,7 @@ def read_expression(cursor: PythonCursor, start: int, *, is_key: bool = False) -
 
 
 def _joined(cursor: PythonCursor, text: str) -> str:
-    """A string with those that follow it at once: Python makes them one."""
+    """A string joined with those that directly follow it, as in Python."""
     pieces = [text]
     while not cursor.is_cut:
         end = cursor.at
@@ -267,7 +267,7 @@ def _number(cursor: PythonCursor, number: re.Match[str]) -> Json:
 
 
 def _skip_expression(cursor: PythonCursor, *, is_key: bool) -> None:
-    """Go to the next comma or closing bracket that is not within brackets or a string of the expression."""
+    """Move to the next comma or closing bracket that is not within brackets or a string of the expression."""
     text, depth, run = cursor.text, 0, _RUN[is_key]
     while True:
         match = run.match(text, cursor.at)
@@ -281,9 +281,9 @@ def _skip_expression(cursor: PythonCursor, *, is_key: bool) -> None:
 
 
 def string_end(cursor: PythonCursor, first: int, quote: str) -> int:
-    """Where the string ends whose content begins at `first`, its closing quotes included; -1 where nothing ends it."""
+    """The end, after its closing quotes, of the string whose content begins at `first`; -1 if nothing ends it."""
     text, (start, end) = cursor.text, cursor.unclosed.get(quote, (0, 0))
-    if start <= first < end:  # it stands behind a quote, so what is escaped there is escaped for both
+    if start <= first < end:  # both contents begin after a quote, so the same characters are escaped
         return -1
     last = end_of_repeats(_CONTENT[quote], text, first, len(text))
     if text.startswith(quote, last):
@@ -293,9 +293,9 @@ def string_end(cursor: PythonCursor, first: int, quote: str) -> int:
 
 
 def read_string(cursor: PythonCursor) -> str | None:
-    """The string literal at the cursor, which moves behind it; None where none begins.
+    """Read the string literal at the cursor and move after it; None if none begins there.
 
-    A string that a call's text cannot tell from an expression (`'a' + b`) is read up to its quote.
+    A string that begins an expression (`'a' + b`) is read up to its quote.
     """
     begin = STRING_BEGINS.match(cursor.text, cursor.at)
     if begin is None or begin[1].lower() not in _PREFIXES:
@@ -311,7 +311,7 @@ def read_string(cursor: PythonCursor) -> str | None:
 
 
 def _end(cursor: PythonCursor, first: int, quote: str) -> int:
-    """Where the content that begins at `first` ends; the cursor moves behind the closing quote."""
+    """The end of the content that begins at `first`; the cursor moves after the closing quote."""
     text = cursor.text
     strict = string_end(cursor, first, quote)
     if strict >= 0 and (len(quote) == 3 or _FOLLOWS.match(text, strict)):
@@ -326,15 +326,15 @@ def _end(cursor: PythonCursor, first: int, quote: str) -> int:
             cursor.at = swallowed
             cursor.flag(say.no_closing_quote(text, Range(first - 1, swallowed), quote))
             return swallowed
-        end = _looked_for(cursor, first, quote)
+        end = _search_end(cursor, first, quote)
         if end >= 0:
             return end
-        missing = None if quote + "?" in cursor.endless else _MISSING.search(text, first)
+        missing = None if quote + "?" in cursor.unterminated else _MISSING.search(text, first)
         if missing is not None and strict < 0:
             cursor.at = missing.start()
             cursor.flag(say.no_closing_quote(text, Range(first - 1, cursor.at), quote))
             return cursor.at
-        cursor.endless.add(quote + "?")
+        cursor.unterminated.add(quote + "?")
     if strict >= 0:
         cursor.at = strict
         return strict - 1
@@ -344,7 +344,7 @@ def _end(cursor: PythonCursor, first: int, quote: str) -> int:
 
 
 def _swallowed(text: str, first: int, last: int) -> int:
-    """Where a string lacks its quote that ends only before the next argument's value; -1 where it does not."""
+    """The position of the missing quote of a string that seems to end at the next argument's value; -1 if none."""
     comma = text.rfind(",", max(first, last - _LOOK_BACK), last)
     if comma < 0 or _SWALLOWED.match(text, comma, last) is None:
         return -1
@@ -353,9 +353,9 @@ def _swallowed(text: str, first: int, last: int) -> int:
     return end - 1 if "(" in text[comma:last] and content.endswith(")") else end
 
 
-def _looked_for(cursor: PythonCursor, first: int, quote: str) -> int:
-    """The end of a string that holds raw line feeds or its own quote: where the text goes on as a call does."""
-    if quote in cursor.endless:
+def _search_end(cursor: PythonCursor, first: int, quote: str) -> int:
+    """The end of a string that contains raw line feeds or its own quote: where the text continues like a call."""
+    if quote in cursor.unterminated:
         return -1
     text, at, inner = cursor.text, first, list[int]()
     while (last := closing_quote(text, quote, at, len(text))) >= 0:
@@ -365,7 +365,7 @@ def _looked_for(cursor: PythonCursor, first: int, quote: str) -> int:
             cursor.at = at
             return at - 1
         inner.append(at - 1)
-    cursor.endless.add(quote)
+    cursor.unterminated.add(quote)
     return -1
 
 
@@ -374,13 +374,13 @@ def _flag_content(cursor: PythonCursor, first: int, last: int, inner: list[int])
     if inner:
         edits = tuple(Edit(Range(at, at), "\\") for at in inner)
         cursor.flag(say.quotes_within(text, Range(first - 1, last + 1), edits))
-    breaks = tuple(Edit(Range(*one.span()), _CONTROLS[one[0]]) for one in _BREAK.finditer(text, first, last))
+    breaks = tuple(Edit(Range(*match.span()), _CONTROLS[match[0]]) for match in _BREAK.finditer(text, first, last))
     if breaks:
         cursor.flag(say.raw_line_feed(breaks))
 
 
 def decoded(cursor: PythonCursor, first: int, last: int) -> str:
-    """The text that the content of a string literal, from `first` to `last`, stands for."""
+    """The decoded content of a string literal, from `first` to `last`."""
     text = cursor.text
     if text.find("\\", first, last) < 0:
         return text[first:last]
@@ -396,7 +396,7 @@ def decoded(cursor: PythonCursor, first: int, last: int) -> str:
 
 
 def _is_plain(content: str) -> bool:
-    """Whether all escapes in it are the short and common ones, which Python's own codec decodes without a warning."""
+    """Whether the content has only short, common escapes, which Python's own codec decodes without a warning."""
     rest = content.replace("\\\\", "")
     return rest.count("\\") == sum(map(rest.count, ("\\n", "\\'", '\\"', "\\t")))
 

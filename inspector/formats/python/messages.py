@@ -38,7 +38,7 @@ def wrong_sign(text: str, place: Range, name: str, edit: Edit) -> Fault:
 
 
 def reserved_name(text: str, place: Range) -> Fault:
-    """An argument named like a word of Python's own."""
+    """An argument whose name is a Python keyword."""
     return Fault(
         rules.MALFORMED_JSON,
         place,
@@ -49,7 +49,7 @@ def reserved_name(text: str, place: Range) -> Fault:
 
 
 def invalid_name(text: str, place: Range) -> Fault:
-    """A tool's name that is no name in Python."""
+    """A tool's name that is not a valid name in Python."""
     return Fault(
         rules.MALFORMED_JSON,
         place,
@@ -60,7 +60,7 @@ def invalid_name(text: str, place: Range) -> Fault:
 
 
 def extra(text: str, place: Range) -> Fault:
-    """Brackets too many, or words behind a call."""
+    """Surplus brackets, or words after a call."""
     is_brackets = not text[place.start : place.end].strip(")]} \n")
     what = "closes nothing" if is_brackets else "appears outside of any call"
     return Fault(
@@ -73,7 +73,7 @@ def extra(text: str, place: Range) -> Fault:
 
 
 def second_list(place: Range) -> Fault:
-    """A list of calls behind another, on one line."""
+    """A second list of calls on one line."""
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         place,
@@ -83,7 +83,7 @@ def second_list(place: Range) -> Fault:
 
 
 def only_text(text: str, place: Range) -> Fault:
-    """No call at all."""
+    """Text without any call."""
     return Fault(
         call_shape.NOT_A_CALL,
         place,
@@ -126,12 +126,12 @@ def fenced(place: Range, edits: tuple[Edit, ...]) -> Fault:
 
 
 def replaced(place: Range, text: str, *, safe: bool) -> Fix:
-    """The repair that writes `text` at a place."""
+    """The repair that replaces a range with `text`."""
     return Fix((Edit(place, text),), safe)
 
 
 def quoted_text(text: str, place: Range) -> str:
-    """The text at a place, as messages show it."""
+    """The text of a range, as messages show it."""
     return shown(text, place.start, place.end)
 
 
@@ -150,7 +150,7 @@ def computed_string(text: str, place: Range, value: str, *, kind: str) -> Fault:
 
 
 def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
-    """A string that holds its own quote without a backslash."""
+    """A string that contains its own quote without a backslash."""
     first = edits[0].range.start
     return Fault(
         rules.MISSING_QUOTE,
@@ -163,7 +163,7 @@ def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
 
 
 def no_closing_quote(text: str, place: Range, quote: str) -> Fault:
-    """A string without its closing quote, although the call goes on behind it."""
+    """A string without its closing quote, although the call continues after it."""
     return Fault(
         rules.MISSING_QUOTE,
         Range(place.end - 1, place.end),
@@ -175,7 +175,7 @@ def no_closing_quote(text: str, place: Range, quote: str) -> Fault:
 
 
 def raw_line_feed(edits: tuple[Edit, ...]) -> Fault:
-    """Line ends in a string of single quotes."""
+    """Line ends in a string that is not triple-quoted."""
     first = next(iter(edits))
     more = f", the first of {len(edits)} in this string," if len(edits) > 1 else ""
     return Fault(
@@ -211,7 +211,7 @@ def unknown_escape(text: str, place: Range) -> Fault:
 
 
 def arithmetic(text: str, place: Range, result: str) -> Fault:
-    """Arithmetic that was left undone."""
+    """An arithmetic expression in place of its result."""
     return Fault(
         rules.EXPRESSION_AS_VALUE,
         place,
@@ -222,7 +222,7 @@ def arithmetic(text: str, place: Range, result: str) -> Fault:
 
 
 def expression(text: str, place: Range, quoted: str | None) -> Fault:
-    """An expression that nobody computes here; `quoted` is None where it is too long to quote."""
+    """An expression, which is not evaluated; `quoted` is None if it is too long to quote."""
     return Fault(
         rules.EXPRESSION_AS_VALUE,
         place,
@@ -257,7 +257,7 @@ def json_literal(text: str, place: Range, twin: str) -> Fault:
 
 
 def no_text_key(text: str, place: Range, quoted: str) -> Fault:
-    """A key that is no string."""
+    """A key that is not a string."""
     return Fault(
         rules.UNQUOTED_WORD,
         place,
@@ -314,8 +314,8 @@ def too_deep(place: Range, limit: int) -> Fault:
 def no_value(place: Range, name: str, following: str) -> Fault:
     """`a=,`: a name without a value."""
     what = f"`{following}` appears" if following else "The call ends"
-    wanted = f"the value of {shown(name)}" if name else "a value"
-    return Fault(rules.MISSING_VALUE, place, f"{what} where {wanted} was expected.")
+    expected = f"the value of {shown(name)}" if name else "a value"
+    return Fault(rules.MISSING_VALUE, place, f"{what} where {expected} was expected.")
 
 
 def wrong_member_sign(text: str, place: Range) -> Fault:
@@ -343,7 +343,7 @@ def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
 
 
 def missing_comma(text: str, at: int, following: int) -> Fault:
-    """Two values side by side."""
+    """Two values without a comma between them."""
     return Fault(
         rules.MISSING_COMMA,
         Range(at, max(following, at + 1)),
@@ -365,7 +365,7 @@ def wrong_separator(text: str, place: Range) -> Fault:
 
 
 def missing_closer(text: str, at: int, bracket: str) -> Fault:
-    """A bracket that is not closed, although something follows that only fits behind it."""
+    """A bracket that is not closed, although something follows that only fits after it."""
     place = Range(at, at + 1) if at < len(text) else Range(max(at - 1, 0), at)
     before = f" before {shown(text, at, min(at + 20, len(text)))}" if text[at : at + 20].strip() else " at the end"
     return Fault(

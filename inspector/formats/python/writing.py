@@ -1,4 +1,4 @@
-"""Writes a call in Python's syntax; which calls that syntax can express, and whether a text is Python code."""
+"""Writes a call in Python's syntax; decides which calls that syntax can express, and whether a text is Python code."""
 
 import ast
 import keyword
@@ -20,14 +20,14 @@ WriteValue = Callable[[Json], str]
 
 
 def write_call(call: ToolCall, write_value: WriteValue | None = None) -> str:
-    """The call with its arguments as `name=value`; values as Python writes them, unless `write_value` does it."""
+    """The call with its arguments as `name=value`; values are Python literals unless `write_value` writes them."""
     write = write_value or python_value
     members = call.arguments if isinstance(call.arguments, dict) else {}
     return f"{call.name}({', '.join(f'{name}={write(value)}' for name, value in members.items())})"
 
 
 def is_python_call(call: ToolCall) -> bool:
-    """Whether Python can hold the call: names that Python allows, numbers that JSON knows, no id."""
+    """Whether Python's syntax can express the call: names that Python allows, finite numbers, no id."""
     if call.id is not None or not call.name or not isinstance(call.arguments, dict):
         return False
     if not _DOTTED.fullmatch(call.name) or not all(map(_names_argument, call.arguments)):
@@ -36,10 +36,10 @@ def is_python_call(call: ToolCall) -> bool:
 
 
 def is_python_code(text: str) -> bool:
-    """Whether an interpreter could take the code: lines of shell and magic commands aside, it parses as Python.
+    """Whether an interpreter could run the code: apart from lines with shell and magic commands, it parses as Python.
 
-    Code beyond 20,000 characters is not parsed. An f-string is taken as it is, since Python 3.12 allows more in it than
-    the Python that runs this may know.
+    Code beyond 20,000 characters is not parsed and counts as Python. So does a syntax error in an f-string, since
+    Python 3.12 allows more in it than the Python that runs this may support.
     """
     if len(text) > _LONGEST_CODE:
         return True
@@ -55,7 +55,7 @@ def is_python_code(text: str) -> bool:
 
 
 def is_shallow(value: Json) -> bool:
-    """Whether a value nests no deeper than readers look."""
+    """Whether a value is nested no deeper than readers go."""
     level = [value]
     for _ in range(MAX_DEPTH):
         if not level:
@@ -75,7 +75,7 @@ def python_value(value: Json) -> str:
 
 
 def json_in_dicts(value: Json) -> str:
-    """A value as a Python literal, dicts as JSON: the way of LFM2's template."""
+    """A value as a Python literal, or as JSON if it is a dict, as in LFM2's template."""
     return json_of(value) if isinstance(value, dict) else python_value(value)
 
 
@@ -84,20 +84,20 @@ def _names_argument(name: str) -> bool:
 
 
 def _pieces(root: Json) -> Iterator[str]:
-    """The literal in pieces; what is still to be written waits on a stack of its own, as text or as a value."""
-    waiting: list[tuple[str, Json]] = [("", root)]
-    while waiting:
-        text, value = waiting.pop()
+    """The literal in pieces; an explicit stack has what is still to be written, as text or as a value."""
+    pending: list[tuple[str, Json]] = [("", root)]
+    while pending:
+        text, value = pending.pop()
         if text:
             yield text
             continue
         match value:
             case dict():
                 members = [step for key, member in value.items() for step in ((f", {key!r}: ", None), ("", member))]
-                waiting += reversed([("{", None), *_without_comma(members), ("}", None)])
+                pending += reversed([("{", None), *_without_comma(members), ("}", None)])
             case list():
                 items = [step for item in value for step in ((", ", None), ("", item))]
-                waiting += reversed([("[", None), *_without_comma(items), ("]", None)])
+                pending += reversed([("[", None), *_without_comma(items), ("]", None)])
             case bool() | None | str() | float():
                 yield repr(value)
             case _:
@@ -105,6 +105,6 @@ def _pieces(root: Json) -> Iterator[str]:
 
 
 def _without_comma(steps: list[tuple[str, Json]]) -> list[tuple[str, Json]]:
-    """The steps without the comma that the first one begins with."""
+    """The steps without the comma at the beginning of the first one."""
     first = steps[0][0].removeprefix(", ") if steps else ""
     return [*([(first, None)] if first else []), *steps[1:]]

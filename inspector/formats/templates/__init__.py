@@ -1,1 +1,1 @@
-"""The chat templates of the main families, one to a file."""
+"""The chat templates of the main families."""

@@ -7,15 +7,15 @@ output shows the tools as the JSON Schema of the reply.
 NousResearch/Hermes-Function-Calling:prompt_assets/sys_prompt.yml.
 
 `hermes_prompt`: Source: the chat template that is published with the Hermes 3 tool models (a Go template, as Ollama
-runs it). ChatML turns; tools as compact JSON, one a line, with Go's escapes; consecutive results share one `tool`
-turn; a turn with calls shows the calls and not its text; a line feed stands before every turn but a first system turn;
-nothing opens the answer's turn.
+runs it). ChatML turns; tools as compact JSON, one per line, with Go's escapes; consecutive results share one `tool`
+turn; a turn with calls shows the calls and not its text; every turn except a first system turn begins with a line feed;
+the answer's turn is not opened.
 
 `qwen`: Sources: llama.cpp:models/templates/Qwen-Qwen2.5-7B-Instruct.jinja, Qwen/Qwen3 model cards. The sentences
-around the list are ours; marks, order and JSON are the template's.
+around the list are weaklink's; markers, order and JSON are the template's.
 
 `json_schema`: Source: vllm:tests/tool_use/test_tool_choice_required.py (an array of objects, each a tool's name and
-its `parameters`). What presents it is the server, not a family's template; the sentence before it is ours.
+its `parameters`). The server presents the schema, not a family's template; the sentence before it is weaklink's.
 """
 
 import json
@@ -67,17 +67,18 @@ _BLOCK_JSON_SCHEMA = lazy_pattern(r"Calls are a JSON array that keeps to this sc
 
 
 def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -> str:
-    """The prompt for `turns` with `tools` on offer, exactly as the template writes it.
+    """The prompt for `turns` with the available `tools`, exactly as the template writes it.
 
-    System turns are put together in front, a blank line between them. A tool turn is one result, its `text` part the
-    result's content. An assistant turn shows its structured calls (parts named `call:N`) if it has any, else its text.
+    System turns are joined at the beginning, with a blank line between them. A tool turn is one result, whose content
+    is the turn's `text` part. An assistant turn shows its structured calls (parts named `call:N`) if it has any, else
+    its text.
     """
     system = "\n\n".join(_text(turn) for turn in turns if turn.role is Role.SYSTEM)
     return "".join([*_system(system, tools), *_messages(turn for turn in turns if turn.role is not Role.SYSTEM)])
 
 
 def present_tools(tools: Sequence[ToolDefinition]) -> str:
-    """What the template says of the tools in the system turn, behind the system's own words and a line feed."""
+    """The template's text about the tools in the system turn; it follows the system prompt and a line feed."""
     return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS
 
 
@@ -130,7 +131,7 @@ def _tool(tool: ToolDefinition) -> str:
 
 
 def tool_responses(results: Sequence[ToolResult]) -> str:
-    """Each result in tags of its own."""
+    """The results, each in separate tags."""
     return "\n".join(f"<tool_response>\n{result.content}\n</tool_response>" for result in results)
 
 
@@ -164,7 +165,7 @@ QWEN_TEMPLATE = turn_template(
 
 
 def calls_schema(tools: Sequence[ToolDefinition]) -> dict[str, Json]:
-    """The JSON Schema of a reply that holds calls."""
+    """The JSON Schema of a reply with calls."""
     return {"type": "array", "minItems": 1, "items": {"type": "object", "anyOf": [_call(tool) for tool in tools]}}
 
 

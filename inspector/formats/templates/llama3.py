@@ -4,13 +4,13 @@ Llama shows tools as JSON in the system turn and results in a turn of `ipython`;
 TypeScript namespace and results in a turn of `tool`.
 
 `llama3`: Source: vllm:examples/tool_chat_template_llama3.1_json.jinja with `tools_in_user_message` off. A result that
-is no JSON becomes the `output` of an object. The sentences around the tools are ours.
+is not JSON becomes the `output` of an object. The sentences around the tools are weaklink's.
 
 `pythonic`: Sources: Meta's Llama 3.2 prompt guide and vllm:examples/tool_chat_template_llama3.2_pythonic.jinja: both
-show the tools as JSON and only the calls as Python. The sentences around the list are ours.
+show the tools as JSON and only the calls as Python. The sentences around the list are weaklink's.
 
 `functionary`: Source: MeetKai/functionary:tests/prompt_test_v3.llama3.txt. The sentences before the namespace are
-ours; the system's own words stand behind it.
+weaklink's; the system prompt follows it.
 
 `typescript`: Source: MeetKai/functionary:tests/prompt_test_v3.llama3.txt, functionary/schema.py.
 """
@@ -33,7 +33,7 @@ _BLOCK = lazy_pattern(
 
 
 def outputs(results: Sequence[ToolResult]) -> str:
-    """Each result as JSON: its own, or its text as an `output`."""
+    """The results as JSON: unchanged if a result is JSON, else an object with its text as `output`."""
     return "\n".join(_output(result.content) for result in results)
 
 
@@ -73,7 +73,7 @@ PYTHONIC_TEMPLATE = template.turn_template(
 
 
 def declaration(tool: ToolDefinition) -> str:
-    """The tool as a type of a function, its description above it."""
+    """The tool as a TypeScript function type, below its description."""
     properties = _properties(tool.parameters)
     about = _comment(tool.description)
     if not properties:
@@ -83,9 +83,9 @@ def declaration(tool: ToolDefinition) -> str:
 
 def _members(schema: Json, depth: int) -> str:
     required = schema.get("required") if isinstance(schema, dict) else None
-    wanted = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    required_names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
     return "".join(
-        f"{_comment(_description(member))}{name}{'' if name in wanted else '?'}: {_type(member, depth + 1)},\n"
+        f"{_comment(_description(member))}{name}{'' if name in required_names else '?'}: {_type(member, depth + 1)},\n"
         for name, member in _properties(schema).items()
     )
 
@@ -98,7 +98,7 @@ def _type(schema: Json, depth: int) -> str:
         return " | ".join(map(json_of, options))
     named = schema.get("type")
     if isinstance(named, list):
-        return " | ".join(dict.fromkeys(_type({**schema, "type": one}, depth + 1) for one in named)) or "any"
+        return " | ".join(dict.fromkeys(_type({**schema, "type": kind}, depth + 1) for kind in named)) or "any"
     if named == "array":
         inner = _type(schema.get("items"), depth + 1)
         return f"Array<{inner}>" if " " in inner else f"{inner}[]"
@@ -113,8 +113,8 @@ def _properties(schema: Json) -> dict[str, Json]:
 
 
 def _description(schema: Json) -> str:
-    said = schema.get("description") if isinstance(schema, dict) else None
-    return said if isinstance(said, str) else ""
+    description = schema.get("description") if isinstance(schema, dict) else None
+    return description if isinstance(description, str) else ""
 
 
 def _comment(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The template of a format, by its name."""
+"""The templates of formats, by name."""
 
 import json
 import keyword
@@ -112,9 +112,9 @@ def _signature(tool: ToolDefinition) -> str:
     properties = schema.get("properties")
     members = properties if isinstance(properties, dict) else {}
     required = schema.get("required")
-    wanted = required if isinstance(required, list) else []
-    ordered = sorted(members, key=lambda name: name not in wanted)
-    arguments = ", ".join(_argument(name, members[name], required=name in wanted) for name in ordered)
+    required_names = required if isinstance(required, list) else []
+    ordered = sorted(members, key=lambda name: name not in required_names)
+    arguments = ", ".join(_argument(name, members[name], required=name in required_names) for name in ordered)
     body = "\n".join([*_docstring(tool.description, {name: members[name] for name in ordered})])
     return f"def {tool.name}({arguments}) -> dict:\n{body}"
 
@@ -128,7 +128,7 @@ def _argument(name: str, schema: Json, *, required: bool) -> str:
 def _type(schema: Json) -> str:
     named = schema.get("type") if isinstance(schema, dict) else None
     if isinstance(named, list):
-        return " | ".join(_TYPES.get(one, "object") for one in named if isinstance(one, str)) or "object"
+        return " | ".join(_TYPES.get(kind, "object") for kind in named if isinstance(kind, str)) or "object"
     if named == "array" and isinstance(schema, dict) and isinstance(schema.get("items"), dict):
         return f"list[{_TYPES.get(_named(schema['items']), 'object')}]"
     return _TYPES.get(named, "object") if isinstance(named, str) else "object"
@@ -146,8 +146,8 @@ def _docstring(description: str, members: dict[str, Json]) -> Iterator[str]:
         yield f'    """{description}'
         yield "\n    Args:"
         for name, schema in members.items():
-            said = schema.get("description") if isinstance(schema, dict) else None
-            yield f"        {name}: {said if isinstance(said, str) else ''}".rstrip()
+            text = schema.get("description") if isinstance(schema, dict) else None
+            yield f"        {name}: {text if isinstance(text, str) else ''}".rstrip()
         yield '    """'
 
 
@@ -262,9 +262,9 @@ TEMPLATES = MappingProxyType(
         "json_schema": JSON_SCHEMA_TEMPLATE,
     }
 )
-"""The templates by the format's name."""
+"""The templates by the name of the format."""
 
 
 def find_template(format: Format) -> template.Template | None:
-    """The format's template; None where none is known, as for most of the further formats."""
+    """The format's template; None if none is known, as for most of the less common formats."""
     return TEMPLATES.get(format.name)

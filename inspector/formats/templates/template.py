@@ -1,4 +1,4 @@
-"""What a chat template is: how it presents turns, tools and results; with parts that several templates share."""
+"""The definition of a chat template: how it presents turns, tools and results; with helpers for several templates."""
 
 import json
 import re
@@ -16,14 +16,14 @@ from inspector.formats.json.call_shape import json_of
 from inspector.model import Json, Role, ToolDefinition, ToolResult
 
 Present: TypeAlias = Callable[[Sequence[ToolDefinition]], str]
-"""The text that tells a model its tools; never called without any."""
+"""Writes the text that lists a model's tools; never called without tools."""
 
 PresentResults: TypeAlias = Callable[[Sequence[ToolResult]], str]
-"""The text of one turn that hands results back."""
+"""Writes the text of one turn with results."""
 
 
 class TemplateMessage(Struct, frozen=True):
-    """One turn to render: `text` is that of a system's or user's turn, `pieces` an assistant's, `results` a tool's."""
+    """One turn to render: `text` of a system or user turn, `pieces` of an assistant turn, `results` of a tool turn."""
 
     role: Role
     text: str = ""
@@ -37,11 +37,11 @@ Transcribe: TypeAlias = Callable[[Sequence[TemplateMessage], Sequence[ToolDefini
 class Template(Struct, frozen=True):
     """How a family presents what its models do not write.
 
-    `tools` and `results` give texts; `transcript` a whole conversation as one text. `tools_block` finds the family's
-    presentation of tools in a system turn, whatever tools it names; None where only the definitions have markers.
-    `join` puts the system's words and the tools together. `shares_turn` says that results in a row share one turn.
-    `answer`, `returned` and `offered` are there where the family is an API: they make the message objects of a model's
-    turn and of a turn of results, and the value of the request's field `tools`.
+    `tools` and `results` return texts; `transcript` returns a whole conversation as one text. `tools_block` finds the
+    family's presentation of tools in a system turn, whatever tools it lists; None if only the definitions have markers.
+    `join` joins the system prompt and the tools. `shares_turn` says that consecutive results share one turn. `answer`,
+    `returned` and `offered` are set if the family is an API: they build the message objects of a model's turn and of a
+    turn with results, and the value of the request's field `tools`.
     """
 
     tools: Present
@@ -56,10 +56,10 @@ class Template(Struct, frozen=True):
 
 
 class Turns(Struct, frozen=True):
-    """What stands before and behind each role's turn, and before them all.
+    """The text before and after each role's turn, and before all turns.
 
-    `tools_role` is the role whose first turn the tools are told in, `tools_outside` that they stand before its header.
-    `merges_system` says that there is no system turn: its words stand at the head of the user's next.
+    `tools_role` is the role whose first turn lists the tools, `tools_outside` says that they are before its header.
+    `merges_system` says that there is no system turn: the system prompt is at the beginning of the next user turn.
     """
 
     around: Mapping[Role, tuple[str, str]]
@@ -78,7 +78,7 @@ def turn_template(
     join: Callable[[str, str], str] | None = None,
     shares_turn: bool = False,
 ) -> Template:
-    """A Template whose transcripts are turns one after another."""
+    """A Template whose transcripts are consecutive turns."""
 
     def transcript(messages: Sequence[TemplateMessage], offered: Sequence[ToolDefinition], format: Format) -> str:
         return turns.beginning + "".join(_rendered(template, turns, messages, offered, format))
@@ -95,15 +95,15 @@ def _rendered(
     tools: Sequence[ToolDefinition],
     format: Format,
 ) -> Iterator[str]:
-    said = _with_tools(template, turns, messages, tools, format)
+    with_tools = _with_tools(template, turns, messages, tools, format)
     head = ""
-    for outside, role, text in said:
+    for outside, role, text in with_tools:
         if role is Role.SYSTEM and turns.merges_system:
             head += f"{text}\n\n"
             continue
-        before, behind = turns.around[role]
+        before, after = turns.around[role]
         own_head, head = (head, "") if role is Role.USER else ("", head)
-        yield f"{outside}{before}{own_head}{text}{behind}"
+        yield f"{outside}{before}{own_head}{text}{after}"
 
 
 def _with_tools(
@@ -113,18 +113,20 @@ def _with_tools(
     tools: Sequence[ToolDefinition],
     format: Format,
 ) -> Iterator[tuple[str, Role, str]]:
-    """Each turn's text, its role, and what stands before its header; the tools are told once."""
-    untold = template.tools(tools) if tools else ""
-    if untold and turns.tools_role not in {message.role for message in messages}:
-        yield "", turns.tools_role, template.join("", untold)
-        untold = ""
+    """For each turn the text before its header, its role, and its text; the tools are listed once."""
+    unlisted = template.tools(tools) if tools else ""
+    if unlisted and turns.tools_role not in {message.role for message in messages}:
+        yield "", turns.tools_role, template.join("", unlisted)
+        unlisted = ""
     for message in grouped(messages, shares_turn=template.shares_turn):
         text = _text(message, template, format)
-        if not untold or message.role is not turns.tools_role:
+        if not unlisted or message.role is not turns.tools_role:
             yield "", message.role, text
             continue
-        yield (untold, message.role, text) if turns.tools_outside else ("", message.role, template.join(text, untold))
-        untold = ""
+        yield (
+            (unlisted, message.role, text) if turns.tools_outside else ("", message.role, template.join(text, unlisted))
+        )
+        unlisted = ""
 
 
 def _text(message: TemplateMessage, template: Template, format: Format) -> str:
@@ -137,7 +139,7 @@ def _text(message: TemplateMessage, template: Template, format: Format) -> str:
 
 
 def grouped(messages: Iterable[TemplateMessage], *, shares_turn: bool) -> Iterator[TemplateMessage]:
-    """The messages with results in a row in one turn, or each in a turn of its own."""
+    """The messages, with consecutive results in one turn, or with each result in a separate turn."""
     for role, group in groupby(messages, key=lambda message: message.role):
         if role is not Role.TOOL:
             yield from group
@@ -150,11 +152,11 @@ def grouped(messages: Iterable[TemplateMessage], *, shares_turn: bool) -> Iterat
 
 
 CHATML = MappingProxyType({role: (f"<|im_start|>{role.value}\n", "<|im_end|>\n") for role in Role})
-"""ChatML's turns."""
+"""The turns of ChatML."""
 
 
 def llama_turns(tool_role: str) -> MappingProxyType[Role, tuple[str, str]]:
-    """Llama 3's turns; results stand in a turn of `tool_role`."""
+    """The turns of Llama 3; results are in a turn of `tool_role`."""
     words = {role: tool_role if role is Role.TOOL else role.value for role in Role}
     return MappingProxyType(
         {role: (f"<|start_header_id|>{word}<|end_header_id|>\n\n", "<|eot_id|>") for role, word in words.items()}
@@ -162,7 +164,7 @@ def llama_turns(tool_role: str) -> MappingProxyType[Role, tuple[str, str]]:
 
 
 def openai_tool(tool: ToolDefinition) -> dict[str, Json]:
-    """The definition as OpenAI's `tools` hold it."""
+    """The definition in the format of OpenAI's `tools`."""
     return tool_object(bare_tool(tool))
 
 
@@ -173,7 +175,7 @@ def bare_tool(tool: ToolDefinition) -> dict[str, Json]:
 
 
 def indented(value: Json) -> str:
-    """JSON over several lines, four spaces a level, as templates' `tojson(indent=4)` gives it."""
+    """JSON on several lines, indented by four spaces, as the templates' `tojson(indent=4)` writes it."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=4)
     except (ValueError, TypeError, RecursionError):
@@ -181,12 +183,12 @@ def indented(value: Json) -> str:
 
 
 def contents(results: Sequence[ToolResult]) -> str:
-    """The results' own texts, one under another."""
+    """The raw texts of the results, separated by line feeds."""
     return "\n".join(result.content for result in results)
 
 
 def json_or_text(text: str) -> Json:
-    """What a result says, as a value: its JSON where it is strict JSON, else its text."""
+    """A result as a value: the decoded value if it is strict JSON, else its text."""
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""Calls whose parameters are written in tags: their syntax, how they are read, and formats made from it."""
+"""Calls whose parameters are written in tags: the syntax, its readers, and the formats built on it."""

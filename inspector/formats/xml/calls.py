@@ -1,9 +1,9 @@
 """Reads a call whose parameters are in tags, also JSON in their place, with a fast path for regular calls.
 
-Values are texts until the tool's schema types them, save where the wire itself tells their type. What does not fit is
-read as far as it is certain, and flagged at the tag that shows it.
+Values are texts until the tool's schema types them, unless the wire itself has types. An irregular call is read as far
+as it is certain, and flagged at the tag that shows the fault.
 
-The tag around names the tool, so the JSON is the object of arguments, or whole calls as other families write them.
+The enclosing tag names the tool, so JSON in it is the object of arguments, or whole calls as other families write them.
 """
 
 from bisect import bisect_left
@@ -36,15 +36,15 @@ _BEGINS = lazy_pattern(r"(?:```\w*\s*)?[{\[]")
 
 
 def same_name(name: str) -> str:
-    """The name as it stands in the tag."""
+    """The name in the tag, unchanged."""
     return name
 
 
 class XmlCallReader(Struct, frozen=True):
     """A SpanReader for call spans of one syntax.
 
-    `unescape` gives the name that a tag's text stands for, `nested` the object or array that tags within a value make,
-    None where the value is a text.
+    `unescape` decodes the name in a tag. `nested` decodes the object or array that the tags within a value form; it
+    returns None if the value is a text.
     """
 
     syntax: XmlSyntax
@@ -67,9 +67,9 @@ class XmlCallReader(Struct, frozen=True):
         return _moved(whole if whole is not None else self._read(text, is_cut=is_cut), start, closed.span.range)
 
     def _read_completed(self, text: str) -> ParseResult | None:
-        """A call with tags within values that the stream's end cuts: as it would be if its open tags closed there.
+        """Read a call with nested tags that the stream's end cuts off, as if its open tags were closed there.
 
-        None where its tags do not nest, or where it has other faults too.
+        None if its tags do not nest, or if it has other faults too.
         """
         opened = _open_tags(text, self.syntax)
         if opened is None:
@@ -99,7 +99,7 @@ class XmlCallReader(Struct, frozen=True):
             place = Range(text.index(content), len(text.rstrip()))
             return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
-        faults += (messages.second_call(one, two, text, self.syntax) for one, two in pairwise(walked.calls))
+        faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
         if self.nested is None:
             faults += (messages.tag_in_value(place, text) for place in walked.data)
         errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
@@ -108,7 +108,7 @@ class XmlCallReader(Struct, frozen=True):
         return ParseResult(calls=calls, faults=tuple(sorted(faults, key=_by_range)), complete=complete)
 
     def _call(self, text: str, call: XmlCallText, faults: list[Fault], errors: list[Range]) -> ToolCall:
-        """The call; faults of its parameters are added to `faults`. `errors` are the places of the errors so far."""
+        """The call; faults of its parameters are added to `faults`. `errors` are the ranges of the errors so far."""
         whole = Range(call.start, call.end)
         parameters: list[Parameter] = []
         arguments: dict[str, Json] = {}
@@ -157,7 +157,7 @@ class XmlCallReader(Struct, frozen=True):
         return parameter, reading.nodes[0].value(), faults
 
     def _json_body(self, closed: SpanClosed) -> ParseResult:
-        """A JSON object, as other families write calls, in this dialect's markers."""
+        """Read a JSON object, as other families write calls, within this dialect's markers."""
         reading = JsonCallReader()(closed)
         calls = tuple(
             msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
@@ -174,7 +174,10 @@ class XmlCallReader(Struct, frozen=True):
 
 
 def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
-    """The names of the tags that are open at the end of a text, and where a tag begins that the end cuts short."""
+    """The names of the tags open at the end of a text, and the end of the text without a tag that is cut short there.
+
+    None if the tags do not nest.
+    """
     names: list[str] = []
     end = 0
     for tag in syntax.in_value.finditer(text):
@@ -194,7 +197,7 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
 
 
 def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
-    """A call that was read with closing tags from `end` on, without them; the text goes on to `last`."""
+    """A call that was read with added closing tags, without the tags: they begin at `end`; the text ends at `last`."""
     place = call.arguments_range
     raw = call.raw_arguments[: max(end - place.start, 0)] if place is not None else call.raw_arguments
     return msgspec.structs.replace(
@@ -206,13 +209,13 @@ def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
         arguments_range=Range(place.start, min(place.end, end)) if place is not None else None,
         parameters=tuple(
             Parameter(
-                one.name,
-                one.text[: max(end - one.range.start, 0)],
-                Range(one.range.start, min(one.range.end, end)),
-                one.name_range,
-                one.typed,
+                parameter.name,
+                parameter.text[: max(end - parameter.range.start, 0)],
+                Range(parameter.range.start, min(parameter.range.end, end)),
+                parameter.name_range,
+                parameter.typed,
             )
-            for one in call.parameters
+            for parameter in call.parameters
         ),
     )
 
@@ -222,7 +225,7 @@ def _breaks_its_call(fault: Fault) -> bool:
 
 
 def _holds_any(whole: Range, places: list[Range]) -> bool:
-    """Whether one of the places, which are sorted, lies within `whole`."""
+    """Whether one of the ranges, which are sorted, is within `whole`."""
     for at in range(bisect_left(places, Range(whole.start, 0)), len(places)):
         if places[at].start > whole.end:
             break
@@ -232,7 +235,7 @@ def _holds_any(whole: Range, places: list[Range]) -> bool:
 
 
 def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:
-    """Whether anything of a call was read: a tool's name that is certainly whole, or a parameter."""
+    """Whether any part of a call was read: a tool's name that is certainly whole, or a parameter."""
     if any(call.parameters for call in walked.calls):
         return True
     if syntax.call is not None:
@@ -253,7 +256,7 @@ def _by_range(fault: Fault) -> Range:
 
 
 def _within(fault: Fault, tag: Range) -> Fault:
-    """The fault at its place, or at the parameter's tag where its place is empty."""
+    """The fault at its range, or at the parameter's tag if its range is empty."""
     return fault if len(fault.range) else Fault(fault.rule, tag, fault.message, fault.hint)
 
 
@@ -263,7 +266,7 @@ def _no_value(found: XmlParameterText) -> Fault:
 
 
 def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
-    """The reading of a text that begins `distance` code points later, cut to the span."""
+    """The reading with all ranges moved by `distance` code points and limited to the span."""
     calls = tuple(_moved_call(call, distance, span) for call in reading.calls)
     return ParseResult(
         calls=calls,
@@ -290,13 +293,13 @@ def _moved_call(call: ToolCall, distance: int, span: Range) -> ToolCall:
         arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
         parameters=tuple(
             Parameter(
-                one.name,
-                one.text,
-                one.range.moved(distance),
-                one.name_range.moved(distance) if one.name_range else None,
-                one.typed,
+                parameter.name,
+                parameter.text,
+                parameter.range.moved(distance),
+                parameter.name_range.moved(distance) if parameter.name_range else None,
+                parameter.typed,
             )
-            for one in call.parameters
+            for parameter in call.parameters
         ),
     )
 
@@ -312,7 +315,7 @@ def _empty(closed: SpanClosed) -> ParseResult:
 
 
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
-    """The calls of a tag that holds JSON and no parameter; None where it holds anything else."""
+    """The calls of a tag that contains only JSON and no parameter; None if it contains anything else."""
     place = _only_json(text, walked)
     if place is None:
         return None
@@ -333,7 +336,7 @@ def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseR
 
 
 def _only_json(text: str, walked: XmlWalk) -> Range | None:
-    """Where the JSON stands that is all a single call holds."""
+    """The range of the JSON that is the whole content of a single call; None if there is other content."""
     if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
         return None
     flawed = walked.flaws[0]
@@ -373,10 +376,10 @@ def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
 def regular_call(
     text: str, syntax: XmlSyntax, unescape: Callable[[str], str], distance: int, span: Range
 ) -> ToolCall | None:
-    """The one call of a text in perfect order; None where anything at all is unusual.
+    """The single call of a regular text; None if anything at all is unusual.
 
     The text begins with the syntax's `lead`, `distance` code points into the whole text; `span` is the call's span.
-    `unescape` gives the name that a tag's text stands for.
+    `unescape` decodes the name in a tag.
     """
     begin = len(text) - len(text.lstrip())
     head = syntax.head.match(text, begin)

@@ -1,11 +1,11 @@
-"""Follows the parameters of a call chunk by chunk, as far as needed to know whether a position is inside a value.
+"""Tracks the parameters of a call chunk by chunk, as far as needed to know whether a position is inside a value.
 
-Theory of operation. Outside values nothing is data: tags are looked for, and whatever else is there is passed over.
-Within a value, further opening tags of parameters count up and closing tags down; at depth 0 a closing tag ends the
-value only if structure follows, so the first character behind it, white space passed over, decides at first: where it
-begins no tag, the closing tag was data; where it may begin one, the value is complete, until that tag turns out to be
-none.
-A tag that a piece cuts short is kept, at most the longest tag less one character. Each character is read once.
+Theory of operation. Outside values nothing is data: only tags are searched, and all other text is skipped. Within a
+value, further opening tags of parameters increase the depth and closing tags decrease it. At depth 0 a closing tag ends
+the value only if structure follows, so the first character after it that is not white space decides at first. If it
+cannot begin a tag, the closing tag was data; if it can, the value is complete, until that tag turns out not to be one.
+A tag that the end of a chunk cuts short is held back, at most the longest tag less one character. Each character is
+read once.
 """
 
 from enum import Enum, auto
@@ -23,7 +23,7 @@ class _At(Enum):
     HEAD = auto()
     BODY = auto()
     VALUE = auto()
-    BEHIND_VALUE = auto()
+    AFTER_VALUE = auto()
 
 
 class XmlFollower:
@@ -39,7 +39,7 @@ class XmlFollower:
         self._at = _At.HEAD if syntax.call is None else _At.OUTSIDE
         self._depth = 0
         self._kept = syntax.lead
-        self._is_told = False
+        self._is_reported = False
 
     def feed(self, text: str, start: int = 0, end: int | None = None, /) -> int:
         """See Follower. Stops before the tag that seems to follow a value."""
@@ -51,7 +51,7 @@ class XmlFollower:
         return at
 
     def _step_joined(self, text: str, at: int, stop: int) -> int:
-        """Steps through a tag that the piece before cut short."""
+        """Step through a tag that the end of the previous chunk cut short."""
         kept, self._kept = self._kept, ""
         joined = kept + text[at : min(stop, at + self._syntax.longest)]
         place = 0
@@ -60,12 +60,12 @@ class XmlFollower:
         return max(at + place - len(kept), at)
 
     def _step(self, text: str, at: int, stop: int) -> int:
-        """Read on from `at`; the place up to which everything was read."""
+        """Take one step from `at`; returns the position up to which everything was read."""
         match self._at:
             case _At.VALUE:
                 return self._value(text, at, stop)
-            case _At.BEHIND_VALUE:
-                return self._behind_value(text, at, stop)
+            case _At.AFTER_VALUE:
+                return self._after_value(text, at, stop)
             case _:
                 return self._structure(text, at, stop)
 
@@ -78,17 +78,17 @@ class XmlFollower:
         elif self._depth:
             self._depth -= 1
         else:
-            self._go(_At.BEHIND_VALUE)
+            self._enter(_At.AFTER_VALUE)
         return found.end()
 
-    def _behind_value(self, text: str, at: int, stop: int) -> int:
+    def _after_value(self, text: str, at: int, stop: int) -> int:
         at = self._past_space(text, at, stop)
         if at == stop:
             return at
         if text[at] != self._syntax.first:
-            self._go(_At.VALUE)
-        elif not self._is_told:
-            self._is_told = self.completed = True
+            self._enter(_At.VALUE)
+        elif not self._is_reported:
+            self._is_reported = self.completed = True
         else:
             return self._tag(text, at, stop, otherwise=_At.VALUE)
         return at
@@ -103,20 +103,20 @@ class XmlFollower:
         return after if after > found else found + 1
 
     def _tag(self, text: str, at: int, stop: int, *, otherwise: _At) -> int:
-        """The place behind the tag at `at`; that place itself, in the state `otherwise`, where there is none."""
+        """The position after the tag at `at`; `at` itself, in the state `otherwise`, if there is no tag."""
         syntax = self._syntax
-        ways: tuple[tuple[Lookahead | None, _At], ...] = ((syntax.call, _At.BODY),)
+        candidates: tuple[tuple[Lookahead | None, _At], ...] = ((syntax.call, _At.BODY),)
         if self._at is not _At.OUTSIDE:
-            ways = ((syntax.parameter, _At.VALUE), (self._call_end, _At.OUTSIDE), *ways)
-        for tag, state in ways:
+            candidates = ((syntax.parameter, _At.VALUE), (self._call_end, _At.OUTSIDE), *candidates)
+        for tag, state in candidates:
             match = tag.whole.match(text, at, stop) if tag is not None else None
             if match is not None:
-                self._go(state)
+                self._enter(state)
                 return match.end()
-        if any(tag is not None and tag.cut_short.match(text, at, stop) is not None for tag, _ in ways):
+        if any(tag is not None and tag.cut_short.match(text, at, stop) is not None for tag, _ in candidates):
             self._kept = text[at:stop]
             return stop
-        self._go(otherwise)
+        self._enter(otherwise)
         return at
 
     def _keep_cut_short(self, text: str, at: int, stop: int, *tags: Lookahead) -> int:
@@ -129,9 +129,9 @@ class XmlFollower:
             place = text.find(first, place + 1, stop)
         return stop
 
-    def _go(self, state: _At) -> None:
+    def _enter(self, state: _At) -> None:
         self._at = state
-        self._is_told = False
+        self._is_reported = False
         self.in_string = state is _At.VALUE
         if state is not _At.VALUE:
             self._depth = 0
@@ -151,7 +151,7 @@ def xml_payload(syntax: XmlSyntax) -> Payload:
         begins, ends = syntax.parameter_begins, syntax.parameter_end
         opened, closed, tail = text.count(begins), text.count(ends), text.rstrip()
         is_closed = tail.endswith(ends)
-        if syntax.end_tag is not None:  # its beginning is that of an opening tag as well
+        if syntax.end_tag is not None:  # an opening tag begins with it too
             opened -= closed
             is_closed = tail.endswith(">") and tail.rfind(ends) == tail.rfind(begins)
         is_closed = is_closed or (bool(syntax.call_end) and tail.endswith(syntax.call_end))

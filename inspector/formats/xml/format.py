@@ -1,7 +1,6 @@
 """Builds a format whose calls have parameters in tags: its table, its Format, and which calls it can express.
 
-A wrapper's tags, and white space between its calls, are markup in state `calls`; anything else in it is text again.
-Its
+A wrapper's tags, and white space between its calls, are markup in state `calls`; anything else in it is text. Its
 opening tag counts only before another tag or at the end of a line, so that one quoted in a text stays text.
 """
 
@@ -22,15 +21,15 @@ from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
 
-_BEHIND = "call_end"
+_CALL_END = "call_end"
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
 
 
 class XmlCall(Struct, frozen=True):
-    """One way to begin a call: `opener` is its marker, `label` that of its spans.
+    """One way to begin a call: `opener` is its marker, `label` the label of its spans.
 
-    `rule` is what it breaks where it stands in a text, `ahead` what must follow it there. `tail` is a tag that belongs
-    to the call if it follows its closer at once. `is_drafted` says that reasoning is searched for it.
+    `rule` is the rule that the opener breaks in a text, `ahead` what must follow it there. `tail` is a tag that belongs
+    to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls.
     """
 
     opener: str
@@ -46,8 +45,8 @@ class XmlCall(Struct, frozen=True):
 class XmlCalls(Struct, frozen=True):
     """All ways to begin a call, and the wrappers around calls, the format's own first.
 
-    `between` are markers that may stand between the calls in a wrapper. `takes_json` says that a wrapper may hold a
-    call as a JSON object as well; its spans are labelled `json_call`.
+    `between` are markers that may be between the calls in a wrapper. `takes_json` says that a wrapper may also contain
+    a call as a JSON object; its spans are labelled `json_call`.
     """
 
     calls: tuple[XmlCall, ...]
@@ -56,8 +55,8 @@ class XmlCalls(Struct, frozen=True):
     takes_json: bool = False
 
     @property
-    def ways(self) -> tuple[Transition, ...]:
-        """The ways from a text into calls."""
+    def transitions(self) -> tuple[Transition, ...]:
+        """The transitions from a text into calls."""
         return (*self._into_wrappers, *(self._into(call, "bare") for call in self.calls))
 
     @property
@@ -65,18 +64,18 @@ class XmlCalls(Struct, frozen=True):
         """The closing markers, which are stray in a text."""
         return tuple(dict.fromkeys((*(call.closer for call in self.calls), *self._wrapper_ends)))
 
-    def states(self, ways: Transitions) -> Iterator[State]:
+    def states(self, transitions: Transitions) -> Iterator[State]:
         """The states of calls and wrappers."""
         for call in self.calls:
-            yield self._call_state(call, "bare", HOME, ways)
+            yield self._call_state(call, "bare", HOME, transitions)
             if self.wrappers:
-                yield self._call_state(call, "call", "calls", ways)
+                yield self._call_state(call, "call", "calls", transitions)
             if call.tail:
                 yield self._end_state(call)
         if self.wrappers:
-            yield from self._wrapper_states(ways)
+            yield from self._wrapper_states(transitions)
         if self.takes_json:
-            yield self._json_state(ways)
+            yield self._json_state(transitions)
 
     @property
     def _call_ends(self) -> tuple[str, ...]:
@@ -103,9 +102,9 @@ class XmlCalls(Struct, frozen=True):
     def _into(call: XmlCall, kind: str) -> Transition:
         return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
 
-    def _call_state(self, call: XmlCall, kind: str, then: str, ways: Transitions) -> State:
+    def _call_state(self, call: XmlCall, kind: str, then: str, transitions: Transitions) -> State:
         others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
-        target = f"{_BEHIND} {call.opener}" if call.tail else then
+        target = f"{_CALL_END} {call.opener}" if call.tail else then
         closes = Transition(call.closer, MarkerSplit.NOWHERE if call.tail else MarkerSplit.AFTER, target)
         found = _by_marker(
             *(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends),
@@ -114,9 +113,9 @@ class XmlCalls(Struct, frozen=True):
             *((Transition(call.tail, MarkerSplit.AFTER, HOME),) if call.tail else ()),
             *self._into_wrappers,
             *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
-            *ways.invented,
-            *ways.reasoning,
-            *ways.turns,
+            *transitions.invented,
+            *transitions.reasoning,
+            *transitions.turns,
         )
         return State(
             f"{kind} {call.opener}",
@@ -130,7 +129,7 @@ class XmlCalls(Struct, frozen=True):
 
     @staticmethod
     def _is_within(other: XmlCall, call: XmlCall) -> bool:
-        """Whether the other's opener is a tag within the call's own text."""
+        """Whether the opener of `other` is a tag within the text of `call`."""
         return not call.syntax.lead and other is not call and other.opener == call.syntax.call_begins
 
     def _into_plain(self, call: XmlCall, kind: str) -> Transition:
@@ -140,7 +139,7 @@ class XmlCalls(Struct, frozen=True):
     def _end_state(call: XmlCall) -> State:
         tails = (call.tail, f"\n{call.tail}")
         return State(
-            f"{_BEHIND} {call.opener}",
+            f"{_CALL_END} {call.opener}",
             SpanKind.TOOL_CALL,
             tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in tails),
             label=call.label,
@@ -148,12 +147,12 @@ class XmlCalls(Struct, frozen=True):
             other_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
         )
 
-    def _wrapper_states(self, ways: Transitions) -> Iterator[State]:
-        """The tags of a wrapper and the white space in it, before the first call and behind a call; text in it."""
+    def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
+        """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
         calls = tuple(Transition(call.opener, MarkerSplit.BEFORE, f"call {call.opener}") for call in self.calls)
         between = tuple(Transition(marker, MarkerSplit.NOWHERE, HERE) for marker in self.between)
         json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
-        into = (*self._into_wrappers, *calls, *ways.invented, *ways.turns)
+        into = (*self._into_wrappers, *calls, *transitions.invented, *transitions.turns)
         for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
             ends = tuple(Transition(end, MarkerSplit.AFTER, HOME, rule) for end in self._wrapper_ends)
             yield State(
@@ -166,33 +165,33 @@ class XmlCalls(Struct, frozen=True):
                 other_goes=Transition("(anything else)", MarkerSplit.BEFORE, "text in calls", width=0),
             )
         ends = tuple(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
-        yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *ways.reasoning))
+        yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *transitions.reasoning))
 
-    def _json_state(self, ways: Transitions) -> State:
+    def _json_state(self, transitions: Transitions) -> State:
         ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         return State(
             "json call",
             SpanKind.TOOL_CALL,
-            (*ends, *ways.turns),
+            (*ends, *transitions.turns),
             label="json_call",
             payload=JSON,
             then=Transition("(end of the object)", MarkerSplit.AFTER, "calls", width=0),
         )
 
 
-def _by_marker(*ways: Transition) -> tuple[Transition, ...]:
-    """The ways, each marker once; the last one counts."""
-    return tuple({way.marker: way for way in ways}.values())
+def _by_marker(*transitions: Transition) -> tuple[Transition, ...]:
+    """The transitions, each marker once; the last one counts."""
+    return tuple({transition.marker: transition for transition in transitions}.values())
 
 
-def _is_twin(wrapper: Enclosed, own: Enclosed) -> bool:
-    """Whether a wrapper is the format's own but for a prefix of its name."""
-    one, other = (each.opener.strip("<>").rpartition(":")[2] for each in (wrapper, own))
+def _is_twin(wrapper: Enclosed, own_wrapper: Enclosed) -> bool:
+    """Whether a wrapper is the format's own, apart from a prefix of its name."""
+    one, other = (each.opener.strip("<>").rpartition(":")[2] for each in (wrapper, own_wrapper))
     return one == other
 
 
 class LabelledReader(Struct, frozen=True):
-    """A SpanReader that leaves each span to the reader for its label."""
+    """A SpanReader that passes each span to the reader for its label."""
 
     readers: Mapping[str, SpanReader]
 
@@ -218,7 +217,7 @@ def xml_format(
 ) -> Format:
     """A Format over `table`.
 
-    `is_typed` says that the wire tells the types of values, so that they need not be texts.
+    `is_typed` says that the wire has the types of values, so that they need not be texts.
     """
     new_parser = table_parser(table)
 
@@ -230,7 +229,7 @@ def xml_format(
             return True
         return (are_texts or is_typed) and _reads_back(call, write_calls, new_parser, reader)
 
-    own = [call for call in calls.calls if call.is_drafted]
+    drafted = [call for call in calls.calls if call.is_drafted]
     return Format(
         name=name,
         summary=summary,
@@ -240,7 +239,7 @@ def xml_format(
         new_parser=new_parser,
         readers=reader_table(
             reader,
-            ReasoningReader([call.opener for call in own], [call.closer for call in own]),
+            ReasoningReader([call.opener for call in drafted], [call.closer for call in drafted]),
             results=read_results,
             definitions=read_tools,
         ),
@@ -250,17 +249,17 @@ def xml_format(
 
 
 def value_text(value: Json) -> str:
-    """A value as such dialects write it: a text as it is, anything else as JSON."""
+    """A value as such dialects write it: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json_of(value)
 
 
 def arguments_of(call: ToolCall) -> dict[str, Json]:
-    """The call's arguments by name; empty where they could not be read."""
+    """The call's arguments by name; empty if they could not be read."""
     return call.arguments if isinstance(call.arguments, dict) else {}
 
 
 def _is_plain(arguments: dict[str, Json], name: str) -> bool:
-    """Whether nothing in the call could be taken for a marker."""
+    """Whether nothing in the call could be read as a marker."""
     names = all(map(_PLAIN_NAME.fullmatch, (name, *arguments)))
     return names and not any(mark in value_text(value) for value in arguments.values() for mark in "<[]\n")
 
@@ -271,7 +270,7 @@ def _reads_back(
     new_parser: Callable[[], FormatParser],
     reader: SpanReader,
 ) -> bool:
-    """Whether two such calls in a row, once written, read as what they were."""
+    """Whether two such calls in a row can be written and read back unchanged."""
     parser = new_parser()
     events = (*parser.feed(write_calls([call, call])), *parser.close())
     closed = (event for event in events if isinstance(event, SpanClosed) and event.span.kind is SpanKind.TOOL_CALL)

@@ -41,7 +41,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
                 "Delete it.",
                 Fix((Edit(place, ""),), safe=False),
             )
-        case Flaw.TEXT_BEHIND:
+        case Flaw.TEXT_AFTER_CALL:
             return Fault(
                 rules.TRAILING_DATA,
                 place,
@@ -57,14 +57,14 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             )
 
 
-def second_call(one: XmlCallText, two: XmlCallText, text: str, syntax: XmlSyntax) -> Fault:
-    """The fault that a second call stands in the markers of the first."""
-    gap = Range(one.end, two.start)
-    is_whole = text.endswith(syntax.call_end, one.start, one.end) and not gap.of(text).strip()
+def second_call(first: XmlCallText, second: XmlCallText, text: str, syntax: XmlSyntax) -> Fault:
+    """The fault of a second call within the markers of the first."""
+    gap = Range(first.end, second.start)
+    is_whole = text.endswith(syntax.call_end, first.start, first.end) and not gap.of(text).strip()
     fix = Fix((Edit(gap, f"\n{syntax.closer}\n{syntax.opener}\n"),), safe=True) if is_whole else None
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
-        Range(two.start, two.end),
+        Range(second.start, second.end),
         "A second call appears in the same tag; servers read only the first, the last or none.",
         "Give each call a tag of its own.",
         fix,
@@ -72,7 +72,7 @@ def second_call(one: XmlCallText, two: XmlCallText, text: str, syntax: XmlSyntax
 
 
 def tag_in_value(place: Range, text: str) -> Fault:
-    """The fault that a tag of the format stands in a value, as data."""
+    """The fault of a tag of the format that is data within a value."""
     return Fault(
         MARKER_INSIDE_ARGUMENT,
         place,
@@ -82,7 +82,7 @@ def tag_in_value(place: Range, text: str) -> Fault:
 
 
 def unmatched_tags(found: XmlParameterText) -> Fault:
-    """The fault that the tags within a value make no object and no array."""
+    """The fault of tags within a value that form neither an object nor an array."""
     return Fault(
         call_shape.MALFORMED_PARAMETERS,
         found.tag,
@@ -92,7 +92,7 @@ def unmatched_tags(found: XmlParameterText) -> Fault:
 
 
 def repeated(name: str, place: Range) -> Fault:
-    """The fault that a call has a parameter twice."""
+    """The fault of a call that has a parameter twice."""
     return Fault(
         rules.DUPLICATE_KEY,
         place,
@@ -140,29 +140,29 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlW
     end = found.value.start + len(found.value.of(text).rstrip())
     at_end = is_cut and walked.open_value and found.value.end == len(text)
     closes = f"{syntax.parameter_end}{found.name}>" if syntax.end_tag is not None else syntax.parameter_end
-    lacking = [closes, syntax.call_end] if at_end and syntax.call_end else [closes]
+    missing = [closes, syntax.call_end] if at_end and syntax.call_end else [closes]
     line = "\n" if syntax.own_lines else ""
-    fix = Fix((Edit(Range(end, end), line + "\n".join(lacking)),), safe=False)
-    tags = " and ".join(f"`{tag}`" for tag in lacking)
-    verb = "are" if len(lacking) > 1 else "is"
+    fix = Fix((Edit(Range(end, end), line + "\n".join(missing)),), safe=False)
+    tags = " and ".join(f"`{tag}`" for tag in missing)
+    verb = "are" if len(missing) > 1 else "is"
     if at_end:
         place = Range(max(end - 1, 0), end)
         message = f"The stream ends within the value of {_shown(found.name)}; {tags} {verb} missing."
         return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
     message = f"The value of {_shown(found.name)} is not closed: {tags} {verb} missing."
-    return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{lacking[0]}`.", fix)
+    return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{missing[0]}`.", fix)
 
 
-def cut_value(name: str, end: int, lacking: str) -> Fault:
-    """The fault that the stream ends at `end` within the value of `name`, with tags `lacking` around it."""
-    message = f"The stream ends within the value of {_shown(name)}; `{lacking}` is missing."
-    fix = Fix((Edit(Range(end, end), lacking),), safe=False)
+def cut_value(name: str, end: int, missing: str) -> Fault:
+    """The fault of a stream that ends at `end` within the value of `name`; the closing tags `missing` are missing."""
+    message = f"The stream ends within the value of {_shown(name)}; `{missing}` is missing."
+    fix = Fix((Edit(Range(end, end), missing),), safe=False)
     place = Range(max(end - 1, 0), end)
     return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
 
 
 def cut_tag(text: str, place: Range) -> Fault:
-    """The fault that the stream ends within a tag."""
+    """The fault of a stream that ends within a tag."""
     message = f"The stream ends within the tag {_quoted(text, place)}."
     return Fault(call_shape.TRUNCATED_PARAMETERS, Range(place.end - 1, place.end), message)
 
@@ -183,12 +183,12 @@ def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fau
 
 
 def _call_tag_not_closed(place: Range, text: str, syntax: XmlSyntax) -> Fault:
-    lacking = (
+    missing = (
         '">' if syntax.call_begins.endswith('"') and not text.endswith(('"', "'"), place.start, place.end) else ">"
     )
-    message = f"The tag {_quoted(text, place)} is not closed: `{lacking}` is missing; expected `{syntax.shown_call}`."
-    fix = Fix((Edit(Range(place.end, place.end), lacking),), safe=False)
-    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Close the tag with `{lacking}`.", fix)
+    message = f"The tag {_quoted(text, place)} is not closed: `{missing}` is missing; expected `{syntax.shown_call}`."
+    fix = Fix((Edit(Range(place.end, place.end), missing),), safe=False)
+    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Close the tag with `{missing}`.", fix)
 
 
 def _quoted(text: str, place: Range) -> str:
@@ -196,6 +196,6 @@ def _quoted(text: str, place: Range) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text in backticks, cut where it is long, with nothing in it that a screen would obey."""
+    """A text in backticks, shortened if it is long, with control characters escaped."""
     text = text if len(text) <= _MOST else text[: _MOST - 1] + "…"
     return f"`{text if text.isprintable() else text.encode('unicode_escape', 'backslashreplace').decode('ascii')}`"

@@ -15,23 +15,23 @@ QUOTED_NAME = Repeat(r'[^>"\n]', 1, 128)
 """A name in quotes within a tag."""
 
 BARE_NAME = r"[^\s<>{}\"'`]+"
-"""An expression for a tool's name that stands in no tag."""
+"""An expression for a tool's name outside any tag."""
 
 
 class XmlSyntax(Struct, frozen=True, dict=True):
     """The tags of a call.
 
-    `call` opens a call, its group is the tool's name; None where that name stands bare, up to the first tag. `call_end`
-    closes it; "" where the span's own closing marker does. `opener` and `closer` are the markers of the span around,
-    and `lead` is what of the call's tag the opener already holds.
+    `call` opens a call, its group is the tool's name; None if that name is bare text up to the first tag. `call_end`
+    closes the call; "" if the span's own closing marker does. `opener` and `closer` are the markers of the span, and
+    `lead` is the part of the call's tag that the opener already contains.
 
-    `parameter` opens a parameter: its groups are the name and, where the wire tells the type, the type, of which
-    `text_type` says that the value is a text; any other is JSON. `parameter_begins` is what every such tag begins with,
-    `shown_parameter` such a tag as a template shows it (and `shown_call` a call's), `parameter_end` closes a value, or
-    `end_tag` where that tag repeats the parameter's name. `own_lines` says that a value stands on lines of its own: one
-    line feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that one counts
-    wherever it stands in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it
-    unless `bad_is_empty`. A call's tag without its end (`>`) is read all the same, and flagged.
+    `parameter` opens a parameter. Its groups are the name and, if the wire has types, the type; the type `text_type`
+    means that the value is a text, any other that it is JSON. `parameter_begins` is the beginning of every such tag,
+    `shown_parameter` such a tag as messages show it (and `shown_call` a call's). `parameter_end` closes a value, or
+    `end_tag` if that tag repeats the parameter's name. `own_lines` says that a value is on separate lines: one line
+    feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that a tag counts at any
+    position in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it unless
+    `bad_is_empty`. A call's tag without its end (`>`) is read anyway, and flagged.
     """
 
     call: Lookahead | None
@@ -54,7 +54,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
 
     @cached_property
     def tags(self) -> re.Pattern[str]:
-        """Finds any tag, and what should have been one; its groups are named by the kind of tag."""
+        """Finds any tag, whole or malformed; its groups are named by the kind of tag."""
         kinds = {
             "call": _ungrouped(self.call.expression) if self.call is not None else "",
             "call_end": re.escape(self.call_end),
@@ -63,35 +63,35 @@ class XmlSyntax(Struct, frozen=True, dict=True):
             "bad": re.escape(self.parameter_begins) + self.bad_tag,
             "bad_call": _unfinished(self.call_begins) if self.call is not None and self.call_begins else "",
         }
-        # A fixed first character lets `re` skip what lies between tags.
+        # A fixed first character lets `re` skip the text between tags.
         first = re.escape(self.first)
-        ways = "|".join(f"(?P<{kind}>{pattern[len(first) :]})" for kind, pattern in kinds.items() if pattern)
-        return re.compile(f"{first}(?:{ways})")
+        alternatives = "|".join(f"(?P<{kind}>{pattern[len(first) :]})" for kind, pattern in kinds.items() if pattern)
+        return re.compile(f"{first}(?:{alternatives})")
 
     @cached_property
     def in_value(self) -> re.Pattern[str]:
-        """Finds in a value the tag of a parameter, as group 1, or the tag that closes a value."""
+        """Finds in a value the opening tag of a parameter, as group 1, or the tag that closes a value."""
         first = re.escape(self.first)
         opens, closes = _ungrouped(self.parameter.expression), _ungrouped(self.closes.expression)
         return re.compile(f"{first}(?:({opens[len(first) :]})|{closes[len(first) :]})")
 
     @cached_property
     def longest(self) -> int:
-        """The characters of the longest tag."""
+        """The length of the longest tag, in characters."""
         call = self.call.longest if self.call is not None else 0
         return max(len(self.call_end), self.parameter.longest, self.closes.longest, call)
 
-    # A call in perfect order: its head, parameters in whose values no tag begins, its tail.
+    # A regular call: its head, parameters in whose values no tag begins, its tail.
 
     @cached_property
     def head(self) -> re.Pattern[str]:
-        """Matches the tag of a call in perfect order."""
+        """Matches the tag of a regular call."""
         head = self.call.expression if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
         return re.compile(rf"{head}\s*")
 
     @cached_property
     def regular(self) -> re.Pattern[str]:
-        """Matches a parameter in perfect order."""
+        """Matches a regular parameter."""
         first = re.escape(self.first)
         marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
@@ -101,7 +101,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
 
     @cached_property
     def tail(self) -> re.Pattern[str]:
-        """Matches the end of a call in perfect order."""
+        """Matches the end of a regular call."""
         return re.compile(rf"{re.escape(self.call_end)}\s*\Z")
 
     @property
@@ -116,7 +116,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
 
 
 def _unfinished(begins: str) -> str:
-    """An expression for the tag of a call whose end is missing: behind the name a line ends, or another tag begins."""
+    """An expression for the tag of a call whose end is missing: after the name a line ends, or another tag begins."""
     return rf"""{re.escape(begins)}[^<>"'\n]{{1,128}}+["']?(?=[ \t]*+(?:\n|<))"""
 
 

@@ -2,14 +2,13 @@
 
 Models often leave out the marker around the function, or only its beginning.
 
-Each family has its own wrapper, and some a prefix on every tag; DeepSeek's template leaves a line between the tags of
-a
-call without parameters. The wrapper may hold several calls; models that write a
-call from memory often leave it out.
+Each family has its own wrapper, and some a prefix on every tag; DeepSeek's template leaves an empty line between the
+tags of a call without parameters. The wrapper may contain several calls; models that write a call from memory often
+leave it out.
 
-A JSON object is the way of Hermes and Qwen, `<function=NAME>` that of Qwen3-Coder and Step, a bare name before
-`<arg_key>` that of GLM (llama.cpp:models/templates; vllm:vllm/tool_parsers). A model that writes the body of another
-family names a tool all the same, and a server with the parser of its own family reads none.
+Hermes and Qwen write a JSON object, Qwen3-Coder and Step `<function=NAME>`, GLM a bare name before `<arg_key>`
+(llama.cpp:models/templates; vllm:vllm/tool_parsers). A model that writes the body of another family still names a tool,
+but a server with the parser of the model's own family reads no call.
 """
 
 import re
@@ -45,7 +44,7 @@ _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
 class FunctionTags(Struct, frozen=True):
     """The markers, reader and writer of one family.
 
-    `own_lines` says that values stand on lines of their own; `between` is the text between two calls.
+    `own_lines` says that values are on separate lines; `between` is the text between two calls.
     """
 
     opener: str
@@ -56,7 +55,7 @@ class FunctionTags(Struct, frozen=True):
     @property
     def calls(self) -> XmlCalls:
         """The ways to begin a call."""
-        own = XmlCall(self.opener, self.closer, self._syntax())
+        tagged = XmlCall(self.opener, self.closer, self._syntax())
         bare = XmlCall(
             _BEGINS,
             "</function>",
@@ -67,7 +66,7 @@ class FunctionTags(Struct, frozen=True):
             tail=self.closer,
             is_drafted=False,
         )
-        return XmlCalls((own, bare))
+        return XmlCalls((tagged, bare))
 
     @property
     def reader(self) -> LabelledReader:
@@ -114,7 +113,7 @@ class FunctionTags(Struct, frozen=True):
 
 
 def arg_syntax(*, separator: str = "") -> XmlSyntax:
-    """The tags of a call; `separator` stands between the name and the pairs, where the family has one."""
+    """The tags of a call; `separator` is between the name and the pairs, if the family has one."""
     name = Repeat(r"[^<>\n]", 1, 128)
     return XmlSyntax(
         call=Lookahead(OPENER, name, separator) if separator else None,
@@ -135,7 +134,7 @@ def arg_syntax(*, separator: str = "") -> XmlSyntax:
 
 
 class _Family(Struct, frozen=True):
-    """The body of one family: how it begins, who writes it so, and its reader."""
+    """The call body of one family: how it begins, the format that writes it, and its reader."""
 
     begins: re.Pattern[str]
     format: str
@@ -148,7 +147,7 @@ _read_separated = XmlCallReader(arg_syntax(separator=_SEPARATOR))
 
 
 def _read_body_with_separator(closed: SpanClosed) -> ParseResult:
-    """Its own family writes the name right behind the marker, and the reader expects it there."""
+    """Read a body with a separator, without leading white space: its reader expects the name right after the marker."""
     span, text = closed.span, closed.inner_text.lstrip()
     inner = Range(span.inner.end - len(text), span.inner.end)
     span = msgspec.structs.replace(span, inner=inner)
@@ -159,13 +158,13 @@ def _read_body_with_separator(closed: SpanClosed) -> ParseResult:
 
 SEPARATED_BODY = _Family(_NAME_AND_SEPARATOR, "hy_v3", _read_body_with_separator)
 PYTHON_BODY = _Family(_PYTHON_CALL, "pythonic", PythonCallReader())
-"""The bodies that are no JSON; readers of families that write in tags know a JSON body themselves."""
+"""The bodies that are not JSON; the readers of tag families read a JSON body themselves."""
 
 
 class SharedOpenerReader(Struct, frozen=True):
-    """A SpanReader that hands the body of one of the `others` to its family's reader, and all else to `own`.
+    """A SpanReader that passes the body of one of the `others` to its family's reader, and anything else to `own`.
 
-    `expected` says in words what `own` reads. Calls of another family are `recovered` and not `valid`.
+    `expected` describes in words what `own` reads. Calls of another family are `recovered` and not `valid`.
     """
 
     own: SpanReader
@@ -178,10 +177,10 @@ class SharedOpenerReader(Struct, frozen=True):
             for family in self.others:
                 begins = family.begins.match(closed.inner_text)
                 if begins is not None:
-                    return self._of(family, begins, closed)
+                    return self._read_as(family, begins, closed)
         return self.own(closed)
 
-    def _of(self, family: _Family, begins: re.Match[str], closed: SpanClosed) -> ParseResult:
+    def _read_as(self, family: _Family, begins: re.Match[str], closed: SpanClosed) -> ParseResult:
         reading = family.reader(closed)
         message = f"The call is written as `{family.format}` writes it; this format expects {self.expected} here."
         hint = f"Give the server the parser for `{family.format}`, or the model the template of this format."
@@ -193,9 +192,9 @@ class SharedOpenerReader(Struct, frozen=True):
 
 
 class InvokeTags(Struct, frozen=True):
-    """The tags of one family: `prefix` stands before each tag's name, `label` is that of the calls' spans.
+    """The tags of one family: `prefix` is before each tag's name, `label` is the label of the calls' spans.
 
-    `is_typed` says that a parameter's tag tells with `string="true"` or `"false"` whether its value is a text or JSON.
+    `is_typed` says that a parameter's tag has `string="true"` or `"false"` for a value that is a text or JSON.
     `anywhere` is as in XmlSyntax.
     """
 

@@ -1,8 +1,8 @@
 """Finds the calls and parameters in a call span's text: strictly first, then leniently.
 
-The strict reading is the one that `xml_payload` follows: a value ends at a closing tag at depth 0 behind which
-structure is. A text that it does not take whole is read again: an opening tag at the beginning of a line, or the
-call's closing tag, then ends a value if the closing tags that still come do not suffice for it.
+The strict reading is the one that `xml_payload` tracks: a value ends at a closing tag at depth 0 that structure
+follows. A text with any flaw is read again: then an opening tag at the beginning of a line, or the call's closing tag,
+also ends a value if not enough closing tags follow for it.
 """
 
 import re
@@ -20,7 +20,7 @@ _INDENT = 64
 
 
 class Flaw(Enum):
-    """What is wrong at one place of a call."""
+    """A kind of flaw in a call."""
 
     VALUE_NOT_CLOSED = auto()
     OTHER_NAME_CLOSED = auto()
@@ -29,12 +29,12 @@ class Flaw(Enum):
     CALL_TAG_NOT_CLOSED = auto()
     STRAY_TEXT = auto()
     STRAY_TAG = auto()
-    TEXT_BEHIND = auto()
+    TEXT_AFTER_CALL = auto()
     NO_CALL = auto()
 
 
 class XmlParameterText(Struct):
-    """A parameter: `value` runs from its opening tag to its closing one, `tag` is the opening tag's place."""
+    """A parameter: `value` is the range from its opening tag to its closing one, `tag` that of the opening tag."""
 
     name: str
     name_range: Range
@@ -44,7 +44,7 @@ class XmlParameterText(Struct):
 
 
 class Flawed(Struct, frozen=True):
-    """A flaw, its place, and the parameter that it concerns, if any."""
+    """A flaw, its range, and the parameter that it concerns, if any."""
 
     flaw: Flaw
     range: Range
@@ -52,7 +52,7 @@ class Flawed(Struct, frozen=True):
 
 
 class XmlCallText(Struct):
-    """A call: `name` is "" where none could be read, `parameters_end` the end of the last parameter's closing tag."""
+    """A call: `name` is "" if none could be read, `parameters_end` is the end of the last parameter's closing tag."""
 
     name: str
     name_range: Range | None
@@ -63,9 +63,9 @@ class XmlCallText(Struct):
 
 
 class XmlWalk(Struct, frozen=True):
-    """What a span's text holds.
+    """The content of a span's text.
 
-    `content_end` is the end of the text without the white space there. `data` are tags within values; `open_value` and
+    `content_end` is the end of the text without trailing white space. `data` are tags within values; `open_value` and
     `open_call` say that the end cuts off a value, or a call.
     """
 
@@ -123,7 +123,7 @@ class _Walker:
         return self._finish()
 
     def _read_head(self) -> None:
-        """The bare name before the first tag."""
+        """Read the bare name before the first tag."""
         end = self._tags[0].start() if self._tags else len(self._text)
         head = self._text[:end]
         name = head.strip()
@@ -163,7 +163,7 @@ class _Walker:
             self._data.append(Range(*tag.span()))
 
     def _closes(self, tag: re.Match[str], parameter: XmlParameterText) -> bool:
-        """Whether a closing tag names the parameter, where the syntax wants that."""
+        """Whether a closing tag has the parameter's name, if the syntax requires that."""
         end_tag = self._syntax.end_tag
         named = end_tag.whole.match(self._text, tag.start()) if end_tag is not None else None
         return named is None or named[1] == parameter.name
@@ -186,16 +186,16 @@ class _Walker:
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
 
     def _is_cut_closer(self, at: int) -> bool:
-        """Whether what stands from `at` on is the beginning of a closing tag, which the end of the text cuts short."""
+        """Whether the rest of the text from `at` on is the beginning of a closing tag that the end cuts short."""
         closers = (self._syntax.closer, self._syntax.call_end)
         rest = self._text[at : at + max(map(len, closers))]
         return at + len(rest) == len(self._text) and any(closer.startswith(rest) for closer in closers)
 
-    def _end_value(self, end: int, behind: int) -> None:
+    def _end_value(self, end: int, after: int) -> None:
         assert self._parameter is not None
         assert self._call is not None
         self._parameter.value = Range(self._parameter.value.start, end)
-        self._call.parameters_end = self._read_to = behind
+        self._call.parameters_end = self._read_to = after
         self._parameter, self._depth = None, 0
 
     def _end_value_unclosed(self, end: int, parameter: XmlParameterText) -> None:
@@ -224,12 +224,12 @@ class _Walker:
         self._read_to = max(self._read_to, tag.end())
 
     def _pass_over(self, to: int) -> None:
-        """Whatever stands between tags, white space aside, has no place there."""
+        """Flag the text between tags, unless it is white space."""
         stray = self._text[self._read_to : to].strip()
         start = self._text.index(stray, self._read_to)
         if stray and not (to == len(self._text) and self._is_cut_closer(start)):
-            behind = self._call is None and self._calls
-            self._flaw(Flaw.TEXT_BEHIND if behind else Flaw.STRAY_TEXT, start, start + len(stray))
+            is_after_call = self._call is None and self._calls
+            self._flaw(Flaw.TEXT_AFTER_CALL if is_after_call else Flaw.STRAY_TEXT, start, start + len(stray))
 
     def _begin_call(self, tag: re.Match[str]) -> None:
         if self._call is not None:
@@ -240,7 +240,7 @@ class _Walker:
         self._calls.append(self._call)
 
     def _name_of_call(self, tag: re.Match[str]) -> Range:
-        """Where a call's tag, whole or not, names the tool."""
+        """The range of the tool's name in a call's tag, whole or not."""
         assert self._syntax.call is not None
         found = self._syntax.call.whole.match(self._text, tag.start())
         if found is not None:
@@ -265,7 +265,7 @@ class _Walker:
         self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
 
     def _begin_badly(self, tag: re.Match[str]) -> None:
-        """An opening tag that is not whole: the parameter's name is what of it there is."""
+        """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
         found = _WORD.search(self._text, tag.start() + begins, tag.end())
@@ -292,8 +292,8 @@ class _Walker:
         open_call = self._call is not None and bool(self._syntax.call_end)
         if self._call is not None:
             self._call.end = self._content_end
-            is_told = bool(self._flaws) and self._flaws[-1].range.end == self._content_end
-            if open_call and not open_value and not is_told and self._call.name:
+            is_reported = bool(self._flaws) and self._flaws[-1].range.end == self._content_end
+            if open_call and not open_value and not is_reported and self._call.name:
                 self._flaw(Flaw.CALL_NOT_CLOSED, max(self._call.end - 1, 0), self._call.end)
         return XmlWalk(
             self._calls, self._flaws, self._data, self._content_end, open_value=open_value, open_call=open_call
@@ -304,6 +304,6 @@ class _Walker:
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where a value begins and ends without the line feed before and behind it."""
+    """The beginning and end of a value without the line feed before and after it."""
     start += text.startswith("\n", start, end)
     return start, end - text.endswith("\n", start, end)
