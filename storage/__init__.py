@@ -1,4 +1,4 @@
-"""Traces and their inspections, kept in SQLite or PostgreSQL."""
+"""Traces and their inspections, stored in SQLite or PostgreSQL."""
 
 from storage.engine import DatabaseLocation, place_of
 from storage.filter import FilterCompletion, FilterError, check_filter

@@ -1,7 +1,7 @@
-"""Blocks of trace ids, for whose traces answers are kept: stretches of 4,096, eight of them, eight of those, ...
+"""Blocks of trace ids, whose sums are stored (`storage.rollups`): 4,096 ids, eight such blocks, eight of those, ...
 
-What a question comes to over all traces is then that of a few large blocks, of the small ones beside a change, and of
-the traces of the one block that changed.
+The sum over all traces is then the sum of a few large blocks, the small blocks next to a change, and the traces of the
+one block that changed.
 """
 
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 SMALLEST = 4_096
-"""Ids of a block of level 0: its traces are summed up in a tenth of a second."""
+"""Ids in a block of level 0; its traces are summed in a tenth of a second."""
 FAN = 8
-"""Blocks of one level that make one of the next."""
+"""Blocks of one level in a block of the next."""
 LEVELS = 5
-"""Beyond the last level, of 16 million ids, there are as many blocks side by side as it takes."""
+"""Number of levels. The last level has blocks of 16 million ids, as many as needed."""
 
 
 class IdRange(Struct, frozen=True):
@@ -23,16 +23,16 @@ class IdRange(Struct, frozen=True):
     end: int
 
     def meets(self, other: "IdRange") -> bool:
-        """Whether an id is in both."""
+        """Whether the two ranges overlap."""
         return self.start < other.end and other.start < self.end
 
     def holds(self, other: "IdRange") -> bool:
-        """Whether all ids of the other are in this one."""
+        """Whether this range contains the other."""
         return self.start <= other.start and other.end <= self.end
 
 
 class TraceBlock(Struct, frozen=True, order=True):
-    """The block with this number among those of its level; both count from 0."""
+    """The block with this number in its level; both are numbered from 0."""
 
     level: int
     number: int
@@ -45,23 +45,23 @@ class TraceBlock(Struct, frozen=True, order=True):
 
     @property
     def above(self) -> "TraceBlock":
-        """The block of the next level that holds it."""
+        """The block of the next level that contains this one."""
         return TraceBlock(self.level + 1, self.number // FAN)
 
     @property
     def below(self) -> "list[TraceBlock]":
-        """The blocks that make it, in their order; none of those of level 0."""
+        """The blocks of the level below in this one, in order; empty for level 0."""
         first = self.number * FAN
         return [TraceBlock(self.level - 1, number) for number in range(first, first + FAN)] if self.level else []
 
 
 def smallest(id_: int) -> TraceBlock:
-    """The block of level 0 that holds an id."""
+    """The block of level 0 that contains an id."""
     return TraceBlock(0, id_ // SMALLEST)
 
 
 def ids_up_to(id_: int) -> IdRange:
-    """The ids from 0 on that whole blocks of the last level hold, up to this id or further."""
+    """The ids from 0 to the end of the block of the last level that contains this id."""
     top = smallest(id_)
     while top.level < LEVELS - 1:
         top = top.above
@@ -69,7 +69,7 @@ def ids_up_to(id_: int) -> IdRange:
 
 
 def enclosing_blocks(first: int, last: int) -> list[TraceBlock]:
-    """The smallest block that holds both ids and all between them; or those of the last level that do."""
+    """The smallest block that contains both ids; else the blocks of the last level from `first` to `last`."""
     low, high = smallest(first), smallest(last)
     while low != high and low.level < LEVELS - 1:
         low, high = low.above, high.above
@@ -77,17 +77,17 @@ def enclosing_blocks(first: int, last: int) -> list[TraceBlock]:
 
 
 def cover(ids: IdRange, kept: Iterable[TraceBlock]) -> tuple[list[TraceBlock], list[IdRange]]:
-    """The fewest of these blocks that hold all ids that any of them holds, and the stretches of ids that none does."""
-    taken: list[TraceBlock] = []
-    left: list[IdRange] = []
+    """The fewest of these blocks that cover all their ids within `ids`, and the ranges of ids that none covers."""
+    chosen: list[TraceBlock] = []
+    uncovered: list[IdRange] = []
     at = ids.start
     for block in sorted(kept, key=lambda block: (block.ids.start, -block.level)):
         if block.ids.start < at or block.ids.end > ids.end:
-            continue  # within one that is taken, or reaching out
+            continue  # inside a chosen block, or not entirely in `ids`
         if block.ids.start > at:
-            left.append(IdRange(at, block.ids.start))
-        taken.append(block)
+            uncovered.append(IdRange(at, block.ids.start))
+        chosen.append(block)
         at = block.ids.end
     if at < ids.end:
-        left.append(IdRange(at, ids.end))
-    return taken, left
+        uncovered.append(IdRange(at, ids.end))
+    return chosen, uncovered

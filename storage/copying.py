@@ -1,7 +1,7 @@
 """Copies traces from one database into another, SQLite or PostgreSQL, row by row, and compares the copies.
 
-A trace is copied whole, in one transaction: its record, its inspection, its exchanges and its marks. So a copy that
-was interrupted goes on where it stopped: what is there already is not copied again.
+Each trace is copied in one transaction: its record, its inspection, its exchanges and its marks. So an interrupted copy
+can be resumed: traces that the target already has are not copied again.
 """
 
 import time
@@ -23,15 +23,15 @@ from storage.writing import delete_rows, insert_rows, insert_trace_rows, update_
 _GROUP, _GROUP_CHARACTERS = 200, 8 << 20  # traces of one transaction, and about how many characters they have
 _COPIED = (*tables.RECORD, *tables.DERIVED, tables.exchange)
 _Rows: TypeAlias = dict[int, list[Row]]
-"""Rows by the id of their trace in the source, without it."""
+"""Rows by the id of their trace in the source; the rows themselves have no `trace_id`."""
 
 
 class CopyReport(Struct, frozen=True):
-    """What became of the traces of the source.
+    """The result of a copy: counts of the source's traces, and problems.
 
-    `present` were in the target already, as they are or in a longer version; `replaced` in a shorter one. `running`
-    are still being recorded, and were left out; so were the valid access tokens, for a token opens one database alone.
-    `problems` are sentences about copies that are not like their original.
+    `present` traces were already in the target, in the same or a longer version; `replaced` ones in a shorter version.
+    `running` traces are still being recorded and were left out; so were the valid access tokens (`tokens_left_out`),
+    because a token is valid for one database only. `problems` are sentences about copies that differ from the original.
     """
 
     copied: int = 0
@@ -45,10 +45,10 @@ class CopyReport(Struct, frozen=True):
 def copy_traces(source: Store, target: Store, advance: Callable[[int], None] = lambda _: None) -> CopyReport:
     """Copy all traces that ended into another store, then compare each with its copy.
 
-    A trace comes with its inspection, marks and exchanges, and keeps its id where the target never gave it to another.
-    What the target has already is not copied again, so a copy that was interrupted can be continued. `advance` is
-    called with the number of traces that were copied or compared: each counts twice. What was copied before a
-    StoreError stays.
+    A trace is copied with its inspection, marks and exchanges. It keeps its id if the target has not used that id or a
+    higher one yet. Traces that the target already has are not copied again, so an interrupted copy can be resumed.
+    `advance` is called with the number of traces that were copied or compared: each trace counts twice. Traces that
+    were copied before a StoreError stay.
     """
     trace = tables.trace.c
     copied = replaced = present = 0
@@ -96,13 +96,13 @@ class _CopiedGroup:
         added: list[Row] = []
         last = last_id = _last_id(target)
         for id_, row in traces.items():
-            held = known.get(bytes(row["identity"]))
-            if held is None:
+            stored = known.get(bytes(row["identity"]))
+            if stored is None:
                 last = new_ids[id_] = id_ if id_ > last else last + 1
                 added.append({**row, "id": last})
-            elif _is_longer(row, held):
-                new_ids[id_] = held["id"]
-                self._replace(held["id"], row)
+            elif _is_longer(row, stored):
+                new_ids[id_] = stored["id"]
+                self._replace(stored["id"], row)
             else:
                 self.present += 1
         self.copied, self.replaced = len(added), len(new_ids) - len(added)
@@ -115,7 +115,7 @@ class _CopiedGroup:
         self._copy_marks(_counterparts(traces, known) | new_ids)
 
     def _replace(self, id_: int, row: Row) -> None:
-        """Take away what the target has of a trace, but its marks; its row gets the new values."""
+        """Delete the rows that the target has of a trace, except its marks, and update the trace's row."""
         remove_from_index(self._target, [id_])
         delete_rows(self._target, (*_COPIED, tables.search_pending), [id_])
         update_traces(self._target, [{**row, "trace_id": id_}])
@@ -124,15 +124,15 @@ class _CopiedGroup:
         rows = _rows_of(self._source, table, list(new_ids))
         if table is tables.turn:
             self._copy_toolsets(rows)
-        insert_rows(self._target, table, [(new_ids[id_], some) for id_, some in rows.items()])
+        insert_rows(self._target, table, [(new_ids[id_], trace_rows) for id_, trace_rows in rows.items()])
 
     def _copy_toolsets(self, turns: _Rows) -> None:
-        wanted = {row["toolset_id"] for some in turns.values() for row in some} - {None}
-        _set_toolsets(turns, copy_toolsets(self._source, self._target, wanted))
+        toolset_ids = {row["toolset_id"] for some in turns.values() for row in some} - {None}
+        _set_toolsets(turns, copy_toolsets(self._source, self._target, toolset_ids))
 
     def _copy_marks(self, new_ids: dict[int, int]) -> None:
-        """Marks at places where the target has none."""
-        there = {
+        """Copy the marks of turns and steps that have no mark in the target."""
+        marked = {
             (id_, row["turn"], row["step"])
             for id_, some in _rows_of(self._target, tables.mark, list(new_ids.values())).items()
             for row in some
@@ -141,7 +141,7 @@ class _CopiedGroup:
             {name: value for name, value in row.items() if name != "id"} | {"trace_id": new_ids[id_]}
             for id_, some in _rows_of(self._source, tables.mark, list(new_ids)).items()
             for row in some
-            if (new_ids[id_], row["turn"], row["step"]) not in there
+            if (new_ids[id_], row["turn"], row["step"]) not in marked
         ]
         if new:
             self._target.execute(sa.insert(tables.mark), new)
@@ -151,14 +151,14 @@ def _trace_rows(connection: sa.Connection, ids: Sequence[int]) -> dict[int, Row]
     """The rows of traces without their ids, by id."""
     found: dict[int, Row] = {}
     for group in in_groups(ids):
-        wanted = sa.select(tables.trace).where(tables.trace.c.id.in_(group)).order_by(tables.trace.c.id)
-        for row in connection.execute(wanted).mappings():
+        query = sa.select(tables.trace).where(tables.trace.c.id.in_(group)).order_by(tables.trace.c.id)
+        for row in connection.execute(query).mappings():
             found[row["id"]] = {name: value for name, value in row.items() if name != "id"}
     return found
 
 
 def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes, Row]:
-    """What a database holds of traces with these identities, by identity."""
+    """The id, fingerprint and size of the traces with these identities, by identity."""
     trace = tables.trace.c
     columns = (trace.id, trace.identity, trace.fingerprint, trace.turns, trace.characters, trace.chunks)
     return {
@@ -172,17 +172,17 @@ def _counterparts(traces: dict[int, Row], known: dict[bytes, Row]) -> dict[int, 
     return {id_: known[key]["id"] for id_, row in traces.items() if (key := bytes(row["identity"])) in known}
 
 
-def _is_longer(row: Row, held: Row) -> bool:
-    """Whether a trace is another than the one that is there, and holds as much or more, as when it is imported."""
-    extents = [TraceExtent(one["turns"], one["characters"], one["chunks"]) for one in (row, held)]
-    return bytes(row["fingerprint"]) != bytes(held["fingerprint"]) and extents[0] >= extents[1]
+def _is_longer(row: Row, stored: Row) -> bool:
+    """Whether a trace differs from the stored one and is at least as long: the same rule as for imports."""
+    extents = [TraceExtent(one["turns"], one["characters"], one["chunks"]) for one in (row, stored)]
+    return bytes(row["fingerprint"]) != bytes(stored["fingerprint"]) and extents[0] >= extents[1]
 
 
 def _rows_of(connection: sa.Connection, table: sa.Table, ids: Sequence[int]) -> _Rows:
     found: _Rows = {}
     for group in in_groups(ids):
-        wanted = sa.select(table).where(table.c.trace_id.in_(group)).order_by(*table.primary_key.columns)
-        for row in connection.execute(wanted).mappings():
+        query = sa.select(table).where(table.c.trace_id.in_(group)).order_by(*table.primary_key.columns)
+        for row in connection.execute(query).mappings():
             values = {name: value for name, value in row.items() if name != "trace_id"}
             found.setdefault(row["trace_id"], []).append(values)
     return found
@@ -201,15 +201,16 @@ def _last_id(connection: sa.Connection) -> int:
 
 
 def _set_last_id(connection: sa.Connection, before: int, last: int) -> None:
-    """Let the next trace get an id behind `last`; SQLite sees to that itself."""
+    """Let the next trace get an id after `last`; SQLite does this by itself."""
     if connection.dialect.name != "sqlite" and last > before:
         connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('trace', 'id'), {last})")
 
 
 def _differences(source: sa.Connection, target: sa.Connection, ids: Sequence[int]) -> Iterator[str]:
-    """A sentence for each trace that is not in the target as it is in the source.
+    """A sentence for each trace that is missing in the target, or differs from its copy there.
 
-    A longer version of it may be there instead. What is derived is compared where the same weaklink derived it.
+    The target may have a longer version instead. Derived rows are compared only if the same version of weaklink wrote
+    them.
     """
     traces = _trace_rows(source, ids)
     known = _known(target, [bytes(row["identity"]) for row in traces.values()])
@@ -233,13 +234,13 @@ def _differences(source: sa.Connection, target: sa.Connection, ids: Sequence[int
             yield _difference(id_, new_ids[id_], tables.trace)
     for table in _COPIED:
         compared = inspected if table in tables.DERIVED else same
-        own = _rows_of(source, table, list(compared))
-        other = _rows_of(target, table, list(compared.values()))
+        source_rows = _rows_of(source, table, list(compared))
+        target_rows = _rows_of(target, table, list(compared.values()))
         if table is tables.turn:
-            _name_toolsets(source, own)
-            _name_toolsets(target, other)
+            _name_toolsets(source, source_rows)
+            _name_toolsets(target, target_rows)
         for id_, new_id in compared.items():
-            if _comparable(own.get(id_, ())) != _comparable(other.get(new_id, ())):
+            if _comparable(source_rows.get(id_, ())) != _comparable(target_rows.get(new_id, ())):
                 yield _difference(id_, new_id, table)
 
 
@@ -248,16 +249,16 @@ def _difference(id_: int, copy: int, table: sa.Table) -> str:
 
 
 def _name_toolsets(connection: sa.Connection, turns: _Rows) -> None:
-    """Put the hash of a set of tools in the place of its id, which is another in every database."""
+    """Replace the id of each set of tools, which differs between databases, with its hash."""
     _set_toolsets(
         turns, toolset_hashes(connection, {row["toolset_id"] for some in turns.values() for row in some} - {None})
     )
 
 
-def _set_toolsets(turns: _Rows, instead: Mapping[int, object]) -> None:
-    for some in turns.values():
-        for row in some:
-            row["toolset_id"] = instead.get(row["toolset_id"])
+def _set_toolsets(turns: _Rows, replacements: Mapping[int, object]) -> None:
+    for trace_rows in turns.values():
+        for row in trace_rows:
+            row["toolset_id"] = replacements.get(row["toolset_id"])
 
 
 def _comparable(rows: Sequence[Row]) -> list[tuple[Any, ...]]:

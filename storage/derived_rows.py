@@ -1,4 +1,4 @@
-"""An inspection as rows: what lists show, what filters look up, and the figures that statistics add up."""
+"""An inspection as rows: the columns that lists show, the rows that filters query, and the figures of statistics."""
 
 import json
 from collections import Counter, defaultdict
@@ -23,17 +23,17 @@ from storage.packing.derived_values import Texts, texts_of
 from storage.packing.inspections import pack_inspection
 from storage.tables import Row
 
-MOST_OF_CALL = 50
-"""So many values of one call are kept."""
+MAX_VALUES_PER_CALL = 50
+"""Maximum number of values that are stored for one call."""
 
-MOST_OF_TRACE = 500
-"""So many different values at different places are kept of a trace."""
+MAX_VALUES_PER_TRACE = 500
+"""Maximum number of different values, each with its path, that are stored for a trace."""
 
 LONGEST_VALUE = 120
-"""Code points of a value that are kept; what is longer is known by its first 80 and a hash of the whole."""
+"""Code points; of a longer value, the first 80 and a hash of the whole value are stored."""
 
 LONGEST_PATH = 200
-"""Code points; a value at a longer path is left out."""
+"""Code points; values at longer paths are left out."""
 
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][\w-]*")
 _SHORT_NUMBER = 10**18
@@ -42,7 +42,7 @@ _NUMBER = lazy_pattern(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
 class DerivedRows(Struct, frozen=True):
-    """The rows that keep what was found; `trace` holds the derived columns of the trace's row."""
+    """The rows of an inspection; `trace` has the derived columns of the trace's row."""
 
     digest: bytes
     trace: Row
@@ -102,7 +102,7 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
 
 
 def call_rows(inspection: Inspection) -> list[Row]:
-    """The rows of all calls, with what became of those that are steps."""
+    """The rows of all calls; those that are steps have an outcome."""
     steps = {(step.location.turn, step.location.part, step.call.range): step for step in inspection.chain.steps}
     placed = [(part, call) for part in inspection.parts for call in part.calls]
     return [
@@ -122,7 +122,7 @@ def call_rows(inspection: Inspection) -> list[Row]:
 
 
 def _filter_columns(inspection: Inspection, trace: Trace, texts: Texts) -> Row:
-    """The derived columns of the trace's row that are there for filters and figures."""
+    """The derived columns of the trace's row for filters and statistics."""
     assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
     infos = sum([one.rule.severity is Severity.INFO for one in inspection.diagnostics])
     measures = measure_columns(inspection, texts, assistant)
@@ -155,36 +155,36 @@ def _escaped(text: str | None) -> str | None:
     return None if text is None else escaped(text)
 
 
-# The arguments of a trace's calls as rows: one for each value at a place, once per trace, for filters to look up.
+# The arguments of a trace's calls as rows that filters query: one row for each value and path, once per trace.
 #
-# Values are kept folded and short, numbers beside them as numbers. What lies beyond the bounds below is not looked up;
-# the exact arguments stand in the inspection.
+# Values are stored case-folded and shortened, numbers also as numbers. Filters do not find values beyond the bounds
+# above; the inspection has the exact arguments.
 
 
 def argument_rows(parts: Iterable[PartInspection]) -> list[Row]:
-    """The rows of all calls in these parts, without their trace."""
+    """The rows for the arguments of all calls in these parts, without the trace's id."""
     found: dict[tuple[str, str, str], float | None] = {}
     for part in parts:
         for call in part.calls:
             if not isinstance(call.arguments, dict):
                 continue
             for at, (name, path, leaf) in enumerate(argument_leaves(call.arguments)):
-                if at == MOST_OF_CALL:
+                if at == MAX_VALUES_PER_CALL:
                     break
                 text = leaf if isinstance(leaf, str) else _written(leaf)
                 found.setdefault((name, value_key(text), path), _number(leaf))
-            if len(found) >= MOST_OF_TRACE:
+            if len(found) >= MAX_VALUES_PER_TRACE:
                 return _rows(found)
     return _rows(found)
 
 
 def _rows(found: dict[tuple[str, str, str], float | None]) -> list[Row]:
-    kept = islice(found.items(), MOST_OF_TRACE)
+    kept = islice(found.items(), MAX_VALUES_PER_TRACE)
     return [{"name": name, "value": value, "path": path, "number": number} for (name, value, path), number in kept]
 
 
 def _written(leaf: Json) -> str:
-    """A value as `write_json` writes it, the usual ones at once."""
+    """A value as `write_json` writes it; common values take a fast path."""
     if leaf is True or leaf is False or leaf is None:
         return _WORDS[leaf]
     if (type(leaf) is int and -_SHORT_NUMBER < leaf < _SHORT_NUMBER) or (type(leaf) is float and isfinite(leaf)):
@@ -193,12 +193,12 @@ def _written(leaf: Json) -> str:
 
 
 def value_key(text: str) -> str:
-    """A value as it is kept and looked for: without regard to case."""
+    """A value as it is stored and looked up: case-folded and shortened."""
     return key(text.casefold(), longest=LONGEST_VALUE)
 
 
 def path_of(key_or_index: str | int) -> str:
-    """One step of a path, as it stands behind `$`: `.city`, `["a b"]` or `[0]`."""
+    """One step of a path, as it is written after `$`: `.city`, `["a b"]` or `[0]`."""
     if isinstance(key_or_index, int):
         return f"[{key_or_index}]"
     if _PLAIN_KEY.fullmatch(key_or_index):
@@ -207,21 +207,21 @@ def path_of(key_or_index: str | int) -> str:
 
 
 def argument_leaves(arguments: Json) -> Iterator[tuple[str, str, Json]]:
-    """Each value that holds no others: the name of the key it stands under, its path, and itself; in their order."""
-    waiting: list[tuple[str, str, Json]] = [("", "$", arguments)]
-    while waiting:
-        name, path, value = waiting.pop()
+    """Each value that contains no others, in order: the name of its key, its path, and the value."""
+    stack: list[tuple[str, str, Json]] = [("", "$", arguments)]
+    while stack:
+        name, path, value = stack.pop()
         if len(path) > LONGEST_PATH:
             continue
         if isinstance(value, dict) and value:
             inner: list[tuple[str, str, Json]] = [
                 (key(one, longest=LONGEST_VALUE), path + escaped(path_of(one)), value[one])
-                for one in list(value)[: MOST_OF_CALL + 1]
+                for one in list(value)[: MAX_VALUES_PER_CALL + 1]
             ]
-            waiting += reversed(inner)
+            stack += reversed(inner)
         elif isinstance(value, list) and value:
-            inner = [(name, path + path_of(at), one) for at, one in enumerate(value[: MOST_OF_CALL + 1])]
-            waiting += reversed(inner)
+            inner = [(name, path + path_of(at), one) for at, one in enumerate(value[: MAX_VALUES_PER_CALL + 1])]
+            stack += reversed(inner)
         elif value != {} or path != "$":
             yield name, path, value
 
@@ -247,12 +247,12 @@ def figures_in(trace: Trace, inspection: Inspection) -> TraceFigures:
 
 
 def tool_rows(figures: TraceFigures) -> list[Row]:
-    """What was counted over the calls of each tool; an unreadable name is an empty one."""
+    """The counts over the calls of each tool; an unreadable name is stored as an empty one."""
     return [{"name": key(tool), **figures.numbers_of(tool)} for tool in figures.tools]
 
 
 def violation_rows(figures: TraceFigures) -> list[Row]:
-    """Which places of which tool's schema were broken, by which rule."""
+    """The violations of tools' schemas, counted by tool, path in the schema, and rule."""
     times: Counter[tuple[str, str, str]] = Counter()
     for one in figures.violations:
         times[key(one.tool), key(one.path), one.code] += one.times
@@ -260,10 +260,10 @@ def violation_rows(figures: TraceFigures) -> list[Row]:
 
 
 def measure_columns(inspection: Inspection, texts: Texts, assistant_turns: Sequence[int]) -> Row:
-    """The columns; `assistant_turns` are the numbers of the turns that the model wrote.
+    """The columns of spans, reasoning and steps; `assistant_turns` are the numbers of the turns that the model wrote.
 
-    `kinds` are the kinds of the top-level spans, sorted, with commas between them. `reasoning` is `on` where every
-    assistant turn holds reasoning that is not blank, `off` where none does, else `mixed`, and empty without such turns.
+    `kinds` are the kinds of the top-level spans, sorted and comma-separated. `reasoning` is `on` if every assistant
+    turn has reasoning that is not blank, `off` if none has, else `mixed`; it is empty without assistant turns.
     """
     kinds: set[SpanKind] = set()
     reasons: defaultdict[int, bool] = defaultdict(bool)
@@ -299,7 +299,7 @@ def _step_columns(steps: Sequence[Step]) -> Row:
 
 
 def inspect_trace(trace: Trace) -> Inspection:
-    """As `inspector.inspection.inspect_trace` does without options."""
-    from inspector.inspection import inspect_trace as inspect  # noqa: PLC0415  # checks and formats: a sixth of a list
+    """`inspector.inspection.inspect_trace` without options, imported on first use."""
+    from inspector.inspection import inspect_trace as inspect  # noqa: PLC0415  # checks and formats: a sixth of the time of listing traces
 
     return inspect(trace)

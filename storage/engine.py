@@ -1,4 +1,4 @@
-"""Connections to the database: where it is, what each kind of database requires, and its errors as sentences."""
+"""Connections to the database: its location, the settings of each kind of database, and readable error messages."""
 
 import os
 import sqlite3
@@ -21,15 +21,15 @@ from inspector.errors import StoreError
 from storage.packing.blobs import DamagedBlobError
 
 VARIABLE = "WEAKLINK_DB"
-"""The environment variable that names the database where the user does not."""
+"""The environment variable with the database to use if the user names none."""
 
 _BUSY_TIMEOUT_S = 10.0
-_PIECE = 1 << 18  # bytes of a large value that are read at a time
+_PIECE = 1 << 18  # bytes of a large value to read at a time
 CONNECTIONS = 10
-"""At most so many connections an open store has to a server at once; half of them stay open."""
-_STALE_S = 1_800  # what a firewall or a pooler between us and the server may have forgotten
-_WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
-_ONLY_READS = "weaklink_only_reads"  # a mark on an engine
+"""Maximum number of simultaneous connections of an open store to a server; half of them stay open."""
+_STALE_S = 1_800  # after this time, a firewall or a pooler may have dropped the connection
+_WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # options of a connection: BEGIN IMMEDIATE, no BEGIN at all
+_ONLY_READS = "weaklink_only_reads"  # option of an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
 
 _SQLITE = {
@@ -47,7 +47,7 @@ _SQLITE = {
     sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
 }
 
-_LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was not given within `lock_timeout`
+_LOCK_NOT_AVAILABLE = "55P03"  # the SQLSTATE of PostgreSQL if a lock was not acquired within `lock_timeout`
 
 DAMAGE_ERRORS = (
     DamagedBlobError,
@@ -59,18 +59,18 @@ DAMAGE_ERRORS = (
     AttributeError,
     AssertionError,
 )
-"""What reading damaged bytes may raise."""
+"""Exceptions that reading damaged bytes may raise."""
 
 
 class DatabaseLocation(Struct, frozen=True):
-    """Where a database lies; `path` is None where it is a server's."""
+    """The location of a database; `path` is None for a database on a server."""
 
     url: sa.URL
     path: Path | None = None
 
     @property
     def address(self) -> str:
-        """What `place_of` makes the same place of: the path, or the URL with its password."""
+        """The path, or the URL with its password; `place_of` returns the same location for it."""
         return str(self.path) if self.path is not None else self.url.render_as_string(hide_password=False)
 
     def __str__(self) -> str:
@@ -82,9 +82,9 @@ class DatabaseLocation(Struct, frozen=True):
 
 
 def place_of(where: str | Path | None) -> DatabaseLocation:
-    """The place that a path or a database URL names; None asks WEAKLINK_DB, then takes the user's data folder.
+    """The location of a path or a database URL; None means WEAKLINK_DB or else a file in the user's data folder.
 
-    StoreError for a URL that is none, or of a database that weaklink does not know.
+    StoreError for an invalid URL, or for a kind of database that weaklink does not support.
     """
     if where is None:
         where = os.environ.get(VARIABLE) or platformdirs.user_data_path("weaklink", appauthor=False) / "weaklink.db"
@@ -92,8 +92,8 @@ def place_of(where: str | Path | None) -> DatabaseLocation:
     return _by_url(text) if "://" in text else _by_path(Path(text).expanduser())
 
 
-def mark_of(place: DatabaseLocation) -> tuple[int, int] | None:
-    """What tells the file at a place from any other that may come into its place; None for a server, and no file."""
+def file_identity(place: DatabaseLocation) -> tuple[int, int] | None:
+    """Device and inode, which differ if the file is replaced by another; None for a server, or without a file."""
     try:
         found = place.path.stat() if place.path is not None else None
     except OSError:
@@ -125,9 +125,9 @@ def _by_path(path: Path) -> DatabaseLocation:
 def new_engine(
     place: DatabaseLocation, *, busy_timeout_s: float = _BUSY_TIMEOUT_S, read_only: bool = False
 ) -> sa.Engine:
-    """An engine for the place; nothing is opened yet. StoreError where the driver is missing.
+    """An engine for the location; nothing is opened yet. StoreError if the driver is missing.
 
-    With `read_only` the database itself refuses every change.
+    With `read_only`, the database itself refuses every change.
     """
     marks = {_ONLY_READS: read_only}
     if place.path is None:
@@ -140,7 +140,7 @@ def new_engine(
                 max_overflow=CONNECTIONS - CONNECTIONS // 2,
                 pool_timeout=busy_timeout_s,
                 pool_recycle=_STALE_S,
-                pool_pre_ping=True,  # one that the server has closed is replaced before it is used
+                pool_pre_ping=True,  # replace connections that the server has closed before they are used
             )
         except ModuleNotFoundError as error:
             raise StoreError(f"{place}: PostgreSQL needs its driver: pip install 'weaklink[postgres]'") from error
@@ -154,7 +154,7 @@ def new_engine(
 
 
 def prepare_file(place: DatabaseLocation) -> None:
-    """Make the file of a database that is one, and its folder, for this user only; StoreError where that fails."""
+    """Create the file of an SQLite database, and its folder, for this user only; StoreError if that fails."""
     path = place.path
     if path is None or path.exists():
         return
@@ -166,9 +166,9 @@ def prepare_file(place: DatabaseLocation) -> None:
 
 
 def write_ahead(engine: sa.Engine) -> None:
-    """Let readers and a writer of this database go on beside each other, which its file then says for good.
+    """Enable write-ahead logging, so that readers and a writer do not block each other; the setting is permanent.
 
-    To be called once it is known to be ours: this writes to the file.
+    Call it only once the database is known to be weaklink's: it writes to the file.
     """
     if engine.dialect.name != "sqlite":
         return
@@ -187,7 +187,7 @@ def write_ahead(engine: sa.Engine) -> None:
 
 @contextmanager
 def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction that reads the database as it was at its first statement, whatever is written meanwhile."""
+    """A transaction that reads the database as it was at its first statement, unaffected by concurrent writes."""
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(**options) as connection:
         yield connection
@@ -195,13 +195,13 @@ def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction that writes: alone among writers from its first statement, and kept whole or not at all.
+    """A write transaction: the only writer from its first statement on, and committed completely or not at all.
 
-    StoreError where the engine is one that only reads.
+    StoreError if the engine is read-only.
     """
     _refuse_reader(engine)
     is_postgresql = engine.dialect.name == "postgresql"
-    # Whatever a server is set to: each statement must see what the writer that was waited for has committed.
+    # Whatever the server's default is: each statement must see what the previous writer has committed.
     options = {"isolation_level": "READ COMMITTED"} if is_postgresql else {}
     with engine.connect().execution_options(**{_WRITES: True}, **options) as connection, connection.begin():
         if is_postgresql:
@@ -210,28 +210,29 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 class Database(Struct, frozen=True):
-    """An open database. Both transactions raise StoreError for what the database refuses."""
+    """An open database. Its transactions raise StoreError for errors of the database."""
 
     engine: sa.Engine
     place: DatabaseLocation
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that reads; see `snapshot`."""
+        """A read transaction; see `snapshot`."""
         with database_errors(self.place), snapshot(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A transaction that writes; see `writing`."""
+        """A write transaction; see `writing`."""
         with database_errors(self.place), writing(self.engine) as connection:
             yield connection
 
     @contextmanager
     def erasing(self) -> Iterator[sa.Connection]:
-        """A transaction like that of `writing`; what it deletes from an SQLite file is overwritten.
+        """A transaction like that of `writing` that overwrites what it deletes from an SQLite file.
 
-        StoreError behind the transaction, which counts, where a reader keeps the old pages in the write-ahead log.
+        Raises StoreError after the commit if a reader prevents the old pages from being removed from the write-ahead
+        log.
         """
         is_file = self.engine.dialect.name == "sqlite"
         with self.writing() as connection:
@@ -252,7 +253,7 @@ class Database(Struct, frozen=True):
 
 
 def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert the rows that break no unique constraint."""
+    """Insert the rows that do not violate a unique constraint."""
     if not rows:
         return
     if connection.dialect.name == "postgresql":
@@ -264,7 +265,7 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
 
 
 def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.ColumnElement[bool]) -> Iterator[bytes]:
-    """The bytes of one row's column, a quarter of a megabyte at a time: nobody holds them all at once."""
+    """The bytes of one row's column, a quarter of a megabyte at a time, so that memory is bounded."""
     if connection.dialect.name == "sqlite":
         row = connection.scalar(sa.select(sa.literal_column("rowid")).select_from(column.table).where(*where))
         raw: Any = connection.connection.driver_connection
@@ -272,21 +273,21 @@ def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.
             while piece := blob.read(_PIECE):
                 yield piece
         return
-    at = 1  # as databases count
+    at = 1  # SQL positions start at 1
     while piece := connection.scalar(sa.select(sa.func.substr(column, at, _PIECE)).where(*where)):
         yield bytes(piece)
         at += _PIECE
 
 
 def blob_begin(connection: sa.Connection, column: sa.Column[bytes], size: int, *where: sa.ColumnElement[bool]) -> bytes:
-    """The first bytes of one row's column, so many or as many as there are, without a look at the rest."""
+    """Up to `size` first bytes of one row's column, without reading the rest."""
     if connection.dialect.name == "sqlite":
         return next(blob_pieces(connection, column, *where), b"")[:size]
     return bytes(connection.scalar(sa.select(sa.func.substr(column, 1, size)).where(*where)) or b"")
 
 
 def vacuum(engine: sa.Engine) -> None:
-    """Give back the room of what was deleted, and let the database look at its indexes again."""
+    """Free the space of deleted rows, and update the statistics of the query planner."""
     _refuse_reader(engine)
     if engine.dialect.name == "postgresql":
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT", **{_BARE: True}) as connection:
@@ -298,17 +299,17 @@ def vacuum(engine: sa.Engine) -> None:
 
 
 def analyze(engine: sa.Engine, names: Sequence[str]) -> None:
-    """Let PostgreSQL count again what is in these tables, each in a transaction of its own; nobody waits for it."""
+    """Run ANALYZE on these PostgreSQL tables, each in a separate transaction, without blocking other sessions."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT", **{_BARE: True}) as connection:
         for name in names:
             connection.exec_driver_sql(f'ANALYZE "{name}"')
 
 
 def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
-    """Copy a database that is a file into a new one, as it is at one moment, while others read and write it.
+    """Copy an SQLite database into a new file, as of one moment, while others read and write it.
 
-    The new file is for this user only. StoreError where there is one already, it cannot be written, or the database is
-    a server's.
+    Only this user may access the new file. StoreError if the file exists or cannot be written, or if the database is on
+    a server.
     """
     if place.path is None:
         raise StoreError(f"{place}: a server's own tool copies its database: `pg_dump --format=custom --file=FILE URL`")
@@ -323,7 +324,7 @@ def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUS
                 closing(sqlite3.connect(part)) as copy,
             ):
                 source.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, which can be moved alone
+                copy.execute("PRAGMA journal_mode = DELETE")  # a single file that can be moved by itself
             part.rename(file)
         finally:
             part.unlink(missing_ok=True)
@@ -334,7 +335,7 @@ def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUS
 
 
 def size_bytes(connection: sa.Connection) -> int:
-    """The room that the database takes."""
+    """The size of the database."""
     if connection.dialect.name == "postgresql":
         return int(connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0)
     pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
@@ -342,7 +343,7 @@ def size_bytes(connection: sa.Connection) -> int:
 
 
 def used_bytes(connection: sa.Connection) -> int:
-    """The room that the rows take, without the free pages of a file and without what every server's database has."""
+    """The size of the rows, without the free pages of a file, and without the system tables of a server."""
     if connection.dialect.name == "postgresql":
         sizes = "SELECT sum(pg_total_relation_size(relid)) FROM pg_catalog.pg_statio_user_tables"
         return int(connection.exec_driver_sql(sizes).scalar() or 0)
@@ -356,13 +357,13 @@ def _refuse_reader(engine: sa.Engine) -> None:
 
 
 def _open_sqlite(path: Path, busy_timeout_s: float, *, read_only: bool) -> sqlite3.Connection:
-    # A pool hands a connection from thread to thread, never to two at once.
+    # A pool passes a connection from thread to thread, but never to two at the same time.
     address = f"file:{quote(str(path))}?mode={'ro' if read_only else 'rw'}"
     return sqlite3.connect(address, busy_timeout_s, uri=True, check_same_thread=False)
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # SQLAlchemy begins transactions; the driver would begin them too late
+    connection.isolation_level = None  # SQLAlchemy begins the transactions; the driver would begin them too late
     for pragma in ("foreign_keys = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -370,7 +371,7 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 def _begin_postgresql(connection: sa.Connection, *, busy_timeout_s: float, read_only: bool) -> None:
     if connection.get_execution_options().get(_BARE):
         return
-    # Anew in every transaction: a pooler between us and the server may hand each of them to another session.
+    # Set in every transaction: a pooler before the server may send each transaction to a different session.
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(round(busy_timeout_s * 1000), 1)}")
     if read_only:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
@@ -386,12 +387,12 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 
 @contextmanager
 def database_errors(place: DatabaseLocation) -> Iterator[None]:
-    """Turns what the database raises into StoreError."""
+    """Turns errors of the database into StoreError."""
     try:
         yield
-    except exc.StatementError as error:  # what the driver raises, and what cannot be handed to it
+    except exc.StatementError as error:  # errors of the driver, and values that it does not accept
         raise StoreError(f"{place}: {_why(error.orig or error)}") from error
-    except UnicodeDecodeError as error:  # what SQLite says of a schema that is no text any more
+    except UnicodeDecodeError as error:  # SQLite, if the stored schema is not valid text any more
         raise StoreError(f"{place}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
     except exc.TimeoutError as error:
         raise StoreError(
@@ -403,7 +404,7 @@ def database_errors(place: DatabaseLocation) -> Iterator[None]:
 
 @contextmanager
 def damage_errors(place: DatabaseLocation, what: str, *, remedy: str = "") -> Iterator[None]:
-    """Turns what unpacking raises for damaged bytes into StoreError; `remedy` is the command that makes it again."""
+    """Turns errors from unpacking damaged bytes into StoreError; `remedy` is the command that rebuilds `what`."""
     try:
         yield
     except DAMAGE_ERRORS as error:

@@ -32,15 +32,16 @@ class StoredExchanges(Struct, frozen=True):
 
 
 class Exchanges:
-    """Reads recorded exchanges; StoreError for what cannot be found or read."""
+    """Reads recorded exchanges; StoreError if they cannot be found or read."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of(self, word: int | str) -> StoredExchanges:
-        """What was recorded of a run, by its id or the beginning of it; `latest` is the run of the newest trace.
+        """The exchanges of a run, by its id or the beginning of the id; `latest` is the run of the newest trace.
 
-        A number and anything else names a trace, as for `Store.trace`; a trace without exchanges has an empty tuple.
+        Anything else, such as a number, names a trace, as for `Store.trace`. A trace without exchanges has an empty
+        tuple.
         """
         with self._database.reading() as connection:
             run = _run(connection, word) if isinstance(word, str) else ""
@@ -50,14 +51,14 @@ class Exchanges:
                 ids = _traces_of(connection, run) if run else ids
             rows: dict[int, list[bytes]] = {id_: [] for id_ in ids}
             for group in in_groups(ids):
-                wanted = sa.select(_exchange.trace_id, _exchange.body).where(_exchange.trace_id.in_(group))
-                for id_, body in connection.execute(wanted.order_by(_exchange.trace_id, _exchange.number)):
+                query = sa.select(_exchange.trace_id, _exchange.body).where(_exchange.trace_id.in_(group))
+                for id_, body in connection.execute(query.order_by(_exchange.trace_id, _exchange.number)):
                     rows[id_].append(body)
         return StoredExchanges(run, {id_: _unpacked(id_, bodies) for id_, bodies in rows.items()})
 
 
 def pack_exchange(line: ExchangeLine) -> tuple[int, bytes]:
-    """A line's number, and the line as a column holds it."""
+    """A line's number, and the line as a blob for its column."""
     return line.number, to_blob(msgspec.json.encode(line))
 
 
@@ -67,34 +68,34 @@ def packed_exchanges(exchanges: Iterable[RecordedExchange]) -> tuple[tuple[int, 
 
 
 def put_exchanges(connection: sa.Connection, id_: int, packed: Sequence[tuple[int, bytes]]) -> None:
-    """Keep exchanges of a trace; numbers that are there already stay as they are."""
+    """Insert exchanges of a trace; exchanges whose numbers exist already stay as they are."""
     if packed:
-        there = set(connection.scalars(sa.select(_exchange.number).where(_exchange.trace_id == id_)))
-        rows = [{"trace_id": id_, "number": number, "body": body} for number, body in packed if number not in there]
+        existing = set(connection.scalars(sa.select(_exchange.number).where(_exchange.trace_id == id_)))
+        rows = [{"trace_id": id_, "number": number, "body": body} for number, body in packed if number not in existing]
         if rows:
             connection.execute(sa.insert(tables.exchange), rows)
 
 
 def replace_exchanges(connection: sa.Connection, id_: int, packed: Sequence[tuple[int, bytes]]) -> None:
-    """Keep these exchanges of a trace and no others."""
+    """Replace all exchanges of a trace with these."""
     connection.execute(sa.delete(tables.exchange).where(_exchange.trace_id == id_))
     put_exchanges(connection, id_, packed)
 
 
 def move_exchanges(connection: sa.Connection, id_: int, to: int) -> None:
-    """Give the exchanges of a trace to another, which turned out to be the same, unless that has its own."""
+    """Move the exchanges of a trace to another one with the same identity, unless that one has exchanges."""
     if connection.scalar(sa.select(_exchange.number).where(_exchange.trace_id == to).limit(1)) is None:
         connection.execute(sa.update(tables.exchange).where(_exchange.trace_id == id_).values(trace_id=to))
 
 
 def _run(connection: sa.Connection, word: str) -> str:
-    """The id of the run that a word names or begins; `""` where it names none, or several."""
+    """The id of the run that is or begins with this word; `""` if there is none, or more than one."""
     whole = key(word)
     if len(word) < 4 or word == "latest" or (word.isdecimal() and len(word) < _RUN_ID_LENGTH):
         return ""
     begins = (_external.value >= whole) & (_external.value < f"{whole}\U0010ffff")
-    wanted = sa.select(_external.value).where(_external.name == RUN_ID, begins).distinct().limit(2)
-    found = list(connection.scalars(wanted))
+    query = sa.select(_external.value).where(_external.name == RUN_ID, begins).distinct().limit(2)
+    found = list(connection.scalars(query))
     return found[0] if len(found) == 1 else ""
 
 
@@ -104,13 +105,13 @@ def _run_of(id_: int) -> sa.Select[Any]:
 
 def _traces_of(connection: sa.Connection, run: str) -> list[int]:
     trace = tables.trace.c
-    wanted = (
+    query = (
         sa.select(trace.id)
         .join(tables.external_id, _external.trace_id == trace.id)
         .where(_external.name == RUN_ID, _external.value == run)
         .order_by(trace.sort_at_s, trace.id)
     )
-    return list(connection.scalars(wanted))
+    return list(connection.scalars(query))
 
 
 def _unpacked(id_: int, bodies: Sequence[bytes]) -> tuple[RecordedExchange, ...]:

@@ -1,14 +1,14 @@
-"""Finds the newest traces that a filter lets through: a page at once, or step by step, each in bounded time.
+"""Finds the newest traces that match a filter: a page in one call, or step by step, each step in bounded time.
 
-Theory of operation. A page whose every term has an index costs the same in a store of any size, and is found at once.
-Any other may lead through the whole list: what a name holds within, what `not` is before, words that few of the
-newest traces hold. A scan looks at so many traces of the list, whatever the filter finds among them, and says where it
-goes on; nothing is held between two steps, so whoever scans can stop, show progress, or go on later. The first
-step has `FIRST_STEP` traces. Each following one has twice as many where the last took little time, half as many
-where it took long. Concatenated, the steps are what a page without a limit holds.
+Theory of operation. A page costs the same in a store of any size if every term of the filter has an index; it is found
+in one call. Any other filter may need the whole list: substrings of names, terms after `not`, words that few of the
+newest traces contain. One step of a scan reads a number of traces of the list, whatever matches among them, and
+returns the place where the scan continues. Nothing is held between two steps, so the caller can stop, show progress, or
+continue later. The first step reads `FIRST_STEP` traces; each following step reads twice as many if the last one was
+fast, half as many if it was slow. Concatenated, the steps are the same as a page without a limit.
 
-The text index is queried for all traces of a window together. Where the first step finds too few, the index is read
-from its newest end instead, if that leads to the page within a bound.
+The text index is queried for all traces of a window together. If the first step finds too few, the index is read from
+its newest end instead, provided that this completes the page within a bound.
 """
 
 import time
@@ -25,21 +25,21 @@ from storage.summaries import ListCursor
 from storage.tables import in_groups
 
 FIRST_STEP = 1_000
-"""Traces of the list that a scan looks at first."""
+"""Number of traces that the first step of a scan reads."""
 
-_NARROWEST, _WIDEST = 500, 200_000  # traces of any other step
+_NARROWEST, _WIDEST = 500, 200_000  # number of traces in any other step
 _QUICK_S, _SLOW_S = 0.05, 0.2
-_FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
-_WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
+_FIRST_WINDOW = 100  # traces, besides a page's length, of the first window
+_WIDE = 5_000  # traces; if a page seems to need more, the text index is scanned instead of queried by id
 _trace = tables.trace.c
 
 
 class ScanPlace(Struct, frozen=True):
-    """Where a scan goes on: behind `after`, with `looked_at` of the `total` traces of the list behind it.
+    """The place where a scan continues: after `after`, with `looked_at` of the `total` traces of the list read.
 
-    `total` is 0 until the second step, since to count takes longer than the first.
-    `rank` is 1 in the first part of a list that has the broken traces first. `width` is how many traces the next
-    step has, 0 before the first and where no steps are needed.
+    `total` is 0 until the second step, because counting takes longer than the first step. `rank` is 1 in the first part
+    of a list that shows broken traces first. `width` is the number of traces that the next step reads; it is 0 before
+    the first step, and if no steps are needed.
     """
 
     after: ListCursor | None = None
@@ -50,14 +50,14 @@ class ScanPlace(Struct, frozen=True):
 
 
 def next_step(
-    connection: sa.Connection, wanted: Filter, place: ScanPlace, *, limit: int
+    connection: sa.Connection, terms: Filter, place: ScanPlace, *, limit: int
 ) -> tuple[list[int], ScanPlace | None]:
-    """The next traces that the filter lets through, at most `limit` and maybe none, and where the scan goes on.
+    """The next matching traces, at most `limit` and maybe none, and the place where the scan continues.
 
-    There is no such place where the list is at its end.
+    The place is None at the end of the list.
     """
     now_s = time.time()
-    plans = [plan_of(connection, one, place.after, now_s) for one in branches(wanted)]
+    plans = [plan_of(connection, one, place.after, now_s) for one in branches(terms)]
     possible = [plan for plan in plans if plan is not None]
     if not possible:
         return [], None
@@ -77,7 +77,7 @@ def next_step(
     if len(ids) == limit:
         last = _cursor(connection, ids[-1])
         passed = sa.select(_trace.id).where(
-            *_behind(place.after), sa.tuple_(_trace.sort_at_s, _trace.id) >= _place(last)
+            *_after_cursor(place.after), sa.tuple_(_trace.sort_at_s, _trace.id) >= _place(last)
         )
         looked_at = place.looked_at + _count(connection, passed)
         return ids, structs.replace(place, after=last, looked_at=looked_at, total=total, width=width)
@@ -89,13 +89,13 @@ def next_step(
 
 
 def _merged(connection: sa.Connection, plans: Sequence[QueryPlan], after: ListCursor | None, limit: int) -> list[int]:
-    """The traces of all plans, as far as each goes."""
-    ways = [_in_windows(connection, one, limit=limit, after=after) for one in plans]
-    return ways[0] if len(ways) == 1 else _together(connection, ways)[:limit]
+    """The next traces of all plans, newest first."""
+    pages = [_in_windows(connection, one, limit=limit, after=after) for one in plans]
+    return pages[0] if len(pages) == 1 else _merge(connection, pages)[:limit]
 
 
 def _in_windows(connection: sa.Connection, plan: QueryPlan, *, limit: int, after: ListCursor | None) -> list[int]:
-    """The next traces of a plan; its words are asked of one window after the other, each twice as wide."""
+    """The next traces of a plan; its words are queried window by window, each twice as wide, up to `_WIDE`."""
     if not (plan.words or plan.without):
         return [id_ for id_, _ in _newest(connection, plan, limit=limit, after=after)]
     found: list[int] = []
@@ -109,25 +109,25 @@ def _in_windows(connection: sa.Connection, plan: QueryPlan, *, limit: int, after
 
 
 def _read_off_index(connection: sa.Connection, plan: QueryPlan, after: ListCursor, *, limit: int) -> list[int] | None:
-    """The next traces that hold a plan's words, where the text index leads to them; None where a scan is better."""
-    if not plan.words or search.are_common_behind(connection, plan.words, after):
+    """The next traces that contain a plan's words, read from the text index; None if a scan is better."""
+    if not plan.words or search.are_common_after(connection, plan.words, after):
         return None
     if connection.dialect.name == "sqlite":
         return search.newest_holding(connection, plan.words, _conditions(connection, plan), limit=limit, after=after)
     if plan.without:
         return None
-    every = plan.driven_by(search.ids_holding(connection, plan.words))
-    return [id_ for id_, _ in _newest(connection, every, limit=limit, after=after)]
+    by_words = plan.driven_by(search.ids_holding(connection, plan.words))
+    return [id_ for id_, _ in _newest(connection, by_words, limit=limit, after=after)]
 
 
 def _conditions(connection: sa.Connection, plan: QueryPlan) -> tuple[sa.ColumnElement[bool], ...]:
-    """What a trace must fulfil that holds the plan's words."""
+    """The plan's other conditions on a trace that contains its words."""
     return (*plan.conditions, *(sa.not_(search.holds_phrase(connection, one)) for one in plan.without))
 
 
 def _end_of_step(connection: sa.Connection, after: ListCursor | None, width: int) -> ListCursor | None:
-    """The last place of the next `width` traces; None where the list ends before."""
-    newest = sa.select(_trace.sort_at_s, _trace.id).where(*_behind(after))
+    """The cursor of the last of the next `width` traces; None if the list ends before it."""
+    newest = sa.select(_trace.sort_at_s, _trace.id).where(*_after_cursor(after))
     row = connection.execute(
         newest.order_by(_trace.sort_at_s.desc(), _trace.id.desc()).limit(1).offset(width - 1)
     ).one_or_none()
@@ -138,7 +138,7 @@ def _cursor(connection: sa.Connection, id_: int) -> ListCursor:
     return ListCursor(connection.scalars(sa.select(_trace.sort_at_s).where(_trace.id == id_)).one(), id_)
 
 
-def _behind(after: ListCursor | None) -> list[sa.ColumnElement[bool]]:
+def _after_cursor(after: ListCursor | None) -> list[sa.ColumnElement[bool]]:
     return [] if after is None else [sa.tuple_(_trace.sort_at_s, _trace.id) < _place(after)]
 
 
@@ -146,20 +146,20 @@ def _place(cursor: ListCursor) -> sa.Tuple:
     return sa.tuple_(cursor.sort_at_s, cursor.id)
 
 
-def _count(connection: sa.Connection, wanted: sa.Select[int]) -> int:
-    return connection.scalar(sa.select(sa.func.count()).select_from(wanted.subquery())) or 0
+def _count(connection: sa.Connection, query: sa.Select[int]) -> int:
+    return connection.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
 
 
-def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[int]:
-    """The ids of the next `limit` traces that the filter lets through, behind `after`."""
+def newest_ids(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[int]:
+    """The ids of the next `limit` matching traces after `after`."""
     now_s = time.time()
-    ways = [_ids(connection, one, now_s, limit=limit, after=after) for one in branches(wanted)]
-    return ways[0] if len(ways) == 1 else _together(connection, ways)[:limit]
+    pages = [_ids(connection, one, now_s, limit=limit, after=after) for one in branches(terms)]
+    return pages[0] if len(pages) == 1 else _merge(connection, pages)[:limit]
 
 
-def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int, after: ListCursor | None) -> list[int]:
-    """The next traces that a filter without a choice at its top lets through."""
-    plan = plan_of(connection, wanted, after, now_s)
+def _ids(connection: sa.Connection, terms: Filter, now_s: float, *, limit: int, after: ListCursor | None) -> list[int]:
+    """The next traces that match a filter without `or` at its top level."""
+    plan = plan_of(connection, terms, after, now_s)
     if plan is None:
         return []
     if plan.words or plan.without:
@@ -167,66 +167,67 @@ def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int,
     return [id_ for id_, _ in _newest(connection, plan, limit=limit, after=after)]
 
 
-def _together(connection: sa.Connection, ways: Iterable[Sequence[int]]) -> list[int]:
-    """The traces of several pages in one, from the newest on."""
+def _merge(connection: sa.Connection, pages: Iterable[Sequence[int]]) -> list[int]:
+    """The traces of several pages merged into one, newest first."""
     trace = tables.trace.c
     times: dict[int, float] = {}
-    for group in in_groups({id_ for way in ways for id_ in way}):
+    for group in in_groups({id_ for page_ids in pages for id_ in page_ids}):
         times |= dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(group))).all())
     return sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
 
 
 def _with_words(connection: sa.Connection, plan: QueryPlan, *, limit: int, after: ListCursor | None) -> list[int]:
-    """The first traces of the plan that hold its words: of one window after the other, as wide as it seems to take.
+    """The first traces of the plan that contain its words, window by window; windows are as wide as seems necessary.
 
-    Where windows come up short the text index is read from its newest end. If that leads nowhere, the windows go on,
-    each twice as wide as all before, until it seems cheaper to look at every trace that holds the words.
+    If a page seems to need many traces, the text index is read from its newest end. If that fails, windows continue,
+    each at most as wide as all before it together (or `_WIDE`), until reading every trace with these words seems
+    cheaper.
     """
     found: list[int] = []
-    asked, window = 0, _FIRST_WINDOW + limit
-    read = False
+    examined, window = 0, _FIRST_WINDOW + limit
+    index_read = False
     while True:
         ids, after = _window(connection, plan, window, after)
         found += ids
         if after is None or len(found) >= limit:
             return found[:limit]
-        asked += window
+        examined += window
         missing = limit - len(found)
-        to_ask = missing * asked // len(found) if found else max(missing * asked, _WIDE + 1)
-        if to_ask > _WIDE and plan.words:
-            if not read:
-                read = True
+        to_examine = missing * examined // len(found) if found else max(missing * examined, _WIDE + 1)
+        if to_examine > _WIDE and plan.words:
+            if not index_read:
+                index_read = True
                 conditions = _conditions(connection, plan)
                 rest = search.newest_holding(connection, plan.words, conditions, limit=missing, after=after)
                 if rest is not None:
                     return found + rest
-            if search.are_cheaper_than(connection, plan.words, to_ask):
-                every = plan.driven_by(search.ids_holding(connection, plan.words))
-                return found + _with_words(connection, every, limit=missing, after=after)
-        window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))
+            if search.are_cheaper_than(connection, plan.words, to_examine):
+                by_words = plan.driven_by(search.ids_holding(connection, plan.words))
+                return found + _with_words(connection, by_words, limit=missing, after=after)
+        window = min(missing + int(1.1 * to_examine), max(_WIDE, examined))
 
 
 def _window(
     connection: sa.Connection, plan: QueryPlan, width: int, after: ListCursor | None
 ) -> tuple[list[int], ListCursor | None]:
-    """Those of the next `width` traces of a plan that fulfil its words, and where the rest begins; None at the end."""
-    met = _newest(connection, plan, limit=width, after=after)
-    end = ListCursor(met[-1][1], met[-1][0]) if len(met) == width else None
-    return _fulfilling(connection, plan, [id_ for id_, _ in met]), end
+    """Those of the next `width` traces of a plan that match its words, and the cursor after them; None at the end."""
+    traces = _newest(connection, plan, limit=width, after=after)
+    end = ListCursor(traces[-1][1], traces[-1][0]) if len(traces) == width else None
+    return _fulfilling(connection, plan, [id_ for id_, _ in traces]), end
 
 
 def _fulfilling(connection: sa.Connection, plan: QueryPlan, ids: Sequence[int]) -> list[int]:
-    """Those of these traces, in their order, that hold the plan's words and none of those they shall lack."""
-    held = search.holding_among(connection, ids, plan.words) if plan.words else set(ids)
+    """Those of these traces, in order, that contain the plan's words and none of its excluded words."""
+    matches = search.holding_among(connection, ids, plan.words) if plan.words else set(ids)
     for phrase in plan.without:
-        held -= search.holding_among(connection, ids, (phrase,))
-    return [id_ for id_ in ids if id_ in held]
+        matches -= search.holding_among(connection, ids, (phrase,))
+    return [id_ for id_ in ids if id_ in matches]
 
 
 def _newest(
     connection: sa.Connection, plan: QueryPlan, *, limit: int, after: ListCursor | None
 ) -> Sequence[sa.Row[int, float]]:
-    """The next traces of the plan, and their times. Each select walks one index from its newest end up to `limit`."""
+    """The next traces of the plan, and their times. Each SELECT scans one index from its newest end, up to `limit`."""
     selects = plan.selects(after=after, limit=limit)
     if len(selects) == 1:
         return connection.execute(selects[0]).all()

@@ -1,4 +1,4 @@
-"""Lists of traces in pages: newest first or sorted, with counts, and every page costs the same however deep it is."""
+"""Lists of traces in pages: newest first or sorted, with counts; the cost of a page does not depend on its depth."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.tables import in_groups
 
 _UNKNOWN = -1.0
-_PAGE = 200  # traces of a step at most
+_PAGE = 200  # maximum number of traces in a step
 _trace = tables.trace.c
 _BROKEN = read_field("status:broken", 0)
 _IS_BROKEN, _IS_NOT_BROKEN = (_BROKEN,), (NotTerm(_BROKEN),)
 
 
 class Order(StrEnum):
-    """By what a list goes, the greatest first; of `broken`, the broken traces before the others, each the newest first.
+    """The sort key of a list, in descending order; `broken` lists broken traces before the others, each newest first.
 
-    By time, and with the broken ones first, each page costs the same; else all that match are looked at.
+    With `time` and `broken`, each page costs the same; with the others, each page reads all traces that match.
     """
 
     TIME = "time"
@@ -42,23 +42,24 @@ class Order(StrEnum):
 
 
 class Listed(Struct, frozen=True):
-    """A trace in a list, and the cursor at which that goes on behind it: its `sort_at_s` is what the list goes by."""
+    """A trace in a list, and the cursor right after it, whose `sort_at_s` is the value of the list's sort key."""
 
     summary: TraceSummary
     cursor: ListCursor
 
 
 class ScanStep(Struct, frozen=True):
-    """What a stretch of a list holds, maybe nothing; the list goes on at `next`, and is at its end without it."""
+    """The traces that one step of a scan found, maybe none; the scan continues at `next`, None at the list's end."""
 
     found: tuple[Listed, ...]
     next: ScanPlace | None
 
 
 class ListSection(Struct, frozen=True):
-    """A stretch of a list: how many traces it holds, and the cursors of every so many of them.
+    """A section of a list: its number of traces, and the cursor at the end of each of its pages.
 
-    The last cursor is that of the stretch's last trace, where the next one goes on; `is_last` says that there is none.
+    The last cursor is that of the section's last trace, where the next section starts; `is_last` is true if this is the
+    last section.
     """
 
     count: int
@@ -67,14 +68,14 @@ class ListSection(Struct, frozen=True):
 
 
 class CursorStep(Struct, frozen=True):
-    """The cursors of the traces of a stretch, maybe none; the list goes on at `next`, and is at its end without it."""
+    """The cursors of the traces that one step found, maybe none; the scan continues at `next`, None at its end."""
 
     cursors: tuple[ListCursor, ...]
     next: ScanPlace | None
 
 
 class Pulse(Struct, frozen=True):
-    """What tells that a store has changed, at next to no cost: its newest id, and the traces that are recorded now."""
+    """A cheap sign that a store has changed: its newest id, and the traces that are being recorded."""
 
     newest_id: int
     running: frozenset[int]
@@ -87,9 +88,9 @@ class Pulse(Struct, frozen=True):
 
 
 class Paging:
-    """Reads what a screen needs that shows long lists. Made by `Store.paging`; may be used from several threads.
+    """Queries for screens that show long lists. `Store.paging` returns it; several threads may use it.
 
-    What takes a filter raises FilterError.
+    Methods with a filter raise FilterError.
     """
 
     def __init__(self, reads: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
@@ -103,14 +104,14 @@ class Paging:
         limit: int,
         after: ListCursor | None = None,
     ) -> list[Listed]:
-        """The next `limit` traces behind `after`."""
-        wanted = parse_filter(filter)
+        """The next `limit` traces after `after`."""
+        terms = parse_filter(filter)
         with self._reads() as connection:
             if order in BY_TIME:
-                ranks = _by_time(connection, wanted, order, limit=limit, after=after)
+                ranks = _by_time(connection, terms, order, limit=limit, after=after)
                 found = summaries(connection, list(ranks))
                 return [Listed(one, structs.replace(one.cursor, rank=ranks[one.id])) for one in found]
-            rows = connection.execute(_sorted(connection, wanted, order, after).limit(limit)).all()
+            rows = connection.execute(_sorted(connection, terms, order, after).limit(limit)).all()
             cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
             return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
 
@@ -122,40 +123,40 @@ class Paging:
         at: ListCursor,
         steps: int = 1,
     ) -> Listed | None:
-        """The trace that is so many steps before a cursor; None where fewer are before it."""
-        wanted = parse_filter(filter)
+        """The trace `steps` positions before a cursor; None if fewer traces are before it."""
+        terms = parse_filter(filter)
         with self._reads() as connection:
             if order is not Order.BROKEN:
-                rows = _before(connection, wanted, order, at, steps=steps)
+                rows = _before(connection, terms, order, at, steps=steps)
             elif at.rank:
-                rows = _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, at, steps=steps, rank=1)
+                rows = _before(connection, (*terms, *_IS_BROKEN), Order.TIME, at, steps=steps, rank=1)
             else:
-                rows = _before(connection, (*wanted, *_IS_NOT_BROKEN), Order.TIME, at, steps=steps)
+                rows = _before(connection, (*terms, *_IS_NOT_BROKEN), Order.TIME, at, steps=steps)
                 if len(rows) < steps:
                     rest = steps - len(rows)
-                    rows += _before(connection, (*wanted, *_IS_BROKEN), Order.TIME, None, steps=rest, rank=1)
+                    rows += _before(connection, (*terms, *_IS_BROKEN), Order.TIME, None, steps=rest, rank=1)
             if len(rows) < steps:
                 return None
             return Listed(summaries(connection, [rows[-1].id])[0], rows[-1])
 
     def count(self, filter: str = "") -> int:  # noqa: A002  # as in `Store.traces`
-        """How many traces a filter lets through; looks at all that match."""
-        wanted = parse_filter(filter)
+        """The number of traces that match a filter; reads all of them."""
+        terms = parse_filter(filter)
         with self._reads() as connection:
-            found = _sorted(connection, wanted, Order.TIME, None).order_by(None).subquery()
+            found = _sorted(connection, terms, Order.TIME, None).order_by(None).subquery()
             return connection.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
     def short_turns(self) -> int:
-        """How many turns of the running traces say that some of them came and could not be kept.
+        """The number of turns of running traces that are marked as incomplete, because a part could not be stored.
 
-        What a killed recorder, or one whose database was full, did not even note is not counted: nobody knows of it.
+        Losses that a killed recorder, or one whose database was full, could not record are not counted.
         """
         part, live = tables.part.c, tables.live.c
-        told = sa.select(sa.func.count()).where(
+        incomplete = sa.select(sa.func.count()).where(
             part.name == RECORDING_PART, part.trace_id.in_(sa.select(live.trace_id))
         )
         with self._reads() as connection:
-            return connection.scalar(told) or 0
+            return connection.scalar(incomplete) or 0
 
     def scan(
         self,
@@ -165,9 +166,9 @@ class Paging:
         limit: int,
         after: ListCursor | None = None,
     ) -> Iterator[ScanStep]:
-        """The next `limit` traces behind `after`, as they are found; whoever stops to iterate ends the scan.
+        """Yield the next `limit` traces after `after`, as they are found; stop iterating to end the scan.
 
-        Each step takes a fraction of a second, whatever the filter and the size of the store, but for lists that are
+        Each step takes a fraction of a second, whatever the filter and the size of the store, except in lists that are
         sorted by duration, tokens or errors.
         """
         place: ScanPlace | None = scan_from(order, after)
@@ -185,11 +186,11 @@ class Paging:
         limit: int,
         place: ScanPlace | None = None,
     ) -> ScanStep:
-        """One step of `scan`, from its beginning or from the place where the last step ended."""
-        wanted = parse_filter(filter)
+        """One step of `scan`, from its start or from the place where the last step ended."""
+        terms = parse_filter(filter)
         with self._reads() as connection:
             if order in BY_TIME:
-                ids, rank, following = _next_step(connection, wanted, order, place, limit=limit)
+                ids, rank, following = _next_step(connection, terms, order, place, limit=limit)
                 found = [Listed(one, structs.replace(one.cursor, rank=rank)) for one in summaries(connection, ids)]
                 return ScanStep(tuple(found), following)
         listed = self.page(filter, order, limit=limit, after=place.after if place is not None else None)
@@ -203,10 +204,10 @@ class Paging:
         limit: int,
         place: ScanPlace | None = None,
     ) -> CursorStep:
-        """The same as `scan_step`, of an order of `BY_TIME` and without what lists show of the traces."""
-        wanted = parse_filter(filter)
+        """Like `scan_step`, but returns only cursors; the order must be one of `BY_TIME`."""
+        terms = parse_filter(filter)
         with self._reads() as connection:
-            ids, rank, following = _next_step(connection, wanted, order, place, limit=limit)
+            ids, rank, following = _next_step(connection, terms, order, place, limit=limit)
             return CursorStep(tuple(structs.replace(one, rank=rank) for one in _cursors(connection, ids)), following)
 
     def stretch(
@@ -218,12 +219,12 @@ class Paging:
         page: int,
         after: ListCursor | None = None,
     ) -> ListSection:
-        """The next `limit` traces behind `after`, all of them where not by time: the last cursor of every `page`."""
-        wanted = parse_filter(filter)
+        """The next `limit` traces after `after` as a section of pages of `page` traces; all, if not sorted by time."""
+        terms = parse_filter(filter)
         with self._reads() as connection:
             if order not in BY_TIME:
-                return _all_sorted(connection, _sorted(connection, wanted, order, after), page)
-            ranks = _by_time(connection, wanted, order, limit=limit, after=after)
+                return _all_sorted(connection, _sorted(connection, terms, order, after), page)
+            ranks = _by_time(connection, terms, order, limit=limit, after=after)
             ids = list(ranks)
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
@@ -232,7 +233,7 @@ class Paging:
             return ListSection(len(ids), edges, len(ids) < limit)
 
     def pulse(self) -> Pulse:
-        """What tells that the store has changed."""
+        """The current pulse, to compare with an earlier one."""
         with self._reads() as connection:
             newest = connection.scalar(sa.select(sa.func.max(_trace.id)))
             now_s = time.time()
@@ -240,14 +241,14 @@ class Paging:
             return Pulse(newest or 0, *map(frozenset, states))
 
     def status_counts(self, filter: str = "") -> dict[str, int]:  # noqa: A002  # as in `Store.traces`
-        """How many traces that match have each status, or are `running` or `idle`; each trace is counted once.
+        """The number of matching traces with each status, or `running` or `idle`; each trace is counted once.
 
-        Without a filter this is a walk along one index.
+        Without a filter this scans one index.
         """
-        wanted = parse_filter(filter)
+        terms = parse_filter(filter)
         now_s = time.time()
         with self._reads() as connection:
-            matching = _conditions(connection, wanted, now_s)
+            matching = _conditions(connection, terms, now_s)
             ended = _trace.id.not_in(sa.select(tables.live.c.trace_id))
             by_status = sa.select(_trace.status, sa.func.count()).where(ended, *matching).group_by(_trace.status)
             counts: dict[str, int] = dict(connection.execute(by_status).all())
@@ -257,7 +258,7 @@ class Paging:
         return {status: count for status, count in counts.items() if count}
 
     def call_counts(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """How many of their calls went well, and how many there were, by trace; those without calls are left out."""
+        """The number of successful calls and of all calls, by trace; traces without calls are left out."""
         tool = tables.trace_tool.c
         sums = sa.select(tool.trace_id, sa.func.sum(tool.calls), sa.func.sum(tool.failed)).group_by(tool.trace_id)
         found: dict[int, tuple[int, int]] = {}
@@ -269,66 +270,66 @@ class Paging:
 
 
 def _by_time(
-    connection: sa.Connection, wanted: Filter, order: Order, *, limit: int, after: ListCursor | None
+    connection: sa.Connection, terms: Filter, order: Order, *, limit: int, after: ListCursor | None
 ) -> dict[int, int]:
-    """The ids of the next `limit` traces of a list that goes by time, in its order, and the rank of each."""
+    """The ids of the next `limit` traces of a list that is sorted by time, in order, and the rank of each."""
     if order is Order.TIME:
-        return dict.fromkeys(newest_ids(connection, wanted, limit=limit, after=after), 0)
+        return dict.fromkeys(newest_ids(connection, terms, limit=limit, after=after), 0)
     found: dict[int, int] = {}
     if after is None or after.rank:
-        found = dict.fromkeys(newest_ids(connection, (*wanted, *_IS_BROKEN), limit=limit, after=after), 1)
+        found = dict.fromkeys(newest_ids(connection, (*terms, *_IS_BROKEN), limit=limit, after=after), 1)
         after = None
     if len(found) < limit:
-        rest = newest_ids(connection, (*wanted, *_IS_NOT_BROKEN), limit=limit - len(found), after=after)
+        rest = newest_ids(connection, (*terms, *_IS_NOT_BROKEN), limit=limit - len(found), after=after)
         found |= dict.fromkeys(rest, 0)
     return found
 
 
 def scan_from(order: Order, after: ListCursor | None) -> ScanPlace:
-    """Where the scan of a list begins."""
+    """The place where the scan of a list begins."""
     rank = 0 if order is not Order.BROKEN else 1 if after is None else after.rank
     return ScanPlace(after, rank)
 
 
 def _next_step(
-    connection: sa.Connection, wanted: Filter, order: Order, place: ScanPlace | None, *, limit: int
+    connection: sa.Connection, terms: Filter, order: Order, place: ScanPlace | None, *, limit: int
 ) -> tuple[list[int], int, ScanPlace | None]:
-    """The next traces of a list that goes by time, their rank, and where it goes on."""
+    """The next traces of a list that is sorted by time, their rank, and where the list continues."""
     if place is None:
         place = scan_from(order, None)
     part = () if order is Order.TIME else _IS_BROKEN if place.rank else _IS_NOT_BROKEN
-    ids, following = next_step(connection, (*wanted, *part), place, limit=limit)
+    ids, following = next_step(connection, (*terms, *part), place, limit=limit)
     return ids, place.rank, ScanPlace() if following is None and place.rank else following
 
 
 def _before(
-    connection: sa.Connection, wanted: Filter, order: Order, at: ListCursor | None, *, steps: int, rank: int = 0
+    connection: sa.Connection, terms: Filter, order: Order, at: ListCursor | None, *, steps: int, rank: int = 0
 ) -> list[ListCursor]:
-    """At most so many traces before a cursor, or at the end of the list, the nearest first."""
+    """Up to `steps` traces before a cursor, or before the end of the list without one, the nearest first."""
     value = _VALUES[order]
-    found = _sorted(connection, wanted, order, None).order_by(None)
+    found = _sorted(connection, terms, order, None).order_by(None)
     if at is not None:
         found = found.where(sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id))
     rows = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(steps))
     return [ListCursor(row.value, row.id, rank) for row in rows]
 
 
-def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
-    """The ids of all that match behind a cursor, and what they are sorted by; what is not known comes last."""
+def _sorted(connection: sa.Connection, terms: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
+    """The ids of all matching traces after a cursor, and their sort values; unknown values come last."""
     value = _VALUES[order]
-    conditions = _conditions(connection, wanted, time.time())
+    conditions = _conditions(connection, terms, time.time())
     if after is not None:
         conditions.append(sa.tuple_(value, _trace.id) < sa.tuple_(after.sort_at_s, after.id))
     found = sa.select(_trace.id, value.label("value")).where(*conditions)
     return found.order_by(sa.desc("value"), _trace.id.desc())
 
 
-def _conditions(connection: sa.Connection, wanted: Filter, now_s: float) -> list[sa.ColumnElement[bool]]:
-    return [condition_of(connection, negations_inward(term), now_s) for term in wanted]
+def _conditions(connection: sa.Connection, terms: Filter, now_s: float) -> list[sa.ColumnElement[bool]]:
+    return [condition_of(connection, negations_inward(term), now_s) for term in terms]
 
 
 def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> ListSection:
-    """The edges of all pages in one go: a list that is sorted anew for each would be sorted many times."""
+    """The last cursors of all pages, in one query, so that the list is sorted only once."""
     rows = found.order_by(None).subquery()
     place = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
     numbered = sa.select(rows, place.label("place"), sa.func.count().over().label("count")).subquery()
@@ -357,9 +358,9 @@ _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
     }
 )
 BY_TIME = frozenset({Order.TIME, Order.BROKEN})
-"""The orders of which each page costs the same."""
+"""The orders whose pages all cost the same."""
 
 
-def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:
-    """The next `limit` traces that the filter lets through, behind `after`."""
-    return summaries(connection, newest_ids(connection, wanted, limit=limit, after=after))
+def page(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:
+    """The next `limit` traces after `after` that match the filter."""
+    return summaries(connection, newest_ids(connection, terms, limit=limit, after=after))

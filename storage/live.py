@@ -1,4 +1,4 @@
-"""The sink that keeps sessions while they are recorded; its client never waits for the disk."""
+"""The sink that stores sessions while they are recorded; its caller never waits for the disk."""
 
 import logging
 import time
@@ -19,36 +19,35 @@ from storage.running.rows import new_owner
 from storage.running.session import BoundedBuffer, RecordedSession, SessionWrite
 from storage.store import Store, open_store
 
-_EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder gathers for 0.1 s: at most 250 ms are lost with it
-_BEAT_S = 10.0  # how often an idle sink says that it lives; see `storage.running.rows`
+_EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder buffers for 0.1 s, so a crash loses at most 250 ms
+_BEAT_S = 10.0  # heartbeat interval of an idle sink; see `storage.running.rows`
 _LONGEST_PAUSE_S = 5.0
-_REST = 10  # times as long as running sessions were inspected, until they are again: a tenth of the time at most
-_HELD_BYTES = 64 << 20  # turns that are written and held all the same, for the inspection when the next one ends
-_REMEMBERED = 10_000  # keys of sessions that have ended, for which late events are left out
+_REST = 10  # pause between inspections of running sessions, as a multiple of their duration
+_HELD_BYTES = 64 << 20  # written turns that stay in memory, for the inspection when the next turn ends
+_REMEMBERED = 10_000  # keys of ended sessions, whose late events are ignored
 _LOG = logging.getLogger("weaklink")
 
 
 class StoreSink:
-    """Keeps recorded sessions in a store, open ones too; see `inspector.capture.events.Sink`.
+    """Stores recorded sessions, including open ones; see `inspector.capture.events.Sink`.
 
-    A thread writes, in one transaction for all sessions, an eighth of a second after something came or once 2,048
-    chunks wait. A trace that has ended is then inspected and kept as `Store.save` would; running ones are inspected as
-    their turns end, but for at most a tenth of the time, so that a long conversation costs no more than its length:
-    what lists show of their faults may lag, while who reads a whole trace finds it inspected. `accept` only puts the
-    event in line and never waits for the disk. While the database refuses to be written, `trouble` says why, events
-    wait in memory and writing is tried again; the logging logger `weaklink` is told when that begins and when it is
-    over. A database file that was moved away or deleted is made again, with what is still held of the running
-    sessions: beyond 64 MiB, turns that are written are held no longer, and read back when their session is inspected
-    again.
+    A thread writes, in one transaction for all sessions, an eighth of a second after an event, or once 2,048 chunks are
+    waiting. A trace that has ended is then inspected and stored as `Store.save` would. Running traces are inspected as
+    their turns end, but for at most a tenth of the time, so that the cost of a long conversation is proportional to its
+    length: the faults in lists may lag behind, but a trace that is read whole is always inspected. `accept` only adds
+    the event to a buffer and never waits for the disk. While the database cannot be written, `trouble` is the error,
+    events wait in memory and writing is retried; the logger `weaklink` logs when that begins and when it is over. A
+    database file that was moved or deleted is created again, with the part of the running sessions that is still in
+    memory: beyond 64 MiB, written turns are released, and read back when their session is inspected again.
 
-    What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.session`). Beyond it
-    chunks are dropped, which their turn's end makes good if there is room for that; else the turn is kept as far as
-    its chunks came, as truncated, and the trace's provenance says so. `dropped` counts the events that were not taken
-    as they were. `close` ends every session, cutting its open turn. A session whose turns have all ended is shown as
-    idle when nothing came for `idle_after_s` seconds, and as running again with its next turn.
+    The buffer is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.session`). Beyond
+    that, chunks are dropped. The end of their turn restores them if there is room for it; otherwise the turn is stored
+    as truncated, with the chunks received, and the trace's provenance has a warning. `dropped` counts the events that
+    were dropped or shortened. `close` ends every session and truncates its open turn. A session whose turns have all
+    ended is shown as idle after `idle_after_s` seconds without an event, and as running again with its next turn.
 
-    Takes a store, or a place as `open_store` does and then closes what it opened. Sessions that another recorder left
-    behind when it was killed are ended first. StoreError where the store cannot be opened.
+    Takes a store, or a place as `open_store` does; in that case `close` also closes the store. Sessions of another
+    recorder that was killed are ended first. StoreError if the store cannot be opened.
     """
 
     def __init__(
@@ -64,55 +63,55 @@ class StoreSink:
         self._inspect = inspect
         self._owner = new_owner()
         self._idle_after_s = idle_after_s
-        self._room, self._room_bytes = BoundedBuffer(room_bytes), room_bytes
+        self._buffer, self._room_bytes = BoundedBuffer(room_bytes), room_bytes
         self._chunks_waiting = 0
         self._inspect_at_s = 0.0
         self._is_behind = False
         self._sessions: dict[str, RecordedSession] = {}
         self._ended: list[RecordedSession] = []
-        self._over: dict[str, None] = {}
+        self._past: dict[str, None] = {}
         self._wake, self._full, self._closing = Event(), Event(), Event()
         self._writes = Lock()
         self._refused = False
         self.trouble: Exception | None = None
-        self._store.recover(self._careful)
+        self._store.recover(self._inspect_safely)
         self._beat_at_s = time.monotonic()
         self._thread = Thread(target=self._run, name="weaklink-sink", daemon=True)
         self._thread.start()
 
     @property
     def backlog(self) -> int:
-        """How many events wait that no transaction has begun to write."""
-        return len(self._room)
+        """The number of events that wait and that no transaction has begun to write."""
+        return len(self._buffer)
 
     @property
     def is_full(self) -> bool:
-        """Whether half of the room is taken: a sender that can wait should."""
-        return self._room.held_bytes > self._room_bytes / 2
+        """Whether the buffer is more than half full: a sender that can wait should wait."""
+        return self._buffer.held_bytes > self._room_bytes / 2
 
     @property
     def dropped(self) -> int:
-        """How many events there was no room for: chunks, or the texts of turns."""
-        return self._room.dropped
+        """The number of events that did not fit into the buffer: chunks, or the texts of turns."""
+        return self._buffer.dropped
 
     def accept(self, event: RecordEvent) -> None:
-        """Take one event, in well under a microsecond of waiting; StoreError once the sink is closed."""
+        """Accept one event, with well under a microsecond of waiting; StoreError once the sink is closed."""
         if self._closing.is_set():
             raise StoreError(f"{self._store.place}: the sink is closed")
-        self._room.put(event)
+        self._buffer.put(event)
         if isinstance(event, ChunksArrived):
-            self._chunks_waiting += len(event.chunks)  # a hint: two threads may count as one
+            self._chunks_waiting += len(event.chunks)  # approximate: two threads may count as one
             if self._chunks_waiting >= _EVERY_CHUNKS and not self._full.is_set():
                 self._full.set()
         if not self._wake.is_set():
             self._wake.set()
 
     def flush(self) -> None:
-        """Write what was accepted, and inspect it; returns when it is committed. StoreError where it cannot be."""
+        """Write and inspect all accepted events; returns after the commit. StoreError if they cannot be written."""
         self._flush(may_lag=False)
 
     def close(self) -> None:
-        """End all sessions and write them. StoreError where that fails; what was not yet written is then lost."""
+        """End all sessions and write them. StoreError if that fails; data that was not written yet is then lost."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -138,16 +137,16 @@ class StoreSink:
                 return
             try:
                 self._flush(may_lag=True)
-            except Exception as error:  # noqa: BLE001  # the writer must live, and tells
-                self._tell_trouble(error)
+            except Exception as error:  # noqa: BLE001  # the writer must survive, and reports the error
+                self._report_trouble(error)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
                 self._wake.set()
             else:
-                self._tell_recovery()
+                self._report_recovery()
                 pause_s = _EVERY_S
 
     def _idle_s(self) -> float:
-        """How long nothing may come until there is something to write all the same."""
+        """How long to wait for events until there is something to write without one."""
         if not self._is_behind:
             return _BEAT_S
         return min(max(self._inspect_at_s - time.monotonic(), 0.0), _BEAT_S)
@@ -157,37 +156,37 @@ class StoreSink:
             self._take_events()
             self._write(may_lag=may_lag and time.monotonic() < self._inspect_at_s)
 
-    def _tell_trouble(self, error: Exception) -> None:
+    def _report_trouble(self, error: Exception) -> None:
         self.trouble = error
         if not self._refused:
             self._refused = True
             _LOG.warning("What is recorded waits in memory, since it cannot be written: %s.", error)
 
-    def _tell_recovery(self) -> None:
+    def _report_recovery(self) -> None:
         if self._refused:
             self._refused = False
             lost = f"; {self.dropped:,} events had no room and were dropped" if self.dropped else ""
             _LOG.warning("What is recorded can be written again%s.", lost)
 
     def _take_events(self) -> None:
-        self._wake.clear()  # before the events are taken: one that comes now wakes again
+        self._wake.clear()  # before the events are taken: a new event from now on sets it again
         self._full.clear()
         self._chunks_waiting = 0
-        for event in self._room.take():
+        for event in self._buffer.take():
             session = self._sessions.get(event.key)
             if session is None:
-                if isinstance(event, TraceEnded) or (event.key in self._over and not isinstance(event, TraceStarted)):
-                    continue  # nothing came of it, or it has ended already
+                if isinstance(event, TraceEnded) or (event.key in self._past and not isinstance(event, TraceStarted)):
+                    continue  # the trace never started, or has already ended
                 session = self._sessions[event.key] = RecordedSession(Trace(()))
             session.take(event)
             if session.ended:
                 self._ended.append(self._sessions.pop(event.key))
-                self._over[event.key] = None
-                if len(self._over) > _REMEMBERED:
-                    del self._over[next(iter(self._over))]
+                self._past[event.key] = None
+                if len(self._past) > _REMEMBERED:
+                    del self._past[next(iter(self._past))]
 
     def _write(self, *, may_lag: bool) -> None:
-        """Write what is new of every session."""
+        """Write the new part of every session."""
         sessions = [*self._ended, *self._sessions.values()]
         if self._store.make_again_if_gone():
             for session in sessions:
@@ -196,33 +195,33 @@ class StoreSink:
         steps = [
             (session, step)
             for session in sessions
-            if (step := session.step(self._careful, self._store.turns_of_running, may_lag=may_lag)) is not None
+            if (step := session.step(self._inspect_safely, self._store.turns_of_running, may_lag=may_lag)) is not None
         ]
         now_s = time.monotonic()
         if any(step.draft is not None for _, step in steps):
             self._inspect_at_s = now_s + _REST * (now_s - began_s)
         if steps or (sessions and now_s - self._beat_at_s >= _BEAT_S):
-            self._keep(steps)
+            self._write_steps(steps)
             self._beat_at_s = now_s
-        self._room.written()
+        self._buffer.written()
         self._is_behind = any(session.is_behind for session in self._sessions.values())
         if sum(session.weight for session in self._sessions.values()) > _HELD_BYTES:
             for session in self._sessions.values():
-                session.let_go()
+                session.release()
 
-    def _keep(self, steps: list[tuple[RecordedSession, SessionWrite]]) -> None:
+    def _write_steps(self, steps: list[tuple[RecordedSession, SessionWrite]]) -> None:
         ids = self._store.keep_running(self._owner, [step for _, step in steps], idle_after_s=self._idle_after_s)
         for (session, step), id_ in zip(steps, ids, strict=True):
-            session.wrote(step, id_)
+            session.mark_written(step, id_)
         lost = [session for (session, _), id_ in zip(steps, ids, strict=True) if id_ is None]
         self._ended = [session for session in self._ended if session in lost]
-        if lost:  # deleted by somebody, or taken for broken off: written anew
+        if lost:  # deleted, or ended by another process as orphaned: write them again
             self._write(may_lag=False)
 
-    def _careful(self, trace: Trace) -> Inspection:
-        """The inspection that was asked for, or, where that fails, ours: the record must be kept."""
+    def _inspect_safely(self, trace: Trace) -> Inspection:
+        """The given inspection or, if it fails, the default one: the record must be stored in any case."""
         try:
             return self._inspect(trace)
-        except Exception as error:  # noqa: BLE001  # may call plug-ins; it is told
+        except Exception as error:  # noqa: BLE001  # may call plug-ins; reported as `trouble`
             self.trouble = error
             return inspect_trace(replace(trace, format=""))

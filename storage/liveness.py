@@ -1,8 +1,8 @@
-"""Whether an open trace is running or idle, decided when it is read.
+"""Whether an open trace is running or idle; computed when it is read.
 
-A recorder writes for each open trace from when on it is idle if nothing more comes (`live.idle_at_s`, NULL while an
-answer is on its way), and a sign of life for itself (`live.beat_at_s`). So nothing has to be written for a trace to
-become idle, and a trace whose recorder was killed is neither running nor idle a minute later, whoever reads it.
+For each open trace, a recorder writes the time from which the trace is idle unless more events arrive
+(`live.idle_at_s`, NULL while a response is in progress), and its own heartbeat (`live.beat_at_s`). So a trace becomes
+idle without any write, and a trace whose recorder was killed is neither running nor idle a minute later.
 """
 
 from collections.abc import Iterable
@@ -14,21 +14,21 @@ from storage import tables
 from storage.tables import in_groups
 
 SILENT_S = 60.0
-"""A recorder gives a sign of life more often than after so many seconds."""
+"""A recorder without a heartbeat for this many seconds is considered dead."""
 
 IDLE_AFTER_S = 300.0
-"""After so many seconds without an event a trace is idle, unless its recorder has another number."""
+"""Default number of seconds without an event after which a trace is idle; a recorder may use another."""
 
 _live = tables.live.c
 
 
 def traces_in(state: Liveness, now_s: float) -> sa.Select[int]:
-    """The ids of the open traces in that state."""
+    """The ids of the open traces in this state."""
     return sa.select(_live.trace_id).where(_live.beat_at_s >= now_s - SILENT_S, _is_in(state, now_s))
 
 
 def liveness(connection: sa.Connection, ids: Iterable[int], now_s: float) -> dict[int, Liveness]:
-    """The state of each of these traces that is open; those whose recorder is gone are left out."""
+    """The states of those of these traces that are open; traces whose recorder is dead are left out."""
     found: dict[int, Liveness] = {}
     for group in in_groups(ids):
         for state in Liveness:

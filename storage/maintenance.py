@@ -1,4 +1,4 @@
-"""Maintenance of a store: counting, inspecting again, deleting old traces, checking the database for damage."""
+"""Store maintenance: counting, inspecting again, deleting old traces, checking the database for damage."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ from storage.tables import Row, in_groups
 from storage.toolsets import drop_unused_toolsets, load_toolsets
 from storage.writing import delete_partition, delete_traces, rewrite_derived
 
-_MOST_OF_FILE = 100  # problems that SQLite lists
+_MOST_OF_FILE = 100  # maximum number of problems that SQLite lists
 
 _TURN_COLUMNS = (
     *("number", "role", "requested_model", "answered_model", "finish"),
@@ -35,12 +35,12 @@ _TURN_COLUMNS = (
 )
 
 _age = sa.func.coalesce(tables.trace.c.started_at_s, tables.trace.c.imported_at_s)
-_TURN_CHARACTERS = 500  # what a turn takes besides its text, as characters
-_INSPECTED = 20  # traces that are inspected while other writers wait
+_TURN_CHARACTERS = 500  # size of a turn besides its text, in characters
+_INSPECTED = 20  # traces inspected in one transaction, while other writers wait
 
 
 class StoreStats(Struct, frozen=True):
-    """What a store holds. `outdated` counts the traces that another version of weaklink inspected."""
+    """Counts over a whole store. `outdated` is the number of traces that another version of weaklink inspected."""
 
     traces: int
     turns: int
@@ -56,7 +56,7 @@ class StoreStats(Struct, frozen=True):
 
 
 def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
-    """What the store holds; `version` is that of the weaklink that asks."""
+    """The counts over the whole store; `version` is the version of the running weaklink."""
     trace = tables.trace.c
     sums = [sa.func.coalesce(sa.func.sum(column), 0) for column in _SUMMED]
     counted = connection.execute(sa.select(sa.func.count(), *sums).select_from(tables.trace)).one()
@@ -84,30 +84,30 @@ def inspect_again(
     ids: Sequence[int],
     on_damaged: Callable[[StoreError], None] | None,
 ) -> int:
-    """Put a new inspection of each of these traces in the place of the old; of how many."""
+    """Replace the inspection of each of these traces with a new one; the number of traces inspected."""
     trace = tables.trace.c
     times = dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(ids))).all())
     found: list[tuple[int, float, DerivedRows]] = []
     for id_ in ids:
         try:
             with engine.damage_errors(place, f"trace {id_}"):
-                kept = read_trace(connection, id_)
+                stored = read_trace(connection, id_)
         except StoreError as error:
             if on_damaged is None:
                 raise
             on_damaged(error)
             continue
-        found.append((id_, times[id_], derived_rows(inspect(kept), kept)))
+        found.append((id_, times[id_], derived_rows(inspect(stored), stored)))
     rewrite_derived(connection, found)
     return len(found)
 
 
 class Retention(Struct, frozen=True):
-    """Which traces to delete: those from before a time, and the oldest where the database is larger than `max_bytes`.
+    """Which traces to delete: those before a time, and the oldest ones while the database is larger than `max_bytes`.
 
-    `before_s` is seconds since 1970-01-01 UTC; a trace whose source gave no time is as old as its import. Kept all the
-    same are the broken ones with `keep_broken`, and with `keep_ok` that share (from 0 to 1) of the others besides: the
-    same ones every time. What is still being recorded stays.
+    `before_s` is in seconds since 1970-01-01 UTC; a trace whose source gave no time is as old as its import.
+    `keep_broken` keeps all broken traces; `keep_ok` also keeps this share (0 to 1) of the others, the same ones every
+    time. Traces that are still being recorded stay.
     """
 
     before_s: float | None = None
@@ -117,17 +117,17 @@ class Retention(Struct, frozen=True):
 
 
 def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
-    """The traces that are to be deleted, the oldest first."""
+    """The ids of the traces to delete, the oldest first."""
     trace = tables.trace.c
-    wanted = sa.select(trace.id, trace.identity, trace.characters + _TURN_CHARACTERS * trace.turns, _age)
-    wanted = wanted.where(trace.id.not_in(sa.select(tables.live.c.trace_id))).order_by(_age, trace.id)
+    query = sa.select(trace.id, trace.identity, trace.characters + _TURN_CHARACTERS * trace.turns, _age)
+    query = query.where(trace.id.not_in(sa.select(tables.live.c.trace_id))).order_by(_age, trace.id)
     if retention.keep_broken or retention.keep_ok:
-        wanted = wanted.where(trace.status != "broken")
+        query = query.where(trace.status != "broken")
     if retention.before_s is not None and retention.max_bytes is None:
-        wanted = wanted.where(_age < retention.before_s)
+        query = query.where(_age < retention.before_s)
     surplus = _surplus(connection, retention.max_bytes)
     doomed: list[int] = []
-    for id_, identity, weight, age_s in connection.execute(wanted):
+    for id_, identity, weight, age_s in connection.execute(query):
         is_old = retention.before_s is not None and age_s < retention.before_s
         if (is_old or surplus > 0) and int.from_bytes(identity[:4], "big") >= retention.keep_ok * 2**32:
             doomed.append(id_)
@@ -136,7 +136,7 @@ def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
 
 
 def _holds_newer(connection: sa.Connection, ids: IdRange, before_s: float) -> bool:
-    """Whether one of these traces is from that time or later, or still being recorded."""
+    """Whether any of these traces is from `before_s` or later, or still being recorded."""
     trace = tables.trace.c
     running = trace.id.in_(sa.select(tables.live.c.trace_id))
     kept = sa.select(trace.id).where(trace.id >= ids.start, trace.id < ids.end, sa.or_(_age >= before_s, running))
@@ -144,7 +144,7 @@ def _holds_newer(connection: sa.Connection, ids: IdRange, before_s: float) -> bo
 
 
 def _surplus(connection: sa.Connection, max_bytes: int | None) -> float:
-    """About how many characters have to go so that the database takes no more than so many bytes."""
+    """About how many characters to delete so that the database takes at most `max_bytes`."""
     if max_bytes is None:
         return 0.0
     size = engine.used_bytes(connection)
@@ -157,15 +157,15 @@ _SUMMED = tuple(tables.trace.c[name] for name in ("turns", "characters", "chunks
 
 
 def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
-    """How many rows of a table fulfil the conditions."""
+    """The number of rows of a table that match the conditions."""
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
 
 
 class IntegrityReport(Struct, frozen=True):
-    """What a check found: `problems` are sentences, none where all is as it was written.
+    """The result of a check: `problems` are sentences; empty if nothing is damaged.
 
-    `without_checksums` of the `traces` were stored before there were any, `outdated` were inspected by another version
-    of weaklink, so that what is derived from them was not compared.
+    `without_checksums` is the number of traces that were stored before there were checksums. `outdated` is the number
+    that another version of weaklink inspected; their derived rows were not compared.
     """
 
     problems: tuple[str, ...]
@@ -179,7 +179,7 @@ class IntegrityReport(Struct, frozen=True):
 def check_database(
     connection: sa.Connection, place: engine.DatabaseLocation, advance: Callable[[int], None]
 ) -> IntegrityReport:
-    """Check everything; `advance` is called with 1 behind each trace. StoreError where too little can be read."""
+    """Check everything; call `advance` with 1 after each trace. Raises StoreError if too little can be read."""
     problems = list(_check_file(connection))
     try:
         return _check_all(connection, place, advance, problems)
@@ -209,11 +209,11 @@ def _check_all(
 
 
 def _check_file(connection: sa.Connection) -> Iterator[str]:
-    """What the database says of its own pages and indexes, and rows that belong to nothing."""
-    if connection.dialect.name != "sqlite":  # a server checks its pages itself, where it was set up with checksums
+    """Problems that the database finds in its own pages and indexes, and rows without a parent row."""
+    if connection.dialect.name != "sqlite":  # a server checks its pages itself, if it was set up with checksums
         for name in (*PARTITIONED, *(table.name for table in tables.BESIDE)):
-            lost = f'SELECT count(*) FROM "{name}" AS one WHERE NOT EXISTS (SELECT FROM trace WHERE id = one.trace_id)'
-            if count := connection.exec_driver_sql(lost).scalar_one():
+            query = f'SELECT count(*) FROM "{name}" AS one WHERE NOT EXISTS (SELECT FROM trace WHERE id = one.trace_id)'
+            if count := connection.exec_driver_sql(query).scalar_one():
                 yield f"{count:,} rows of the table `{name}` belong to traces that are not there"
         return
     for (sentence,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_OF_FILE})"):
@@ -224,7 +224,7 @@ def _check_file(connection: sa.Connection) -> Iterator[str]:
 
 
 class _TraceCheck:
-    """What is wrong with one trace."""
+    """The check of one trace, and the problems it found."""
 
     def __init__(
         self, connection: sa.Connection, place: engine.DatabaseLocation, id_: int, *, is_running: bool
@@ -258,32 +258,32 @@ class _TraceCheck:
             self._compare_derived(inspection, trace)
 
     def _compare_record(self, trace: Trace) -> None:
-        """The rows that lists and filters read, beside the record that they come from."""
+        """Compare the rows that lists and filters read with the record that they come from."""
         record: RecordRows = record_rows(trace)
         self._compare(tables.turn, [{name: turn[name] for name in _TURN_COLUMNS} for turn in record.turns])
         self._compare(tables.external_id, record.external_ids)
         if not self.has_no_checksums:
-            kept = row_of(self._connection, self._id)
+            stored = row_of(self._connection, self._id)
             names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
-            if any(kept[name] != record.trace[name] for name in names):
+            if any(stored[name] != record.trace[name] for name in names):
                 self.problems.append(f"trace {self._id}: what lists show of it is not what its record says")
 
     def _compare_derived(self, inspection: Inspection, trace: Trace) -> None:
-        made: DerivedRows = derived_rows(inspection, trace)
+        new: DerivedRows = derived_rows(inspection, trace)
         for table, rows in (
-            *((tables.call, made.calls), (tables.diagnostic, made.diagnostics), (tables.trace_tool, made.tools)),
-            *((tables.trace_code, made.codes), (tables.argument, made.arguments), (tables.figures, [made.figures])),
-            (tables.violation, made.violations),
+            *((tables.call, new.calls), (tables.diagnostic, new.diagnostics), (tables.trace_tool, new.tools)),
+            *((tables.trace_code, new.codes), (tables.argument, new.arguments), (tables.figures, [new.figures])),
+            (tables.violation, new.violations),
         ):
             self._compare(table, rows)
 
     def _compare(self, table: sa.Table, rows: list[Row]) -> None:
-        """A problem where a table's rows of the trace are not these, in whatever order."""
+        """Add a problem if the trace's rows in this table are not these, in any order."""
         names = list(rows[0]) if rows else [column.name for column in table.primary_key.columns]
-        kept = self._connection.execute(
+        stored = self._connection.execute(
             sa.select(*(table.c[name] for name in names)).where(table.c.trace_id == self._id)
         )
-        if sorted(map(repr, map(tuple, kept))) != sorted(repr(tuple(row[name] for name in names)) for row in rows):
+        if sorted(map(repr, map(tuple, stored))) != sorted(repr(tuple(row[name] for name in names)) for row in rows):
             self.problems.append(
                 f"trace {self._id}: its rows in the table `{table.name}` are not those that were written; "
                 f"`weaklink reinspect {self._id}` writes what is derived again"
@@ -306,7 +306,7 @@ def _check_rollups(connection: sa.Connection) -> Iterator[str]:
 
 
 class Maintenance:
-    """What is done to a store as a whole: `Store.maintenance`. Errors as `Store` raises them."""
+    """Operations on a whole store: `Store.maintenance`. They raise the same errors as `Store`."""
 
     def __init__(self, database: engine.Database) -> None:
         self._database = database
@@ -318,66 +318,66 @@ class Maintenance:
         *,
         on_damaged: Callable[[StoreError], None] | None = None,
     ) -> int:
-        """Inspect traces again, all where no ids are named, and keep what was found; how many there were.
+        """Inspect traces again, all of them without `ids`, and store the result; the number of traces inspected.
 
-        A trace that is damaged is left as it is and given to `on_damaged`; without that its StoreError is raised.
+        A damaged trace stays as it is, and `on_damaged` is called with its StoreError; without it the error is raised.
         """
         done = 0
         with self._database.reading() as connection:
-            every = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
-            wanted = list(connection.scalars(every)) if ids is None else [find_id(connection, one) for one in ids]
-        for group in in_groups(wanted, _INSPECTED):
+            all_ids = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
+            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, one) for one in ids]
+        for group in in_groups(selected, _INSPECTED):
             with self._database.writing() as connection:
                 done += inspect_again(connection, self._database.place, inspect, group, on_damaged)
         return done
 
     def doomed(self, retention: Retention) -> int:
-        """How many traces `prune` would delete."""
+        """The number of traces that `prune` would delete."""
         with self._database.reading() as connection:
             return len(doomed_traces(connection, retention))
 
     def prune(self, retention: Retention) -> int:
-        """Delete the traces that are not to be kept; how many there were.
+        """Delete the traces that `retention` selects; the number of traces deleted.
 
-        A partition of PostgreSQL of which nothing is kept is dropped, each in a transaction of its own.
+        A PostgreSQL partition without any trace to keep is dropped, each in a separate transaction.
         """
-        gone = 0
+        deleted = 0
         if retention.before_s is not None and not retention.keep_broken and not retention.keep_ok:
-            gone = self._drop_partitions(retention.before_s)
+            deleted = self._drop_partitions(retention.before_s)
         with self._database.writing() as connection:
             ids = doomed_traces(connection, retention)
             delete_traces(connection, ids)
             drop_unused_toolsets(connection)
-        self._drop_partitions(-math.inf)  # those that are empty by now
+        self._drop_partitions(-math.inf)  # partitions that are empty now
         analyze_partitioned(self._database)
-        return gone + len(ids)
+        return deleted + len(ids)
 
     def _drop_partitions(self, before_s: float) -> int:
-        """Drop the partitions whose traces are all from before a time; how many traces they had."""
+        """Drop the partitions whose traces are all from before a time; the number of their traces."""
         with self._database.reading() as connection:
             past = past_partitions(connection)
-        gone = 0
+        deleted = 0
         for ids in past:
             with self._database.writing() as connection:
                 if not _holds_newer(connection, ids, before_s):
-                    gone += delete_partition(connection, ids)
-        return gone
+                    deleted += delete_partition(connection, ids)
+        return deleted
 
     def stats(self) -> StoreStats:
-        """What the store holds."""
+        """The counts over the whole store."""
         with self._database.reading() as connection:
             return stats_of(connection, version=__version__)
 
     def check(self, advance: Callable[[int], None] = lambda _: None) -> IntegrityReport:
-        """Look through everything for damage; `advance` is called with 1 behind each trace."""
+        """Check everything for damage; call `advance` with 1 after each trace."""
         with self._database.reading() as connection:
             return check_database(connection, self._database.place, advance)
 
     def back_up(self, file: Path) -> None:
-        """Copy the database into a new file while others may write to it; StoreError for one on a server."""
+        """Copy the database into a new file while others may write to it; raises StoreError for a server database."""
         engine.back_up(self._database.place, file)
 
     def vacuum(self) -> None:
-        """Give back the room that deleted traces took."""
+        """Free the space that deleted traces took."""
         with engine.database_errors(self._database.place):
             engine.vacuum(self._database.engine)

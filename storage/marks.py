@@ -1,4 +1,4 @@
-"""Marks: a user's notes about a trace, or about one turn or step of it."""
+"""Marks (bookmarks): a user's notes about a trace, or about one turn or step of it."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ _mark = tables.mark.c
 
 
 class Mark(Struct, frozen=True):
-    """A mark on a trace, or on one turn or step of it (both count from 1), with the note that was left there.
+    """A mark on a trace, or on one turn or step of it (both numbered from 1), with the user's note.
 
-    `marked_at_s` is seconds since 1970-01-01 UTC. `author` is the name of the token, or the user that a reverse proxy
-    named; "" where neither is known.
+    `marked_at_s` is in seconds since 1970-01-01 UTC. `author` is the name of the token, or the user name from a reverse
+    proxy; "" if neither is known.
     """
 
     trace_id: int
@@ -31,7 +31,7 @@ class Mark(Struct, frozen=True):
 
 
 def put_mark(connection: sa.Connection, mark: Mark) -> None:
-    """Keep a mark; one that stands at the same place already gives way to it."""
+    """Store a mark; it replaces an existing mark at the same place."""
     connection.execute(sa.delete(tables.mark).where(*_at(mark.trace_id, mark.turn, mark.step)))
     row = {
         "trace_id": mark.trace_id,
@@ -46,17 +46,17 @@ def put_mark(connection: sa.Connection, mark: Mark) -> None:
 
 
 def remove_mark(connection: sa.Connection, trace_id: int, turn: int | None, step: int | None) -> None:
-    """Take away the mark of a turn or a step, or that of the trace itself where neither is named."""
+    """Remove the mark of a turn or a step; that of the trace itself if both are None."""
     connection.execute(sa.delete(tables.mark).where(*_at(trace_id, turn, step)))
 
 
 def remove_marks(connection: sa.Connection, trace_id: int) -> None:
-    """Take away all marks of a trace, those of its turns and steps too."""
+    """Remove all marks of a trace, including those of its turns and steps."""
     connection.execute(sa.delete(tables.mark).where(_mark.trace_id == trace_id))
 
 
 def move_marks(connection: sa.Connection, trace_id: int, to: int) -> None:
-    """Give the marks of a trace to another, which turned out to be the same."""
+    """Move the marks of a trace to another trace with the same identity."""
     connection.execute(sa.update(tables.mark).where(_mark.trace_id == trace_id).values(trace_id=to))
 
 
@@ -64,8 +64,8 @@ def read_marks(connection: sa.Connection, ids: Sequence[int]) -> dict[int, tuple
     """The marks of these traces, the oldest first, by trace; traces without one are left out."""
     found: dict[int, list[Mark]] = {}
     for group in in_groups(ids):
-        wanted = sa.select(_mark.trace_id, _mark.turn, _mark.step, _mark.note, _mark.marked_at_s, _mark.author)
-        rows = connection.execute(wanted.where(_mark.trace_id.in_(group)).order_by(_mark.trace_id, _mark.id))
+        query = sa.select(_mark.trace_id, _mark.turn, _mark.step, _mark.note, _mark.marked_at_s, _mark.author)
+        rows = connection.execute(query.where(_mark.trace_id.in_(group)).order_by(_mark.trace_id, _mark.id))
         for id_, turn, step, note, at_s, author in rows:
             found.setdefault(id_, []).append(Mark(id_, turn, step, unescaped(note), at_s, unescaped(author)))
     return {id_: tuple(marks) for id_, marks in found.items()}
@@ -80,7 +80,7 @@ def _at(trace_id: int, turn: int | None, step: int | None) -> list[sa.ColumnElem
 
 
 class Bookmarks:
-    """The marks of a store: `Store.marks`. Errors as `Store` raises them."""
+    """The marks of a store: `Store.marks`. Raises the same errors as `Store`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -88,9 +88,10 @@ class Bookmarks:
     def put(
         self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "", author: str = ""
     ) -> None:
-        """Mark a trace, or one turn or step of it (both count from 1), with a note; that of a second mark counts.
+        """Mark a trace, or one turn or step of it (both numbered from 1), with a note; replaces an existing mark there.
 
-        Marks stay when a longer version of the session comes or the trace is inspected again; they go with it.
+        Marks stay when a longer version of the session replaces the trace, or when it is inspected again; they are
+        deleted with the trace.
         """
         with self._database.writing() as connection:
             put_mark(connection, Mark(find_id(connection, id), turn, step, note, time.time(), author))
@@ -98,9 +99,9 @@ class Bookmarks:
     def remove(
         self, id: int | str, *, turn: int | None = None, step: int | None = None, own_only: bool = False
     ) -> None:
-        """Take away the mark of one turn or step of a trace; where neither is named all its marks.
+        """Remove the mark of one turn or step of a trace; all its marks if both are None.
 
-        `own_only` then leaves those of its turns and steps.
+        With `own_only`, the marks of its turns and steps stay.
         """
         with self._database.writing() as connection:
             number = find_id(connection, id)

@@ -1,21 +1,21 @@
-"""Partitions by time, on PostgreSQL: the tables that hold what traces are made of are split by the trace's id.
+"""Partitions by time, on PostgreSQL: the tables with the rows of traces are split by the trace's id.
 
 Theory of operation. Ids count traces in the order of their arrival, so a range of ids is a range of time. Partition `n`
-of each of `PARTITIONED` has the rows of traces whose ids are from `n * STEP` up to `(n + 1) * STEP`; the first one has
-everything below too. Every key has the trace's id, so no table needs another column, and a query by id reads one
+of each of `PARTITIONED` has the rows of traces whose ids are from `n * STEP` up to `(n + 1) * STEP`; the first one also
+has all lower ids. Every key contains the trace's id, so no table needs another column, and a query by id reads one
 partition.
 
-Before new traces get their ids, `prepare_ids` looks at the newest trace. If that arrived in an earlier period (a week,
-or as many days as the database's setting `weaklink.partition_days` says) and its partition has traces enough to be
-worth a table of its own, the sequence of ids is advanced to the next
-partition. A period with more traces than a partition has ids takes several. Bounds are known ahead, so `AHEAD`
-partitions are always there that nobody writes to yet: the next writer makes what is missing, in its own transaction.
-To attach an empty table blocks neither readers nor writers.
+Before new traces get their ids, `prepare_ids` reads the newest trace. If that trace arrived in an earlier period (a
+week, or the number of days in the database's setting `weaklink.partition_days`) and its partition has enough traces to
+justify a separate table, the sequence of ids is advanced to the next partition. A period with more traces than a
+partition has ids takes several partitions. The bounds are known in advance, so `AHEAD` empty partitions always exist:
+the next writer creates those that are missing, in its own transaction. Attaching an empty table blocks neither readers
+nor writers.
 
-`drop_partition` drops the tables of a range, which costs the same however many rows they have. `trace` itself is not
-partitioned: its identity is unique over all times, and lists go by time over all of it. On PostgreSQL no table has a
-foreign key on `trace`: to delete a trace would ask each partition of each. `storage.writing.delete_traces` deletes the
-rows, and `weaklink db check` finds any that belong to no trace.
+`drop_partition` drops the tables of a range, at a cost that does not depend on the number of rows. `trace` itself is
+not partitioned: its identity is unique over all times, and lists sort the whole table by time. On PostgreSQL no table
+has a foreign key to `trace`: deleting a trace would query every partition of every table. Instead,
+`storage.writing.delete_traces` deletes the rows, and `weaklink db check` finds rows that belong to no trace.
 """
 
 import re
@@ -30,10 +30,10 @@ from storage.blocks import IdRange
 from storage.engine import Database, analyze, database_errors
 
 STEP = 1_000_000
-"""Ids of a partition; the migration that makes the first ones has it too."""
+"""Ids per partition; the migration that creates the first partitions has the same number."""
 AHEAD = 2
-"""Partitions that are there and empty."""
-_WORTH = 10_000  # traces; a partition with fewer goes on, whatever the time: to delete their rows takes seconds
+"""Number of empty partitions to create in advance."""
+_MIN_TRACES = 10_000  # traces; a smaller partition is used further, whatever its age: it is fast to delete
 _DAYS = 7
 PARTITIONED = (*(table.name for table in (*tables.RECORD, *tables.DERIVED, tables.exchange)), "search_text")
 """The names of the partitioned tables."""
@@ -59,34 +59,34 @@ _NAME: re.Pattern[str] = lazy_pattern(r"part_p(\d+)")
 
 
 def prepare_ids(connection: sa.Connection, count: int, now_s: float) -> None:
-    """Let the ids of the next `count` traces be of this period, and have partitions; for the only writer."""
+    """Prepare the ids and partitions of the next `count` traces, in this period; the caller must be the only writer."""
     if connection.dialect.name != "postgresql":
         return
     state = connection.execute(_STATE, {"days": _DAYS}).one()
-    there = _numbers(connection)
+    existing = _numbers(connection)
     number, used = divmod(state.last, STEP)
     is_over = (
         state.newest is not None
         and state.newest // STEP == number
         and _period(state.imported_at_s, state.days) < _period(now_s, state.days)
     )
-    if is_over and used >= _WORTH and (state.is_owner or number + 1 in there):
+    if is_over and used >= _MIN_TRACES and (state.is_owner or number + 1 in existing):
         number, used = number + 1, 0
         connection.execute(
             sa.text("SELECT setval(pg_get_serial_sequence('trace', 'id'), :last)"), {"last": number * STEP}
         )
-    _make(connection, {number, number + (used + count) // STEP}, there, is_owner=state.is_owner)
+    _create(connection, {number, number + (used + count) // STEP}, existing, is_owner=state.is_owner)
 
 
 def prepare_partitions(connection: sa.Connection, ids: Collection[int]) -> None:
-    """Make the partitions of traces that bring their ids; to be called as the only writer."""
+    """Create the partitions of traces that already have ids; the caller must be the only writer."""
     if connection.dialect.name == "postgresql" and ids:
         is_owner = connection.execute(_STATE, {"days": _DAYS}).one().is_owner
-        _make(connection, {id_ // STEP for id_ in ids}, _numbers(connection), is_owner=is_owner)
+        _create(connection, {id_ // STEP for id_ in ids}, _numbers(connection), is_owner=is_owner)
 
 
 def past_partitions(connection: sa.Connection) -> list[IdRange]:
-    """The ids of each partition that no new trace comes into any more, the oldest first; none on SQLite."""
+    """The ids of each partition that gets no new traces any more, the oldest first; none on SQLite."""
     if connection.dialect.name != "postgresql":
         return []
     current = connection.execute(_STATE, {"days": _DAYS}).one().last // STEP
@@ -96,14 +96,14 @@ def past_partitions(connection: sa.Connection) -> list[IdRange]:
 
 
 def analyze_partitioned(database: Database) -> bool:
-    """Count again what is in the partitioned tables, where that is long ago; whether it was.
+    """Run ANALYZE on the partitioned tables if the last run is too old; whether it ran.
 
-    PostgreSQL does so by itself for each partition, but not for the tables as a whole, by which it plans joins.
+    PostgreSQL analyzes each partition by itself, but not the partitioned tables, whose statistics it needs for joins.
     """
     if database.engine.dialect.name != "postgresql":
         return False
     with database.reading() as connection:
-        is_due = bool(connection.scalar(_IS_DUE, {"worth": _WORTH, "days": _DAYS}))
+        is_due = bool(connection.scalar(_IS_DUE, {"worth": _MIN_TRACES, "days": _DAYS}))
     if is_due:
         with database_errors(database.place):
             analyze(database.engine, PARTITIONED)
@@ -113,7 +113,7 @@ def analyze_partitioned(database: Database) -> bool:
 def drop_partition(connection: sa.Connection, ids: IdRange) -> None:
     """Drop the rows of the traces of one of `past_partitions` from all partitioned tables; their `trace` rows stay.
 
-    Waits until nobody reads `trace`, with which readers begin.
+    Waits until nobody reads `trace`, the first table that every reader reads.
     """
     connection.exec_driver_sql("LOCK TABLE trace IN ACCESS EXCLUSIVE MODE")
     for name in PARTITIONED:
@@ -125,18 +125,18 @@ def _period(at_s: float, days: float) -> int:
 
 
 def _numbers(connection: sa.Connection) -> set[int]:
-    """The numbers of the partitions that are there."""
+    """The numbers of the existing partitions."""
     return {int(found[1]) for name in connection.scalars(_NAMES) if (found := _NAME.fullmatch(name))}
 
 
-def _make(connection: sa.Connection, needed: set[int], there: set[int], *, is_owner: bool) -> None:
-    """Make those of the partitions that are not there yet, and the ones ahead."""
+def _create(connection: sa.Connection, needed: set[int], existing: set[int], *, is_owner: bool) -> None:
+    """Create the needed partitions that do not exist yet, and those in advance."""
     last = max(needed)
     if not is_owner:
-        if needed - there:
+        if needed - existing:
             raise StoreError("the database has no partition for new traces; its owner runs `weaklink db upgrade`")
         return
-    for number in sorted((needed | set(range(last, last + AHEAD + 1))) - there):
+    for number in sorted((needed | set(range(last, last + AHEAD + 1))) - existing):
         bounds = f"FROM ({number * STEP}) TO ({(number + 1) * STEP})"
         for name in PARTITIONED:
             connection.exec_driver_sql(f'CREATE TABLE "{name}_p{number}" (LIKE "{name}" INCLUDING ALL)')

@@ -1,6 +1,6 @@
 """Reads traces and inspections from the database, equal to what was saved.
 
-A trace with many turns is not read at once: its rows go into a spool, and a turn is built when it is accessed.
+A trace with many turns is not built at once: its rows go into a spool, and a turn is built when it is accessed.
 """
 
 from array import array
@@ -33,27 +33,27 @@ from storage.packing.values import pack, unpack
 from storage.toolsets import load_toolsets
 
 LONG = 1 << 20
-"""Bytes of a column that are not fetched in one piece, unless told."""
+"""Bytes; larger values of a column are not fetched in one piece, unless another limit is given."""
 
 NOT_INSPECTED = "\x1a"
-"""What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
+"""The inspector version of a trace that is being recorded and has turns that were not inspected.
 
-No version is kept so: see `storage.packing.blobs`.
+No version is stored like this: see `storage.packing.blobs`.
 """
 
 MANY, MUCH = 500, 4_000_000
-"""A trace of so many turns, and of so many characters, and no more, is not worth a column."""
+"""A trace with at most this many turns and characters is read at once, not as a column."""
 
-_LONG = 1 << 16  # bytes of a text, or of chunks, that do not lie beside the rest of their turn
-_STREAMED = {"yield_per": 32}  # so many rows are fetched together
-_ROOM = 1 << 20  # characters, more or less, of the turns that are kept once they are made
-_PIECE = 1 << 18  # bytes of a long text that are read at a time
-_LEAST = 1 << 10  # what the shortest turn weighs
-_CHUNK = 16  # what a chunk weighs
+_LONG = 1 << 16  # bytes; longer texts and chunks are not stored with the rest of their turn
+_STREAMED = {"yield_per": 32}  # number of rows fetched together
+_ROOM = 1 << 20  # size of the cache of built turns, in characters (estimated)
+_PIECE = 1 << 18  # bytes of a long text to read at a time
+_LEAST = 1 << 10  # weight of the shortest turn
+_CHUNK = 16  # weight of a chunk
 
 
 class PartRow(NamedTuple):
-    """A part of a turn. `text` and `chunks` are None where they are long; `chunks_size` where there are no chunks."""
+    """A part of a turn. `text` and `chunks` are None if they are long; `chunks_size` is None if there are no chunks."""
 
     turn: int
     number: int
@@ -75,7 +75,7 @@ class TurnRow(NamedTuple):
 
 
 def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
-    """The column where it holds no more bytes than the parameter `long` says, else NULL."""
+    """The column if it has at most as many bytes as the parameter `long`, else NULL."""
     return sa.case((sa.func.length(column) <= sa.bindparam("long", type_=sa.Integer), column))
 
 
@@ -89,7 +89,7 @@ TURNS = (
     .where(_turn_columns.trace_id == sa.bindparam("id"), _turn_columns.number > sa.bindparam("after"))
     .order_by(_turn_columns.number)
 )
-"""Asks for the turns of a trace, by its `id`, behind its first `after`, in order: each as a TurnRow says."""
+"""Selects the turns of the trace `id` after its first `after`, in order, each as the fields of a TurnRow."""
 
 PARTS = (
     sa.select(
@@ -100,14 +100,14 @@ PARTS = (
     .where(_part.trace_id == sa.bindparam("id"), _part.turn > sa.bindparam("after"))
     .order_by(_part.turn, _part.number)
 )
-"""Asks for the parts of a trace, by its `id`, of the turns behind its first `after`, in order: each as a PartRow says.
+"""Selects the parts of the trace `id` in turns after its first `after`, in order, each as the fields of a PartRow.
 
-Blobs of more than `long` bytes are left out.
+Blobs of more than `long` bytes are replaced with NULL.
 """
 
 
 def checksum_of_turn(connection: sa.Connection, id_: int, turn: TurnRow, parts: Iterable[PartRow]) -> int:
-    """The checksum of a turn of a trace with these parts, out of those of its packed columns."""
+    """The checksum of a turn with these parts, computed from the checksums of its packed columns."""
     sums: list[list[int | str | None]] = []
     for row in parts:
         text = row.text if row.text is not None else _head(connection, id_, row, tables.part.c.text)
@@ -122,17 +122,17 @@ def checksum_of_turn(connection: sa.Connection, id_: int, turn: TurnRow, parts: 
 
 
 def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
-    """The blob of a long text."""
+    """The blob of a long text, in pieces."""
     return _pieces(connection, id_, row, tables.part.c.text)
 
 
 def chunk_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
-    """The blob of long chunks."""
+    """The blob of long chunks, in pieces."""
     return _pieces(connection, id_, row, tables.part.c.chunks)
 
 
 def read_chunks(connection: sa.Connection, id_: int, row: PartRow, spool: Spool) -> Chunks | None:
-    """The chunks of a part; those of a long one stay packed in the spool until somebody looks at some of them."""
+    """The chunks of a part; long ones stay packed in the spool until they are accessed."""
     if row.chunks_size is None:
         return None
     if row.chunks is not None:
@@ -155,7 +155,7 @@ def _place(id_: int, row: PartRow) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 _LATEST, _NEWEST = "latest", 1_000
-_SHORTEST_PREFIX = 4  # characters of an id by which a trace may be named
+_SHORTEST_PREFIX = 4  # minimum number of characters to name a trace by the beginning of its id
 _trace, _body = tables.trace.c, tables.inspection.c.body
 
 _FACTS = sa.select(
@@ -175,10 +175,10 @@ _BODY = (
 
 
 def find_id(connection: sa.Connection, word: int | str) -> int:
-    """The id that a user means; StoreError where no trace, or more than one, can be meant.
+    """The id of the trace that a user names; StoreError if no trace, or more than one, matches.
 
-    A trace's number; an external id that one trace alone has, or at least four characters with which the ids of one
-    trace alone begin; `latest`, the newest trace that is no fork: `weaklink ask` makes many of one trace.
+    `word` is a trace's number; an external id that only one trace has, or its first characters (at least four) if they
+    are unique; or `latest`, the newest trace that is not a fork (`weaklink ask` makes many forks of one trace).
     """
     number = int(word) if str(word).isdecimal() and len(str(word)) < 10 else None
     trace, external = tables.trace.c, tables.external_id.c
@@ -187,8 +187,8 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
     whole = blobs.key(str(word))
     starts = sa.and_(external.value >= whole, external.value < f"{whole}\U0010ffff")
     for condition in (external.value == whole, *((starts,) if len(str(word)) >= _SHORTEST_PREFIX else ())):
-        wanted = sa.select(external.trace_id).where(condition).distinct().limit(2)
-        ids: list[int] = list(connection.scalars(wanted))
+        query = sa.select(external.trace_id).where(condition).distinct().limit(2)
+        ids: list[int] = list(connection.scalars(query))
         if len(ids) == 1:
             return ids[0]
         if ids:
@@ -201,7 +201,7 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
 
 
 def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
-    """The traces with a number, or with an external id, which several may have; StoreError where there is none."""
+    """The trace with this number, or all traces with this external id; StoreError if there are none."""
     number = int(word) if str(word).isdecimal() and len(str(word)) < 10 else None
     trace, external = tables.trace.c, tables.external_id.c
     if number is not None and connection.scalar(sa.select(trace.id).where(trace.id == number)) is not None:
@@ -215,7 +215,7 @@ def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
 
 
 def _latest(connection: sa.Connection) -> int | None:
-    """The newest trace that is no fork, as far as the newest are looked at; else the newest of all."""
+    """The newest trace that is not a fork, among the newest 1,000; if all are forks, the newest."""
     rows = sa.select(_trace.id, _trace.facts).order_by(_trace.sort_at_s.desc(), _trace.id.desc()).limit(_NEWEST)
     newest: int | None = None
     for id_, facts in connection.execute(rows):
@@ -227,7 +227,7 @@ def _latest(connection: sa.Connection) -> int | None:
 
 
 def read_trace(connection: sa.Connection, id_: int, *, in_columns: bool = False) -> Trace:
-    """The trace with this id, which must be there; `in_columns` the turns of one with many, or with much text."""
+    """The trace with this id, which must exist; with `in_columns`, the turns of a large trace are a lazy column."""
     trace, turns, characters, checksum = _facts(connection, id_)
     if in_columns and (turns > MANY or characters > MUCH):
         return replace(trace, turns=read_many_turns(connection, id_, checksum))
@@ -235,12 +235,12 @@ def read_trace(connection: sa.Connection, id_: int, *, in_columns: bool = False)
 
 
 def read_facts(connection: sa.Connection, id_: int) -> Trace:
-    """The trace with this id, which must be there, without its turns."""
+    """The trace with this id, which must exist, without its turns."""
     return _facts(connection, id_)[0]
 
 
 def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int, int | None]:
-    """A trace without its turns, how many those are, how many characters they hold, and their checksum."""
+    """A trace without its turns, and their number, characters and checksum."""
     facts, provenance, turns, characters, checksum, row_checksum = connection.execute(_FACTS, {"id": id_}).one()
     if checksum is None and row_checksum is not None:
         raise blobs.DamagedBlobError("the checksum of its turns is missing")
@@ -253,12 +253,12 @@ def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int, int | 
 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
-    """The turns of a trace behind its first `after`."""
+    """The turns of a trace after its first `after`."""
     return _turns(connection, id_, after, None)
 
 
 def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None) -> tuple[Turn, ...]:
-    """The same turns; DamagedBlobError where the sum of their checksums is to be another one."""
+    """The turns after the first `after`; DamagedBlobError if `checksum` is not the sum of their checksums."""
     turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
     toolsets = load_toolsets(connection, {one.toolset_id: one.toolset for one in turns if one.toolset_id is not None})
     rows: dict[int, list[PartRow]] = defaultdict(list)
@@ -276,11 +276,11 @@ def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None
 
 
 def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_columns: bool = False) -> Inspection:
-    """The inspection of `trace`, the one with this id; `in_columns` what a wide one holds.
+    """The inspection of `trace`, which has this id; with `in_columns`, a large one consists of lazy columns.
 
-    A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then,
-    but for a wide one that is wanted in columns: of that it is the inspection of as many turns as were inspected.
-    A trace whose inspection another weaklink packed otherwise is inspected here too.
+    The recorder of a running trace may not have inspected all its turns yet. Then this function inspects the trace,
+    except with `in_columns` for a large trace: the result then covers only the turns that were inspected. It also
+    inspects a trace whose stored inspection has the layout of another version of weaklink.
     """
     row = connection.execute(_BODY, {"id": id_, "long": LONG}).mappings().one_or_none()
     if row is None:
@@ -302,16 +302,16 @@ def _unpacked_inspection(
     if body is not None:
         return unpack_inspection(body, texts, in_columns=in_columns)
     pieces = blob_pieces(connection, tables.inspection.c.body, tables.inspection.c.trace_id == id_)
-    kept = spooled_reader(pieces, size, Spool())
-    if isinstance(kept, bytes):
-        return unpack_inspection(kept, texts)
-    return read_wide(kept, texts, in_columns=in_columns)
+    reader = spooled_reader(pieces, size, Spool())
+    if isinstance(reader, bytes):
+        return unpack_inspection(reader, texts)
+    return read_wide(reader, texts, in_columns=in_columns)
 
 
 def _inspect(trace: Trace) -> Inspection:
     try:
         return inspect_trace(trace)
-    except Exception:  # noqa: BLE001  # may call plug-ins; the recorder does the same, and tells it
+    except Exception:  # noqa: BLE001  # may call plug-ins; the recorder does the same, and reports the error
         return inspect_trace(replace(trace, format=""))
 
 
@@ -328,49 +328,49 @@ _NO_MORE: tuple[float, Iterable[PartRow]] = (inf, ())
 
 
 def read_many_turns(connection: sa.Connection, id_: int, checksum: int | None) -> Column[Turn]:
-    """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once.
+    """The turns of a trace, as a lazy column. Damaged turns raise here, as they do if all turns are read at once.
 
-    `checksum` is what those of all turns sum up to (`storage.checksums`); None where they have none.
+    `checksum` is the sum of the checksums of all turns (`storage.checksums`); None if they have none.
     """
-    found = 0
+    total = 0
     turns = _Turns()
-    recent = LruCache(turns.made, _weight, _ROOM)  # which `turns` does not hold: a circle would outlive the trace
+    cache = LruCache(turns.build, _weight, _ROOM)  # not in `turns`: a reference cycle would outlive the trace
     with (
         connection.execute(TURNS, {"id": id_, "after": 0}, execution_options=_STREAMED) as rows,
         connection.execute(PARTS, {"id": id_, "after": 0, "long": _LONG}, execution_options=_STREAMED) as parts,
     ):
         by_turn = groupby(map(PartRow._make, parts), attrgetter("turn"))
-        number, own = next(by_turn, _NO_MORE)
+        number, parts_of_turn = next(by_turn, _NO_MORE)
         for row in map(TurnRow._make, rows):
             while number < row.number:
-                number, own = next(by_turn, _NO_MORE)
-            its = own if number == row.number else ()
+                number, parts_of_turn = next(by_turn, _NO_MORE)
+            turn_parts = parts_of_turn if number == row.number else ()
             if row.toolset_id is not None and row.toolset_id not in turns.offered:
                 turns.offered |= load_toolsets(connection, {row.toolset_id: row.toolset})
-            its = list(its)
+            turn_parts = list(turn_parts)
             if checksum is not None:
-                found += checksum_of_turn(connection, id_, row, its)
-            said = [turns.part(connection, id_, part) for part in its]
-            recent(turns.add(row.role, row.facts, row.toolset_id, said))  # made once, damaged or not
+                total += checksum_of_turn(connection, id_, row, turn_parts)
+            packed = [turns.part(connection, id_, part) for part in turn_parts]
+            cache(turns.add(row.role, row.facts, row.toolset_id, packed))  # build each turn once: finds damage
     if checksum is not None:
-        check_turns(checksum, found)
-    return LazyColumn(range(len(turns)), recent)
+        check_turns(checksum, total)
+    return LazyColumn(range(len(turns)), cache)
 
 
 class _Turns:
-    """Turns in a spool, each as the blobs that its rows hold."""
+    """Turns in a spool, each as the blobs of its rows."""
 
     def __init__(self) -> None:
         self.offered: dict[int, tuple[ToolDefinition, ...]] = {}
         self._spool = Spool()
         self._starts, self._sizes = array("q"), array("q")
-        self._long: list[tuple[Read, int]] = []  # blobs that do not lie beside their turn, and their sizes
+        self._long: list[tuple[Read, int]] = []  # blobs that are not stored with their turn, and their sizes
 
     def __len__(self) -> int:
         return len(self._starts)
 
     def part(self, connection: sa.Connection, id_: int, row: PartRow) -> list[Any]:
-        """A part as it is to lie beside its turn: what is long in it by its number among all that is."""
+        """A part as it is packed with its turn; long blobs are replaced with their index in `_long`."""
         text: bytes | int
         if row.text is not None:
             text = blobs.uncompressed(row.text)
@@ -380,7 +380,7 @@ class _Turns:
         return [blobs.unescaped(row.name), text, self._chunks(connection, id_, row)]
 
     def add(self, role: str, facts: bytes, toolset_id: int | None, parts: list[Any]) -> int:
-        """Take the next turn; its number, from 0."""
+        """Add the next turn; its number, from 0."""
         packed = pack([role, blobs.uncompressed(facts), toolset_id, parts])
         self._starts.append(self._spool.append(packed))
         self._sizes.append(len(packed))
@@ -401,8 +401,8 @@ class _Turns:
         self._long.append((read, size))
         return len(self._long) - 1
 
-    def made(self, number: int) -> Turn:
-        """One that was taken, by its number."""
+    def build(self, number: int) -> Turn:
+        """Build the turn with this number."""
         role, facts, toolset_id, parts = unpack(self._spool.read(self._starts[number], self._sizes[number]))
         tools = () if toolset_id is None else self.offered[toolset_id]
         return turn_from(role, unpack(blobs.from_blob(facts)), tuple(self._part(*part) for part in parts), tools)

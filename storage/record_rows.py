@@ -1,4 +1,4 @@
-"""A trace as rows: its turns, parts and tools, its totals, and the identity by which it is recognised again."""
+"""A trace as rows: its turns, parts and tools, its totals, and the identity that all its versions share."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -21,11 +21,11 @@ from storage.packing.values import pack
 from storage.tables import Row, Toolset
 
 _DIGITS = 12
-_SHARED, _LONGEST_SHARED = (Role.SYSTEM, Role.USER), 16_384  # texts of many traces, and bytes of those that are kept
+_SHARED, _LONGEST_SHARED = (Role.SYSTEM, Role.USER), 16_384  # roles of the texts to cache, and bytes of the longest
 
 
 def first_token_s(turn: Turn) -> float | None:
-    """From the generation's start to its first token, or to the first chunk of any part; None where no time says."""
+    """From the generation's start to its first token, or to the first chunk of any part; None without such times."""
     generation = turn.generation
     if generation is None:
         return None
@@ -38,7 +38,7 @@ def first_token_s(turn: Turn) -> float | None:
 
 
 def max_gap_s(part: Part) -> float | None:
-    """The longest time between two chunks that follow each other in a part; None where no times say."""
+    """The longest time between two consecutive chunks of a part; None without such times."""
     offsets = part.chunks.offsets_s if part.chunks is not None else None
     if not offsets:
         return None
@@ -47,7 +47,7 @@ def max_gap_s(part: Part) -> float | None:
 
 
 def prompt_hash(turns: Sequence[Turn]) -> str:
-    """Twelve hexadecimal digits for the system prompt and the tools of the first generation; `""` without both."""
+    """A hash (12 hex digits) of the system prompt and the tools of the first generation; `""` if it has neither."""
     before = list(takewhile(lambda turn: turn.role is not Role.ASSISTANT, turns))
     first = turns[len(before)].generation if len(before) < len(turns) else None
     texts = [text_to_bytes(part.text) for turn in before if turn.role is Role.SYSTEM for part in turn.parts]
@@ -70,7 +70,7 @@ def packed_tools(tools: tuple[ToolDefinition, ...]) -> tuple[bytes, Toolset]:
 
 
 class _ToolsIdentity:
-    """A set of tools as a cache key by identity: most turns, and most traces of a file, offer the very same tuple."""
+    """A set of tools as a cache key, by identity: most turns, and most traces of a file, share one tuple object."""
 
     __slots__ = ("tools",)
 
@@ -91,28 +91,28 @@ def _packed(offered: _ToolsIdentity) -> tuple[bytes, Toolset]:
 
 
 class IdentityKind(StrEnum):
-    """By what a trace is known again."""
+    """What identifies a trace: its session, or its content."""
 
     SESSION = "session"
     CONTENT = "content"
 
 
 class Identity(Struct, frozen=True):
-    """What two versions of one trace have in common, and no other trace has.
+    """What all versions of one trace have in common, and no other trace has.
 
-    For a session: source, and its external ids in the order of their names. For content: its hash, and the record.
+    The key of a session is its source and its external ids, sorted by name; that of content is its hash and the record.
     """
 
     kind: IdentityKind
     key: tuple[str, ...]
 
     def digest(self) -> bytes:
-        """32 bytes that stand for the identity."""
+        """A hash of the identity, 32 bytes."""
         return sha256(pack([self.kind.value, *self.key])).digest()
 
 
 class TraceExtent(Struct, frozen=True, order=True):
-    """How much of a session a trace holds; the version with more of it replaces the one with less."""
+    """How much of a session a trace contains; a version with more replaces one with less."""
 
     turns: int
     characters: int
@@ -120,7 +120,7 @@ class TraceExtent(Struct, frozen=True, order=True):
 
 
 def identity_of(trace: Trace) -> Identity:
-    """By what `trace` is known again: its source and external ids, or else its content and its record."""
+    """The identity of `trace`: its source and external ids, or else its content and its record."""
     source, record = trace.provenance.source, trace.provenance.record
     if trace.external_ids:
         ids = sorted((one.name, one.value) for one in trace.external_ids)
@@ -129,7 +129,7 @@ def identity_of(trace: Trace) -> Identity:
 
 
 def content_hash(trace: Trace) -> str:
-    """The SHA-256, in hexadecimal, of what was said: roles, parts, the headers of calls and results; no times."""
+    """The SHA-256, in hexadecimal, of the content: roles, parts, the headers of calls and results; no times."""
     content = sha256()
     for turn in trace.turns:
         result = turn.result and [turn.result.call_id, turn.result.name, turn.result.is_error]
@@ -146,13 +146,13 @@ _Number = TypeVar("_Number", int, float)
 
 
 class TurnTotals(Struct, frozen=True):
-    """Of some turns in their order; those of two stretches of turns, one behind the other, can be added.
+    """Totals of a sequence of turns; the totals of two adjacent sequences can be added.
 
-    `model` is the first that answered, or else was asked. Tokens are None where no turn says a number; times, seconds
-    since 1970-01-01 UTC, where none has one. `first_token_s` is the longest time from a generation's start to its first
-    token, `max_gap_s` the longest between two chunks of one part; None where no times were kept. `prompt_hash` stands
-    for the system prompt and the tools of the first generation; it is that of the first stretch of turns.
-    `checksum` is the sum of the turns' checksums (`storage.checksums`), which only their rows give.
+    `model` is the first model that answered, or else was requested. Token counts are None if no turn has one; times
+    (seconds since 1970-01-01 UTC) are None if no turn has one. `first_token_s` is the longest time from a generation's
+    start to its first token, `max_gap_s` the longest between two chunks of one part; both are None without recorded
+    times. `prompt_hash` is a hash of the system prompt and the tools of the first generation; a sum has that of the
+    first sequence. `checksum` is the sum of the turns' checksums (`storage.checksums`); only `record_rows` sets it.
     """
 
     turns: int = 0
@@ -186,23 +186,23 @@ class TurnTotals(Struct, frozen=True):
 
     @property
     def extent(self) -> TraceExtent:
-        """How much of a session these turns hold."""
+        """How much of a session these turns contain."""
         return TraceExtent(self.turns, self.characters, self.chunks)
 
     @property
     def duration_s(self) -> float | None:
-        """From the first start to the last end, where both are known."""
+        """From the first start to the last end; None if one of them is unknown."""
         if self.first_start_s is None or self.last_end_s is None:
             return None
         return self.last_end_s - self.first_start_s
 
 
 NOTHING = TurnTotals()
-"""Of no turns."""
+"""The totals of no turns."""
 
 
 def totals_of(turns: Sequence[Turn]) -> TurnTotals:
-    """What these turns come to."""
+    """The totals of these turns, without their checksum."""
     parts = [part for turn in turns for part in turn.parts]
     generations = [turn.generation for turn in turns if turn.generation is not None]
     streamed = [part for part in parts if part.chunks is not None]
@@ -222,12 +222,12 @@ def totals_of(turns: Sequence[Turn]) -> TurnTotals:
 
 
 def at_s(instant: Instant | None) -> float | None:
-    """The time as a column can hold it; None where it is not known, or not finite."""
+    """The time as a column stores it; None if it is unknown or not finite."""
     return instant.at_s if instant is not None and isfinite(instant.at_s) else None
 
 
 def sum_of(counts: Iterable[int | None]) -> int | None:
-    """The sum of what is known, None where nothing is or where no column could hold it."""
+    """The sum of the known counts; None if none is known, or if the sum does not fit into a column (64 bits)."""
     total = _known_sum(counts)
     return total if total is not None and -(2**63) <= total < 2**63 else None
 
@@ -242,11 +242,11 @@ def _known(values: Iterable[_Number | None]) -> list[_Number]:
 
 
 class RecordRows(Struct, frozen=True):
-    """The rows that keep what came in.
+    """The rows of a trace's record.
 
-    `toolsets` are the distinct sets of tools by their hash, which stands in the turns as `toolset`. `fingerprint` is
-    equal for two records that say the same, wherever their files lie. `exchanges` are the packed lines of the trace's
-    HTTP exchanges by their number, which are no part of what the fingerprint covers.
+    `toolsets` are the distinct sets of tools by their hash, which the rows of turns have as `toolset`. `fingerprint` is
+    equal for two records with the same content, whatever the paths of their files. `exchanges` are the packed lines of
+    the trace's HTTP exchanges with their numbers; the fingerprint does not cover them.
     """
 
     identity: bytes
@@ -261,45 +261,46 @@ class RecordRows(Struct, frozen=True):
 
     @property
     def extent(self) -> TraceExtent:
-        """How much of its session the trace holds."""
+        """How much of its session the trace contains."""
         return self.totals.extent
 
 
-def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
-    """A trace as rows; or, where its turns stand `behind` others that are rows already, those of its turns alone.
+def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
+    """A trace as rows.
 
-    The rows of a part of a trace have the totals of the whole, but an identity and a fingerprint that are no other's.
+    With `after`, the totals of turns that are already stored, `trace` has only the turns after those. The result then
+    has the rows of these turns, the totals of all turns, and a fingerprint that no whole trace has.
     """
-    said = trace_facts(trace)
-    fingerprint = sha256(pack([said, behind.turns] if behind.turns else said))
+    trace_values = trace_facts(trace)
+    fingerprint = sha256(pack([trace_values, after.turns] if after.turns else trace_values))
     turns: list[Row] = []
     parts: list[Row] = []
     toolsets = _Toolsets()
     checksum = 0
-    for number, turn in enumerate((trace if behind.turns else compacted(trace)).turns, behind.turns + 1):
+    for number, turn in enumerate((trace if after.turns else compacted(trace)).turns, after.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
-        facts = pack(turn_facts(turn))
-        fingerprint.update(pack([turn.role.value, toolset, facts, len(turn.parts)]))
-        columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(facts)}
-        own: list[Row] = []
+        turn_values = pack(turn_facts(turn))
+        fingerprint.update(pack([turn.role.value, toolset, turn_values, len(turn.parts)]))
+        columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(turn_values)}
+        part_rows: list[Row] = []
         turns.append(columns | (_NO_GENERATION if turn.generation is None else _generation_columns(turn.generation)))
         for at, part in enumerate(turn.parts):
             text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
             fingerprint.update(pack([part.name, len(text), chunks]))
             fingerprint.update(text)
             blob = to_blob(text) if turn.role not in _SHARED or len(text) > _LONGEST_SHARED else _shared_blob(text)
-            own.append({"turn": number, "number": at} | _part_columns(part, blob, chunks))
-        parts += own
-        checksum += _turn_checksum(columns, own)
+            part_rows.append({"turn": number, "number": at} | _part_columns(part, blob, chunks))
+        parts += part_rows
+        checksum += _turn_checksum(columns, part_rows)
     totals = structs.replace(totals_of(trace.turns), checksum=checksum)
-    if behind is not NOTHING:
-        totals = behind + totals
+    if after is not NOTHING:
+        totals = after + totals
     ids = enumerate(trace.external_ids)
     return RecordRows(
         identity=identity_of(trace).digest(),
         fingerprint=fingerprint.digest(),
         totals=totals,
-        trace=_trace_columns(trace, totals, said),
+        trace=_trace_columns(trace, totals, trace_values),
         external_ids=[{"number": at, "name": escaped(one.name), "value": key(one.value)} for at, one in ids],
         turns=turns,
         parts=parts,
@@ -330,12 +331,12 @@ def _turn_checksum(turn: Row, parts: list[Row]) -> int:
 
 
 def _trace_columns(trace: Trace, totals: TurnTotals, facts: Facts) -> Row:
-    said = trace.provenance
+    provenance = trace.provenance
     columns = {
         "name": escaped(trace.name),
-        "source": key(said.source),
-        "file": escaped(said.file),
-        "record": escaped(said.record),
+        "source": key(provenance.source),
+        "file": escaped(provenance.file),
+        "record": escaped(provenance.record),
         "model": key(trace.model or totals.model),
         "started_at_s": canonical(at_s(trace.started)),
         "duration_s": canonical(totals.duration_s),
@@ -351,14 +352,14 @@ def _trace_columns(trace: Trace, totals: TurnTotals, facts: Facts) -> Row:
         **outcome_columns(trace.outcome),
         "project": key(trace.project),
         "facts": to_blob(pack(facts)),
-        "provenance": to_blob(pack(provenance_facts(said))),
+        "provenance": to_blob(pack(provenance_facts(provenance))),
         "turns_checksum": totals.checksum,
     }
     return columns | {"record_checksum": record_checksum(columns)}
 
 
 def outcome_columns(outcome: Outcome | None) -> Row:
-    """What filters ask of the source's own outcome; a reward that is no number is none."""
+    """The columns that filters read of the source's own outcome; a reward that is NaN is stored as None."""
     reward = None if outcome is None or outcome.reward is None or isnan(outcome.reward) else outcome.reward
     return {"outcome": task_outcome(outcome).value, "reward": reward}
 
@@ -380,7 +381,7 @@ _NO_GENERATION = _generation_columns(Generation())
 
 @lru_cache(maxsize=128)
 def _shared_blob(text: bytes) -> bytes:
-    """The blob of a text with which many traces begin."""
+    """The blob of a text that many traces share, cached."""
     return to_blob(text)
 
 

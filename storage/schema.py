@@ -1,4 +1,4 @@
-"""The version of a database's tables: made when new, refused when not ours, upgraded by Alembic on request."""
+"""The schema version of a database: creates new tables, refuses foreign ones, and upgrades old ones with Alembic."""
 
 import time
 from pathlib import Path
@@ -26,15 +26,15 @@ SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def migrate(connection: sa.Connection, to: str) -> None:
-    """Lift or lower the tables to a version, within the connection's transaction."""
+    """Upgrade or downgrade the tables to a version, within the connection's transaction."""
     from alembic import command  # noqa: PLC0415  # 100 ms, and a database is upgraded once
 
-    lower = to == "base"
-    (command.downgrade if lower else command.upgrade)(config(connection), to)
+    is_downgrade = to == "base"
+    (command.downgrade if is_downgrade else command.upgrade)(config(connection), to)
 
 
 def config(connection: sa.Connection | None = None) -> "Config":
-    """What Alembic asks for: the folder of scripts, and the connection they run on."""
+    """The configuration of Alembic: the folder of scripts, and the connection to run them on."""
     from alembic.config import Config  # noqa: PLC0415  # 100 ms, and a database is upgraded once
 
     settings = Config(attributes={"connection": connection})
@@ -44,37 +44,37 @@ def config(connection: sa.Connection | None = None) -> "Config":
 
 
 def fill_in_facts(connection: sa.Connection) -> None:
-    """Fill in the outcome and the project of every trace, which older databases hold in its facts alone."""
+    """Fill in the columns for the outcome and project of every trace; older databases have them only in its facts."""
     trace = tables.trace.c
     ids = connection.scalars(sa.select(trace.id).order_by(trace.id)).all()
     for group in in_groups(ids, _AT_ONCE):
         rows: list[Row] = []
         for id_, facts in connection.execute(sa.select(trace.id, trace.facts).where(trace.id.in_(group))):
             try:
-                known = unpack(from_blob(facts))
-                said, project = known.get("outcome"), key(known.get("project", ""))
-                rows.append({"trace_id": id_, "project": project, **outcome_columns(Outcome(*said) if said else None)})
+                stored = unpack(from_blob(facts))
+                task, project = stored.get("outcome"), key(stored.get("project", ""))
+                rows.append({"trace_id": id_, "project": project, **outcome_columns(Outcome(*task) if task else None)})
             except (msgspec.MsgspecError, ValueError, TypeError):
-                continue  # that it is damaged is said when it is read
+                continue  # reading the trace reports the damage
         update_traces(connection, rows)
 
 
 VERSION_TABLE = "weaklink_version"
 REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014", "v0015", "v0016")
-"""Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
+"""Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
 
 
 class NoDatabaseYetError(StoreError):
-    """There is no database at a place, or an empty one, and none was to be made."""
+    """There is no database at a location, or an empty one, and none was to be created."""
 
 
 _version = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 
 
 def check_file(place: DatabaseLocation, *, create: bool) -> None:
-    """StoreError where a database file is no file, or is not there and shall not be made."""
+    """StoreError if the path is not a file, or if there is no file and none is to be created."""
     path = place.path
     if path is None:
         return
@@ -88,9 +88,9 @@ def check_file(place: DatabaseLocation, *, create: bool) -> None:
 
 
 def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, read_only: bool = False) -> None:
-    """Make the tables of a new database if `create`; StoreError for any that this weaklink cannot work with.
+    """Create the tables of a new database if `create`; StoreError for a version that this weaklink does not support.
 
-    With `read_only` nothing is written, not even how the file is to be read.
+    With `read_only`, nothing is written, not even the journal mode.
     """
     with engine.connect() as connection:
         state = _state(connection)
@@ -109,7 +109,7 @@ def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, 
 def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
     """Upgrade the tables to the newest version, in one transaction; whether that changed them.
 
-    StoreError for a database that is not weaklink's, or is of a newer weaklink.
+    StoreError for a database that is not weaklink's, or was created by a newer weaklink.
     """
     with writing(engine) as connection:
         state = _state(connection)
@@ -134,7 +134,7 @@ def _refuse_foreign(state: str | None, place: DatabaseLocation) -> None:
 
 
 def _state(connection: sa.Connection) -> str | None:
-    """The version of the tables, `""` where there are none at all, None where there are others than ours."""
+    """The version of the tables; `""` if there are no tables, None if the tables are not weaklink's."""
     names = sa.inspect(connection).get_table_names()
     if VERSION_TABLE in names:
         return connection.scalar(sa.select(_version.c.version_num)) or "unknown"

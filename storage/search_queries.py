@@ -23,15 +23,15 @@ from storage.summaries import ListCursor, TraceSummary
 _AROUND = 60
 _NOWHERE = Range(0, 0)
 _WORD = lazy_pattern(r"[^\W_]+")
-_GROUP = 200  # traces that are read into the index in one transaction
+_GROUP = 200  # traces that are indexed in one transaction
 
 
 class SearchHit(Struct, frozen=True):
-    """A trace that holds what was searched.
+    """A trace that matches a search.
 
-    `location` is the first place of the first words, `excerpt` the text around it as it stands there, control
-    characters and all, and `found` where in the excerpt the words are. Without words, or where only the text index
-    knows them (an accent written as a character of its own), there is no place and the excerpt is empty.
+    `location` is the first match of the first words, `excerpt` the unchanged text around it (with control characters),
+    and `found` the range of the match in the excerpt. Without words, or if only the text index finds them (an accent
+    written as a separate character), there is no location and the excerpt is empty.
     """
 
     trace: TraceSummary
@@ -41,14 +41,14 @@ class SearchHit(Struct, frozen=True):
 
 
 class SearchResults(Struct, frozen=True):
-    """The newest traces that hold what was searched; `waiting` traces were not in the text index yet."""
+    """The newest traces that match a search; `waiting` is the number of traces not in the text index yet."""
 
     hits: tuple[SearchHit, ...]
     waiting: int
 
 
 def search_hit(connection: sa.Connection, trace: TraceSummary, words: PhraseTerm | None) -> SearchHit:
-    """A trace with the first place of `words` in it."""
+    """A trace with the first match of `words` in it."""
     pattern = _pattern(words) if words is not None else None
     if pattern is None:
         return SearchHit(trace)
@@ -60,8 +60,8 @@ def search_hit(connection: sa.Connection, trace: TraceSummary, words: PhraseTerm
 
 def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pattern[str]) -> SearchHit:
     part = tables.part.c
-    wanted = sa.select(part.turn, part.name, part.text).where(part.trace_id == trace.id)
-    for turn, name, blob in connection.execute(wanted.order_by(part.turn, part.number)):
+    query = sa.select(part.turn, part.name, part.text).where(part.trace_id == trace.id)
+    for turn, name, blob in connection.execute(query.order_by(part.turn, part.number)):
         text = text_from_bytes(from_blob(blob))
         match = pattern.search(_without_accents(text))
         if match is not None:
@@ -72,20 +72,20 @@ def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pat
     return SearchHit(trace)
 
 
-def held_words(connection: sa.Connection, id_: int, asked: Iterable[PhraseTerm]) -> dict[PhraseTerm, bool]:
-    """Which of these words a trace's texts hold; reads them, and asks no index. Where there is no word, all do."""
-    patterns = {words: _pattern(words) for words in asked}
-    missing = {words: pattern for words, pattern in patterns.items() if pattern is not None}
+def held_words(connection: sa.Connection, id_: int, terms: Iterable[PhraseTerm]) -> dict[PhraseTerm, bool]:
+    """Which of these words a trace's texts contain; reads the texts, not the index. Terms without words match."""
+    patterns = {term: _pattern(term) for term in terms}
+    missing = {term: pattern for term, pattern in patterns.items() if pattern is not None}
     part = tables.part.c
     for blob in connection.scalars(sa.select(part.text).where(part.trace_id == id_)) if missing else ():
         text = _without_accents(text_from_bytes(from_blob(blob)))
-        missing = {words: pattern for words, pattern in missing.items() if not pattern.search(text)}
-    return {words: words not in missing for words in patterns}
+        missing = {term: pattern for term, pattern in missing.items() if not pattern.search(text)}
+    return {term: term not in missing for term in patterns}
 
 
-def first_words(wanted: Filter) -> PhraseTerm | None:
-    """The first words that a filter asks for, and does not ask to be missing."""
-    return next(required_words(wanted), None)
+def first_words(filter_: Filter) -> PhraseTerm | None:
+    """The first words that a filter requires a trace to contain."""
+    return next(required_words(filter_), None)
 
 
 def _pattern(words: PhraseTerm) -> re.Pattern[str] | None:
@@ -97,7 +97,7 @@ def _pattern(words: PhraseTerm) -> re.Pattern[str] | None:
 
 
 def _without_accents(text: str) -> str:
-    """`text` with as many characters, each without its accents."""
+    """`text` with the same number of characters, each without its accents."""
     if text.isascii():
         return text
     return "".join(
@@ -106,24 +106,24 @@ def _without_accents(text: str) -> str:
 
 
 class TextSearch:
-    """Searches over the texts of a store: `Store.search`. Errors as `Store` raises them."""
+    """Searches over the texts of a store: `Store.search`. Raises the same errors as `Store`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def find(self, words: str, *, limit: int = 20, after: ListCursor | None = None) -> SearchResults:
-        """The newest traces that hold these words, with the place of the first; what a filter takes is taken here too.
+        """The newest traces that contain these words, with the location of the first match; accepts any filter.
 
-        Raises FilterError. How many traces the text index has still to read is said: see `index_pending`.
+        Raises FilterError. The result has the number of traces that are not indexed yet: see `index_pending`.
         """
-        wanted = parse_filter(words)
+        terms = parse_filter(words)
         with self._database.reading() as connection, damage_errors(self._database.place, "a trace"):
-            traces = page(connection, wanted, limit=limit, after=after)
-            hits = tuple(search_hit(connection, trace, first_words(wanted)) for trace in traces)
+            traces = page(connection, terms, limit=limit, after=after)
+            hits = tuple(search_hit(connection, trace, first_words(terms)) for trace in traces)
             return SearchResults(hits, count_rows(connection, tables.search_pending))
 
     def hits(self, words: str, traces: Iterable[TraceSummary]) -> list[SearchHit]:
-        """Traces that were found by these words (with `Paging.scan`), each with the first place of them.
+        """Traces that a search for these words found (with `Paging.scan`), each with the first match.
 
         Raises FilterError.
         """
@@ -132,15 +132,15 @@ class TextSearch:
             return [search_hit(connection, trace, first) for trace in traces]
 
     def index_pending(self, *, limit: int | None = None) -> int:
-        """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""
+        """Index traces that the text index does not contain yet, all or at most `limit`; the number indexed."""
         done = 0
         while (limit is None or done < limit) and self.waiting():
-            room = _GROUP if limit is None else min(_GROUP, limit - done)
+            count = _GROUP if limit is None else min(_GROUP, limit - done)
             with self._database.writing() as connection:
-                done += index_waiting(connection, room)
+                done += index_waiting(connection, count)
         return done
 
     def waiting(self) -> int:
-        """How many traces the text index has still to read."""
+        """The number of traces that are not indexed yet."""
         with self._database.reading() as connection:
             return count_rows(connection, tables.search_pending)

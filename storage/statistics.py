@@ -1,7 +1,7 @@
 """Statistics over many traces as sums in the database: no trace is read.
 
-A query is a set of sums over groups of traces, which the database makes, and an answer computed from them. What is
-summed are whole numbers, so sums of blocks can be kept and added.
+A query is a set of sums over groups of traces, which the database computes, and a result computed from the sums. All
+sums are integers, so sums of blocks of traces can be stored and added.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,10 +28,10 @@ from storage.packing.values import GroupSums, added_sums
 from storage.record_rows import at_s, totals_of
 
 DAY_S = 86_400.0
-"""Seconds of a day."""
+"""Seconds per day."""
 
 A_BIT = 1e-9
-"""Of a day: a tenth of a millisecond, so that midnight is on the new day however a database rounds."""
+"""Fraction of a day (a tenth of a millisecond): midnight belongs to the new day however a database rounds."""
 
 _HEAD, _LONGEST = 1_000, 80
 _EPOCH = date(1970, 1, 1)
@@ -51,7 +51,7 @@ _KEYS: dict[metrics_groups.GroupKey, sa.ColumnElement[str]] = {
 
 
 def _of_codes(key: metrics_groups.GroupKey) -> sa.Subquery:
-    """The values of a key that follow from codes, each once a trace."""
+    """The values of a key that are derived from codes, each once per trace."""
     codes = tables.trace_code.c
     values = metrics_groups.VALUES_OF_CODES[key]
     value = sa.case(values, value=codes.code).label("value")
@@ -64,34 +64,34 @@ _KEYS |= {key: found.c.value for key, found in _OF_CODES.items()}
 
 
 class StatisticsQuery(Protocol[Answer_co]):
-    """A question about many traces; the sums over parts of them add up to those over the whole."""
+    """A query over many traces; the sums over disjoint sets of traces add up to those over all of them."""
 
     @property
     def name(self) -> str:
-        """What it asks for, in a few words; no other question has the same."""
+        """A unique name of the query, a few words."""
         ...
 
     def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
-        """The sums over the traces that fulfil the conditions, or over those of them with these ids."""
+        """The sums over the traces that match the conditions and, with `ids`, have an id in this range."""
         ...
 
     def answer(self, sums: GroupSums) -> Answer_co:
-        """What is answered, in its order, from the sums over all traces that are asked about."""
+        """The sorted result, computed from the sums over all selected traces."""
         ...
 
 
 def within(column: sa.ColumnElement[int], ids: IdRange | None) -> Conditions:
-    """The condition that a trace's id is one of these."""
+    """The conditions that a trace's id is in this range."""
     return () if ids is None else (column >= ids.start, column < ids.end)
 
 
 def key_columns(by: Sequence[metrics_groups.GroupKey]) -> list[sa.Label[Any]]:
-    """The columns that hold the values of these keys."""
+    """The columns with the values of these keys."""
     return [_column(key).label(f"key_{at}") for at, key in enumerate(by)]
 
 
 def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[metrics_groups.GroupKey], *, texts: int = 0) -> GroupSums:
-    """Rows as sums: values of the keys, so many texts, and whole numbers; days that no calendar has are one."""
+    """Rows as sums: key values, `texts` more texts, then integers; all days outside the calendar share one key."""
     keys = len(by) + texts
     return added_sums(
         {
@@ -105,13 +105,13 @@ def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[metrics_groups.GroupKey]
 
 def _column(key: metrics_groups.GroupKey) -> sa.ColumnElement[Any]:
     if key is metrics_groups.GroupKey.DAY:
-        # `round` of half a day less is `floor`, which SQLite need not have.
+        # `round` of half a day less is `floor`, which some SQLite builds do not have.
         return sa.func.round(_TRACE_COLUMNS.started_at_s / DAY_S - 0.5 + A_BIT)
     return _KEYS[key]
 
 
 def _value(key: metrics_groups.GroupKey, value: Any) -> str:
-    """A key's value as `inspector.chain.metrics_groups` gives it."""
+    """A key's value as in `inspector.chain.metrics_groups`."""
     if key is metrics_groups.GroupKey.DAY:
         return "" if value is None else day_named(int(value))
     return unescaped(value)
@@ -122,7 +122,7 @@ _trace = tables.trace.c
 
 
 class FiguresBy(Struct, frozen=True):
-    """The figures of traces in groups, those of the most traces first; ValueError for keys that do not go together."""
+    """The figures of groups of traces, the largest group first; ValueError for keys that cannot be combined."""
 
     by: tuple[metrics_groups.GroupKey, ...] = ()
 
@@ -131,11 +131,11 @@ class FiguresBy(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         return " ".join(("figures", *self.by))
 
     def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         source, id_ = _source(self.by, is_filtered=bool(conditions))
         keys = key_columns(self.by)
         select = sa.select(*keys, sa.text(_sums_sql(self.by))).select_from(source).where(*conditions, *within(id_, ids))
@@ -144,7 +144,7 @@ class FiguresBy(Struct, frozen=True):
         return sums_of(connection.execute(select.group_by(*keys)), self.by)
 
     def answer(self, sums: GroupSums) -> list[metrics_groups.GroupFigures]:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         places = _Sums(_counts_of(self.by)).places
         groups = (
             metrics_groups.GroupFigures(
@@ -156,7 +156,7 @@ class FiguresBy(Struct, frozen=True):
 
 
 class _Sums:
-    """The sums that are asked for of these counts, each once; `places` are those that make the tally of a measure."""
+    """The sums of these counts, each once; `places` has the indices of the sums that form each measure's tally."""
 
     def __init__(self, counts: tuple[str, ...]) -> None:
         self._factors: dict[tuple[str, ...], int] = {}
@@ -164,11 +164,11 @@ class _Sums:
         self.places = {measure.name: self._of(measure) for measure in measures}
 
     def sql(self, table: str) -> str:
-        """The sums in their order, of the counts in a table."""
+        """The SQL of the sums in order, over the counts in a table."""
         return ", ".join(_sum(factors, table) for factors in self._factors)
 
     def _of(self, measure: Measure) -> tuple[int, ...]:
-        """The places of the sums that make a measure's tally, in the order of its members."""
+        """The indices of the sums that form a measure's tally, in the order of the tally's fields."""
         hits, trials = measure.hits, measure.trials
         sums: dict[str, tuple[str, ...]]
         if (
@@ -182,7 +182,7 @@ class _Sums:
         return tuple(self._place(sums[name]) for name in TALLIED)
 
     def _place(self, factors: tuple[str, ...]) -> int:
-        if len(factors) == 2 and "traces" in factors:  # every trace is one
+        if len(factors) == 2 and "traces" in factors:  # the count of traces is 1 in every row
             factors = tuple(one for one in factors if one not in ("traces", "any")) or ("traces",)
         factors = factors if factors[0] == "any" else tuple(sorted(factors))
         return self._factors.setdefault(factors, len(self._factors))
@@ -198,12 +198,12 @@ def _sum(factors: tuple[str, ...], table: str) -> str:
 
 @lru_cache(64)
 def _sums_sql(by: tuple[metrics_groups.GroupKey, ...]) -> str:
-    """The sums of all counts of what is grouped so; as expressions SQLAlchemy would take 60 ms to write them."""
+    """The sums of all counts for this grouping as SQL text: SQLAlchemy would take 60 ms to compile expressions."""
     return _Sums(_counts_of(by)).sql(_counted_in(by).name)
 
 
 def _counts_of(by: Sequence[metrics_groups.GroupKey]) -> tuple[str, ...]:
-    """The names of the counts that there are of what is grouped so."""
+    """The names of the counts for this grouping."""
     return ("traces", *(TOOL_NUMBERS if metrics_groups.GroupKey.TOOL in by else TRACE_NUMBERS))
 
 
@@ -212,7 +212,7 @@ def _counted_in(by: Sequence[metrics_groups.GroupKey]) -> sa.Table:
 
 
 def _source(by: Sequence[metrics_groups.GroupKey], *, is_filtered: bool) -> tuple[sa.FromClause, _Number]:
-    """What is summed over, and its trace's id; `trace` is joined only where it is asked."""
+    """The FROM clause to sum over, and the column of its trace id; `trace` is joined only if it is needed."""
     counted = _counted_in(by)
     source: sa.FromClause = counted
     if metrics_groups.GroupKey.CODE in by:
@@ -238,7 +238,7 @@ _counted = sa.exists().where(tables.figures.c.trace_id == _trace.id)
 
 
 class Violations(Struct, frozen=True):
-    """How often, and in how many traces, calls of a tool broke its schema at a place by a rule."""
+    """The number of violations of a tool's schema, at one path and by one rule, and the number of traces with them."""
 
     tool: str
     path: str
@@ -248,7 +248,7 @@ class Violations(Struct, frozen=True):
 
 
 class BreaksBy(Struct, frozen=True):
-    """How many traces show which value of an aspect, in groups; ValueError for keys that break nothing down."""
+    """The number of traces for each value of an aspect, in groups; ValueError for keys that cannot group breaks."""
 
     aspect: metrics_groups.Aspect
     by: tuple[metrics_groups.GroupKey, ...] = ()
@@ -258,19 +258,19 @@ class BreaksBy(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         return " ".join(("breaks", self.aspect, *self.by))
 
     def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         value, keys = _ASPECTS[self.aspect].label("value"), key_columns(self.by)
         ended = _trace.abort_reason if self.aspect is metrics_groups.Aspect.ABORT else _trace.break_step
         select = sa.select(*keys, value, sa.func.count()).select_from(tables.trace)
-        wanted = select.where(ended.is_not(None), *conditions, *within(_trace.id, ids), _counted)
-        return sums_of(connection.execute(wanted.group_by(*keys, value)), self.by, texts=1)
+        rows = select.where(ended.is_not(None), *conditions, *within(_trace.id, ids), _counted)
+        return sums_of(connection.execute(rows.group_by(*keys, value)), self.by, texts=1)
 
     def answer(self, sums: GroupSums) -> list[metrics_groups.Slice]:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         slices: Sequence[metrics_groups.Slice] = [
             metrics_groups.Slice(key[:-1], key[-1], traces) for key, (traces,) in sums.items()
         ]
@@ -278,43 +278,43 @@ class BreaksBy(Struct, frozen=True):
 
 
 class BrokenSchemas(Struct, frozen=True):
-    """The places of schemas that were broken, the most frequent first."""
+    """The violations of schemas by tool, path and rule, the most frequent first."""
 
     @property
     def name(self) -> str:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         return "violations"
 
     def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         violation = tables.violation
         place = (violation.c.tool, violation.c.path, violation.c.code)
         source = violation.join(tables.trace, _trace.id == violation.c.trace_id) if conditions else violation
         select = sa.select(*place, sa.func.sum(violation.c.times), sa.func.count()).select_from(source)
-        wanted = select.where(*conditions, *within(violation.c.trace_id, ids))
-        return sums_of(connection.execute(wanted.group_by(*place)), (), texts=len(place))
+        rows = select.where(*conditions, *within(violation.c.trace_id, ids))
+        return sums_of(connection.execute(rows.group_by(*place)), (), texts=len(place))
 
     def answer(self, sums: GroupSums) -> list[Violations]:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         found = [Violations(tool, path, code, *counts) for (tool, path, code), counts in sums.items()]
         return sorted(found, key=lambda one: (-one.times, one.tool, one.path, one.code))
 
 
 class Uncounted(Struct, frozen=True):
-    """How many traces have no figures, since what they hold is damaged."""
+    """The number of traces without figures, because they are damaged."""
 
     @property
     def name(self) -> str:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         return "uncounted"
 
     def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         select = sa.select(sa.func.count()).select_from(tables.trace)
         return sums_of(connection.execute(select.where(~_counted, *conditions, *within(_trace.id, ids))), ())
 
     def answer(self, sums: GroupSums) -> int:
-        """See `Question`."""
+        """See `StatisticsQuery`."""
         return sum(traces for (traces,) in sums.values())
 
 
@@ -334,14 +334,14 @@ def keys_of(trace: Trace, inspection: Inspection) -> metrics_groups.TraceKeys:
 
 
 class Prompt(Struct, frozen=True):
-    """What a prompt version is known by besides its hash: the first words of its system prompt, and how many tools."""
+    """A description of a prompt version: the first words of its system prompt, and its number of tools."""
 
     words: str
     tools: int
 
 
 def prompt_of(trace: Trace) -> Prompt:
-    """The prompt that a trace began with, its words at most 80 code points and on one line."""
+    """The prompt at the beginning of a trace; its words are at most 80 code points, on one line."""
     before = list(takewhile(lambda turn: turn.role is not Role.ASSISTANT, trace.turns))
     first = trace.turns[len(before)].generation if len(before) < len(trace.turns) else None
     texts = (part.text[:_HEAD] for turn in before if turn.role is Role.SYSTEM for part in turn.parts)
@@ -350,7 +350,7 @@ def prompt_of(trace: Trace) -> Prompt:
 
 
 def day_named(day: int) -> str:
-    """The date of a day, counted from 1970-01-01; `""` for one that no calendar has."""
+    """The ISO date of a day, counted from 1970-01-01; `""` if it is outside the calendar."""
     try:
         return (_EPOCH + timedelta(days=day)).isoformat()
     except OverflowError:

@@ -1,4 +1,4 @@
-"""The statistics that a store answers: figures, where chains broke, which schemas were violated."""
+"""Statistics queries of a store: figures, where chains broke, which schemas were violated."""
 
 import time
 from collections.abc import Sequence
@@ -26,46 +26,46 @@ _Answer = TypeVar("_Answer")
 
 
 class TraceStatistics:
-    """Figures over the traces of a store: `Store.statistics`. Every answer is aggregates in the database.
+    """Figures over the traces of a store: `Store.statistics`. The database aggregates every result.
 
-    Without a filter, answers are put together from those that `sum_pending` keeps of whole blocks of traces; they are
-    the same without it, only that each trace is then counted again, at a microsecond a trace and question.
-    A `filter` chooses the traces, as in `Store.traces`; FilterError where it cannot be read. `by` names what they are
-    grouped by; ValueError where that cannot be done at once. Running traces count as what they have come to.
+    Without a filter, results are computed from the sums of whole blocks of traces that `sum_pending` stores. They are
+    the same without these sums, but then every trace is counted again, at a microsecond per trace and query.
+    `filter` selects the traces, as in `Store.traces`; FilterError if it cannot be parsed. `by` are the keys to group
+    by; ValueError if they cannot be combined. A running trace counts with its turns so far.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def figures(self, filter: str = "", *, by: Sequence[GroupKey] = ()) -> list[GroupFigures]:  # noqa: A002  # as in `traces`
-        """What the traces come to, group by group, the group of the most traces first; none where there are none.
+        """The figures of each group, the group with the most traces first; an empty list without traces.
 
-        `figures(by=(GroupKey.MODEL, GroupKey.CODE))` is a heat map, `by=(GroupKey.DAY,)` a course of time. Of each
-        group `inspector.chain.metrics.estimate(measure, group.tally(measure.name))` is a measure with its interval.
+        `figures(by=(GroupKey.MODEL, GroupKey.CODE))` is a heat map, `by=(GroupKey.DAY,)` a time series.
+        `inspector.chain.metrics.estimate(measure, group.tally(measure.name))` is a group's measure with its interval.
         """
-        return self._answer(statistics.FiguresBy(tuple(by)), filter)
+        return self._run(statistics.FiguresBy(tuple(by)), filter)
 
     def breakdown(self, aspect: Aspect, filter: str = "", *, by: Sequence[GroupKey] = ()) -> list[Slice]:  # noqa: A002  # as in `traces`
-        """How many traces show which value of an aspect.
+        """The number of traces for each value of an aspect.
 
-        Steps come in their order, anything else with the most frequent first. Tools and codes are aspects of their own,
-        and nothing to group breaks by: ValueError.
+        Steps are sorted by number, all other values by frequency. Breaks cannot be grouped by tool or code, which are
+        aspects themselves: ValueError.
         """
-        return self._answer(statistics.BreaksBy(aspect, tuple(by)), filter)
+        return self._run(statistics.BreaksBy(aspect, tuple(by)), filter)
 
     def violations(self, filter: str = "", *, limit: int = 100) -> list[statistics.Violations]:  # noqa: A002  # as in `traces`
-        """Which places of which tools' schemas were broken by which rule, the most frequent first."""
-        return self._answer(statistics.BrokenSchemas(), filter)[:limit]
+        """The violations of tools' schemas by tool, path and rule, the most frequent first."""
+        return self._run(statistics.BrokenSchemas(), filter)[:limit]
 
     def uncounted(self, filter: str = "") -> int:  # noqa: A002  # as in `traces`
-        """How many traces no figure counts, since what is derived from them is missing."""
-        return self._answer(statistics.Uncounted(), filter)
+        """The number of traces that the figures do not count, because their derived rows are missing."""
+        return self._run(statistics.Uncounted(), filter)
 
     def sum_pending(self, *, limit: int | None = None) -> int:
-        """Keep what pages ask about all traces of those blocks that changed, all or `limit` of them; how many.
+        """Store the sums of blocks that changed, all or at most `limit` of them; the number of blocks summed.
 
-        A block holds 4,096 traces, or is put together from eight others. Other writers wait while one is summed up,
-        for about a tenth of a second.
+        A block has 4,096 traces, or consists of eight smaller blocks. Other writers wait while a block is summed, for
+        about a tenth of a second.
         """
         done = 0
         for block in self._not_summed()[:limit]:
@@ -74,32 +74,32 @@ class TraceStatistics:
         return done
 
     def _not_summed(self) -> list[TraceBlock]:
-        """Asked before writing, which a reader may not be allowed."""
+        """The blocks without sums; a separate query, because the user may not have permission to write."""
         with self._database.reading() as connection:
             return blocks_without_rollups(connection)
 
-    def _answer(self, question: statistics.StatisticsQuery[_Answer], wanted: str) -> _Answer:
+    def _run(self, query: statistics.StatisticsQuery[_Answer], filter_: str) -> _Answer:
         with self._database.reading() as connection:
-            conditions = _conditions(connection, wanted)
+            conditions = _conditions(connection, filter_)
             if conditions:
-                return question.answer(question.sums(connection, conditions))
+                return query.answer(query.sums(connection, conditions))
             with damage_errors(self._database.place, "a rollup"):
-                return question.answer(summed_query(connection, question))
+                return query.answer(summed_query(connection, query))
 
     def prompts(self, hashes: Sequence[str]) -> dict[str, statistics.Prompt]:
-        """What the prompts with these hashes are known by; one trace of each is read."""
+        """Descriptions of the prompts with these hashes; reads one trace for each."""
         trace = tables.trace.c
         found: dict[str, statistics.Prompt] = {}
         with self._database.reading() as connection:
-            for one in hashes:
-                wanted = sa.select(trace.id).where(trace.prompt_hash == one).order_by(trace.sort_at_s.desc()).limit(1)
-                for id_ in connection.scalars(wanted):
+            for hash_ in hashes:
+                query = sa.select(trace.id).where(trace.prompt_hash == hash_).order_by(trace.sort_at_s.desc()).limit(1)
+                for id_ in connection.scalars(query):
                     with damage_errors(self._database.place, f"trace {id_}"):
-                        found[one] = statistics.prompt_of(read_trace(connection, id_))
+                        found[hash_] = statistics.prompt_of(read_trace(connection, id_))
         return found
 
     def schemas(self, tools: Sequence[str]) -> dict[str, SchemaComplexity]:
-        """How intricate the schemas of these tools are, as requests last offered them; those of texts alone lack."""
+        """The complexity of these tools' latest schemas in requests; tools defined only in texts are left out."""
         tool = tables.tool.c
         named = {key(name): name for name in tools}
         found: dict[str, SchemaComplexity] = {}
@@ -112,12 +112,12 @@ class TraceStatistics:
 
 
 def _conditions(connection: sa.Connection, filter: str) -> statistics.Conditions:  # noqa: A002  # as in `traces`
-    """What the traces fulfil that a filter lets through; words that all must hold are looked up together."""
-    wanted = parse_filter(filter)
-    words = [Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm)]
-    held = (tables.trace.c.id.in_(ids_holding(connection, words)),) if words else ()
+    """The conditions of a filter; words that a trace must contain are looked up together."""
+    terms = parse_filter(filter)
+    words = [Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm)]
+    by_words = (tables.trace.c.id.in_(ids_holding(connection, words)),) if words else ()
     now_s = time.time()
     rest = (
-        condition_of(connection, negations_inward(term), now_s) for term in wanted if not isinstance(term, PhraseTerm)
+        condition_of(connection, negations_inward(term), now_s) for term in terms if not isinstance(term, PhraseTerm)
     )
-    return (*held, *rest)
+    return (*by_words, *rest)

@@ -1,4 +1,4 @@
-"""The store: traces and their inspections in a database, and the only way to it."""
+"""The store: the interface to traces and their inspections in a database."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from storage.engine import (
     DatabaseLocation,
     damage_errors,
     database_errors,
-    mark_of,
+    file_identity,
     new_engine,
     place_of,
     prepare_file,
@@ -44,16 +44,16 @@ from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
 from storage.writing import KeptInspection, Saved, TraceDraft, delete_traces, kept_inspection, trace_rows, write
 
-_GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how much their texts take
-_RECOVERED = 5  # the same, where their rows are written one by one
+_GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how large their texts are
+_RECOVERED = 5  # traces to recover in one transaction
 
 
 def upgrade_store(where: str | Path | None = None) -> bool:
     """Upgrade the database to this weaklink's version of the tables; whether that changed it.
 
-    What was recorded stays as it is. Inspections that another weaklink packed otherwise are made again when a trace is
-    read, until `reinspect` keeps new ones. What pages ask about all traces is summed up.
-    StoreError as `open_store` raises it.
+    Records stay as they are. A trace whose inspection has the layout of another version of weaklink is inspected
+    whenever it is read, until `reinspect` stores a new inspection. The sums for statistics are updated. Raises
+    StoreError like `open_store`.
     """
     place = place_of(where)
     check_file(place, create=False)
@@ -71,12 +71,12 @@ def upgrade_store(where: str | Path | None = None) -> bool:
 def open_store(
     where: str | Path | None = None, *, create: bool = True, read_only: bool = False, busy_timeout_s: float = 10.0
 ) -> "Store":
-    """The store in a file or at a database URL; None asks WEAKLINK_DB, then takes the user's data folder.
+    """The store in a file or at a database URL; None means WEAKLINK_DB or else a file in the user's data folder.
 
-    With `create` a database that is not there is made, its file readable by this user only; with `read_only` none is,
-    and whatever would write raises StoreError. `busy_timeout_s` is how long a writer waits for another one, and on
-    PostgreSQL a reader too for a locked table. StoreError where it cannot be opened, is none of weaklink's, or is of
-    another version: an older one says to run `weaklink db upgrade`.
+    With `create`, a missing database is created, its file readable by this user only; with `read_only` none is created,
+    and all methods that write raise StoreError. `busy_timeout_s` is how long a writer waits for another one, and on
+    PostgreSQL also how long a reader waits for a locked table. StoreError if the database cannot be opened, is not
+    weaklink's, or has another version; for an older one, the message says to run `weaklink db upgrade`.
     """
     place = place_of(where)
     create = create and not read_only
@@ -94,10 +94,10 @@ def open_store(
 
 
 class Store:
-    """Traces and inspections in a database. Made by `open_store`; may be used from several threads at once.
+    """Traces and inspections in a database. `open_store` returns it; several threads may use it at the same time.
 
-    Every method raises StoreError for what the database refuses, and what it then was to write is not there at all.
-    An `id` may be a trace's number, or an external id that one trace alone bears; StoreError for any other.
+    Every method raises StoreError for errors of the database; in that case it has written nothing. An `id` may be a
+    trace's number, or an external id that only one trace has; StoreError for any other.
     """
 
     marks: Bookmarks
@@ -109,7 +109,7 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._mark = mark_of(database.place)
+        self._file_identity = file_identity(database.place)
         self.marks = Bookmarks(database)
         self.tokens = AccessTokens(database)
         self.statistics = TraceStatistics(database)
@@ -119,7 +119,7 @@ class Store:
 
     @property
     def place(self) -> DatabaseLocation:
-        """Where the database is."""
+        """The location of the database."""
         return self._database.place
 
     def __enter__(self) -> Self:
@@ -129,28 +129,28 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections to the database."""
         self._database.engine.dispose()
 
     def save(self, items: Iterable[tuple[Trace, Inspection]]) -> list[Saved]:
-        """Keep traces with their inspections, in one transaction; what became of each, in order.
+        """Save traces with their inspections, in one transaction; the result of each, in order.
 
-        A trace that is there already (see `storage.record_rows`) is replaced, under its id, by one that holds as much
-        or more, and left alone otherwise; one that says the same is unchanged, though a new inspection of it counts.
-        `items` is read as it goes, so it may be long; what it raises leaves nothing written.
+        A version of a stored trace (see `storage.record_rows`) replaces it under the same id if it is at least as long;
+        otherwise the stored one stays. If the record is the same, only a new inspection is stored. `items` is consumed
+        lazily, so it may be long; if it raises, nothing is written.
         """
         return self.save_drafts(trace_rows(trace, inspection) for trace, inspection in items)
 
     def kept_inspection(self, record: RecordRows) -> KeptInspection | None:
-        """What is known of the inspection of this very record, None where it is yet to be inspected by this weaklink.
+        """The stored inspection of exactly this record; None if this version of weaklink has not inspected it yet.
 
-        `record` is made by `storage.record_rows.record_rows`. A trace that is kept so is saved as `KeptRows`.
+        `storage.record_rows.record_rows` makes `record`. Save a trace whose inspection is stored as `KeptRows`.
         """
         with self._database.reading() as connection:
             return kept_inspection(connection, record)
 
     def save_drafts(self, items: Iterable[TraceDraft]) -> list[Saved]:
-        """Keep traces that are rows already, made by `storage.writing.trace_rows` in any process; as `save` does."""
+        """Like `save`, for traces that `storage.writing.trace_rows` has already converted to rows, in any process."""
         drafts = _batches(items)
         first = next(drafts, [])
         if not first:
@@ -163,9 +163,9 @@ class Store:
         return saved
 
     def catch_up(self, *, limit: int | None = None) -> int:
-        """Update the text index, then the sums of statistics, for traces that were saved since.
+        """Update the text index, then the sums of statistics, for traces that were saved since the last call.
 
-        All of it, or at most `limit` traces or one block; how many traces and blocks, 0 when all is done.
+        Updates everything, or at most `limit` traces or one block; the number of traces and blocks, 0 if none is left.
         """
         done = self.search.index_pending(limit=limit)
         if limit is not None:
@@ -175,7 +175,7 @@ class Store:
         return done
 
     def delete(self, ids: Iterable[int | str]) -> int:
-        """Delete traces; how many."""
+        """Delete traces; the number of traces deleted."""
         with self._database.writing() as connection:
             numbers = sorted({find_id(connection, one) for one in ids})
             delete_traces(connection, numbers)
@@ -183,17 +183,17 @@ class Store:
         return len(numbers)
 
     def ids_of(self, words: Iterable[int | str]) -> list[int]:
-        """The traces that words name, each by its number or by an external id, which several may have; sorted.
+        """The sorted ids of the traces with these numbers or external ids; several traces may share an external id.
 
-        StoreError for a word that names none.
+        StoreError for a word that names no trace.
         """
         with self._database.reading() as connection:
             return sorted({one for word in words for one in find_ids(connection, word)})
 
     def erase(self, ids: Sequence[int]) -> None:
-        """Delete traces so that no word of them is left in the file of an SQLite database.
+        """Delete traces so that none of their text is left in the file of an SQLite database.
 
-        On a server it is what `delete` is. Takes as long as to write the whole text index anew.
+        On a server, it does the same as `delete`. It takes as long as rewriting the whole text index.
         """
         with self._database.erasing() as connection:
             delete_traces(connection, ids)
@@ -201,7 +201,7 @@ class Store:
             merge_index(connection)
 
     def make_again_if_gone(self) -> bool:
-        """Make a new database where the file of this one was moved away, deleted or replaced; whether it was."""
+        """Create a new database if the file of this one was moved, deleted or replaced; whether it was."""
         if not self.is_gone():
             return False
         check_file(self.place, create=True)
@@ -209,44 +209,45 @@ class Store:
         self._database.engine.dispose()
         with database_errors(self.place):
             ensure_current(self._database.engine, self.place, create=True)
-        self._mark = mark_of(self.place)
+        self._file_identity = file_identity(self.place)
         return True
 
     def is_gone(self) -> bool:
-        """Whether the file that was opened is no longer the one at its place; what is written into it is then lost."""
-        return mark_of(self.place) != self._mark
+        """Whether the opened file is no longer the one at its path; anything written to it would be lost."""
+        return file_identity(self.place) != self._file_identity
 
     def keep_running(
         self, owner: str, steps: Sequence[SessionWrite], *, idle_after_s: float = IDLE_AFTER_S
     ) -> list[int | None]:
-        """Keep what sessions that `owner` records have come to, in one transaction: for `storage.live.StoreSink`.
+        """Write the steps of the sessions that `owner` records, in one transaction, for `storage.live.StoreSink`.
 
-        The id of each session's trace; None where that is no longer there, and nothing of its step was kept. A trace
-        is idle when nothing came for `idle_after_s` seconds and no turn is open.
+        Returns the trace id of each session; None if the trace was deleted, so that its step was not written. A trace
+        is idle if it had no event for `idle_after_s` seconds and no turn is open.
         """
         with self._database.writing() as connection:
             return write_steps(connection, owner, steps, time.time(), idle_after_s=idle_after_s)
 
     def open_turns(self, id: int | str) -> dict[int, Turn]:
-        """The turns of a running trace that have begun and not ended, by number; cut where what is written ends."""
+        """The open turns of a running trace, by number, truncated at the end of what is written."""
         with self._database.reading() as connection:
             number = find_id(connection, id)
             with damage_errors(self.place, f"the open turn of trace {number}"):
                 return read_open_turns(connection, number)
 
     def follow(self, filter: str = "", *, from_start: bool = False, most: int | None = None) -> Following:  # noqa: A002  # as in `traces`
-        """What happens from now on to the traces that a filter lets through, recorded by whatever process.
+        """Follow the traces that match a filter from now on, whatever process records them.
 
-        Its `poll` gives the record events since the last call, with a trace's id as their key: a trace that begins, a
-        turn that begins, chunks as they are written, the ended turn, the trace's end. A trace comes with all its turns
-        from now on once the filter lets it through, which may be late; one that was saved whole comes with its end.
-        `from_start` also tells what traces that are running already hold: of each the last `most` turns that ended, or
-        all. A trace that is deleted, or turns out to be one that was there already, ends. Raises FilterError.
+        `Following.poll` returns the record events since the last call, with the trace's id as their key: the start of a
+        trace, the start of a turn, chunks as they are written, the ended turn, the end of the trace. A trace that
+        matches the filter only later is reported from then on, with all its turns since now; a trace that was saved
+        whole is reported with its end. `from_start` also reports the turns of traces that are already running: the last
+        `most` ended turns of each, or all. A trace that is deleted, or merged into a stored one, ends. Raises
+        FilterError.
         """
         return Following(self._following, parse_filter(filter), from_start=from_start, most=most)
 
     def turns_of_running(self, id: int) -> tuple[Turn, ...] | None:
-        """The turns of a running trace that have ended; None where it is not running, or not there."""
+        """The ended turns of a running trace; None if it is not running, or does not exist."""
         with self._database.reading() as connection, damage_errors(self.place, f"trace {id}"):
             live = tables.live.c.trace_id
             if connection.scalar(sa.select(live).where(live == id)) is None:
@@ -254,12 +255,12 @@ class Store:
             return read_turns(connection, id)
 
     def recover(self, inspect: Callable[[Trace], Inspection] = inspect_trace) -> int:
-        """End the running traces whose recorder was killed, their open turns cut; how many there were.
+        """End the running traces whose recorder was killed, and truncate their open turns; the number of traces.
 
-        A recorder is gone when its process is, on this machine, or gave no sign of life for a minute.
+        A recorder is dead if its process on this machine does not exist, or if it had no heartbeat for a minute.
         """
         done = 0
-        while self._broken_off():
+        while self._orphaned():
             with self._database.writing() as connection:
                 for id_ in orphaned_traces(connection, time.time())[:_RECOVERED]:
                     with damage_errors(self.place, f"trace {id_}"):
@@ -279,11 +280,11 @@ class Store:
         return self.inspected(id)[1]
 
     def inspected(self, id: int | str, *, in_columns: bool = False) -> tuple[Trace, Inspection]:
-        """A trace and its inspection, read together; that of a running trace is made here where it lags behind.
+        """A trace and its inspection, read together; a running trace whose inspection is out of date is inspected.
 
-        `in_columns` what a wide one holds many of is made where somebody looks, and anew each time: in little memory,
-        for screens that show some of it. Else all of it is made at once, for whoever goes through it. In columns the
-        inspection of a wide running trace is that of as many turns as its recorder has inspected.
+        With `in_columns`, the items of a large trace are built when they are accessed, in little memory: for screens
+        that show a part of it. Otherwise all of it is built at once, for callers that iterate over it. With
+        `in_columns`, the inspection of a large running trace covers only the turns that its recorder has inspected.
         """
         with self._database.reading() as connection:
             number = find_id(connection, id)
@@ -295,31 +296,31 @@ class Store:
                 return trace, read_inspection(connection, number, trace, in_columns=in_columns)
 
     def summary(self, id: int | str) -> TraceSummary:
-        """What a list shows of one trace."""
+        """The summary of one trace."""
         with self._database.reading() as connection:
             return summaries(connection, [find_id(connection, id)])[0]
 
     def traces(self, filter: str = "", *, limit: int = 100, after: ListCursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
-        """The newest traces that a filter lets through, or the next ones behind `after`, the last one's cursor.
+        """The newest traces that match a filter, or the next ones after `after`, the cursor of the last one.
 
-        Raises FilterError for a filter that cannot be read. Words are looked up in the text index;
+        Raises FilterError for a filter that cannot be parsed. Words are looked up in the text index;
         `search.index_pending` updates it.
         """
-        wanted = parse_filter(filter)
+        terms = parse_filter(filter)
         with self._database.reading() as connection:
-            return page(connection, wanted, limit=limit, after=after)
+            return page(connection, terms, limit=limit, after=after)
 
     def paging(self) -> Paging:
-        """What a screen asks that shows long lists, page by page."""
+        """Queries for screens that show long lists, page by page."""
         return Paging(self._database.reading)
 
     def complete(self, filter: str, cursor: int | None = None) -> list[FilterCompletion]:  # noqa: A002  # as in `traces`
-        """What could stand at the cursor in a filter, or at its end, the likeliest first; 50 at most."""
+        """Completions at the cursor in a filter, or at its end, the likeliest first; at most 50."""
         with self._database.reading() as connection:
             return complete_filter(connection, filter, len(filter) if cursor is None else cursor)
 
-    def _broken_off(self) -> list[int]:
-        """Asked before writing, which a reader may not be allowed."""
+    def _orphaned(self) -> list[int]:
+        """The traces to recover; a separate query, because the user may not have permission to write."""
         with self._database.reading() as connection:
             return orphaned_traces(connection, time.time())
 
@@ -330,12 +331,12 @@ class Store:
 
 
 def _batches(drafts: Iterable[TraceDraft]) -> Iterator[list[TraceDraft]]:
-    """The drafts in lists that take bounded memory, none of them empty."""
+    """The drafts in lists of bounded size, none of them empty."""
     batch: list[TraceDraft] = []
     size = 0
-    for one in drafts:
-        batch.append(one)
-        size += one.size
+    for draft in drafts:
+        batch.append(draft)
+        size += draft.size
         if len(batch) == _GROUP or size > _GROUP_BYTES:
             yield batch
             batch, size = [], 0

@@ -1,4 +1,4 @@
-"""What a list shows of a trace, without reading the trace."""
+"""Trace summaries: what lists show of a trace, without reading the trace itself."""
 
 import time
 from collections import Counter
@@ -29,9 +29,9 @@ from storage.tables import in_groups
 
 
 class ListCursor(Struct, frozen=True):
-    """A place in a list that goes from the newest trace down: just behind this one.
+    """A position in a list that is sorted from the newest trace to the oldest: right after this trace.
 
-    `rank` is 1 for a broken trace where those come first, else 0.
+    `rank` is 1 for a broken trace in lists that show broken traces first, else 0.
     """
 
     sort_at_s: float
@@ -42,18 +42,18 @@ class ListCursor(Struct, frozen=True):
 class TraceSummary(Struct, frozen=True):
     """A trace as lists show it.
 
-    `source`, `model` and `format` are as kept for filters: beyond 400 characters cut, with a hash. `model` is the
-    trace's own or else the first that answered; `format` the one it was read in. Times are seconds since 1970-01-01
-    UTC; `started_at_s`, `duration_s` and the token counts are None where the source does not say. `cursor` is where
-    the list goes on behind this trace. `liveness` is there while the trace is recorded: all else is what it has come
-    to, and what was found in its last turns, when those were long to read, is counted some seconds later.
-    `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
-    marked it, or a turn or step of it; `note` is the newest note that a mark has. `outcome` is the source's own;
-    `parent` is the trace that it is related to, by its external id, and how; `project` and `branch` are the trace's.
-    `opening` is how the user's first words begin, at most 200 characters on one line; only of a trace without a name.
-    `damaged` says that what lists show of the trace is not as it was written: then only its id and its cursor are
-    known, and all else is empty; the trace itself may be whole. `layers` are those at which a call, a result or the
-    history differs, by a warning or an error.
+    `source`, `model` and `format` are as stored for filters: beyond 400 characters truncated, with a hash. `model` is
+    the trace's own, or else the first that answered; `format` is the one it was read in. Times are seconds since
+    1970-01-01 UTC; `started_at_s`, `duration_s` and the token counts are None if the source does not give them.
+    `cursor` is the position in the list right after this trace. `liveness` is set while the trace is recorded: all
+    other fields then describe the trace so far, and diagnostics of its last turns may be counted some seconds late if
+    those turns are slow to inspect. `open_turns` is the number of its turns that have begun and not ended; the other
+    counts exclude them. `marked` is true if the user marked the trace, or a turn or step of it; `note` is the newest
+    note of a mark. `outcome` is the source's own; `parent` is the related trace, by its external id, and the kind of
+    relation; `project` and `branch` are the trace's. `opening` is the beginning of the user's first message, at most
+    200 characters on one line; only a trace without a name has it. `damaged` is true if the stored columns that lists
+    show are damaged: then only the id and the cursor are known, and all else is empty; the trace itself may be intact.
+    `layers` are those at which a call, a result or the history differs, according to warnings and errors.
     """
 
     id: int
@@ -93,23 +93,23 @@ class TraceSummary(Struct, frozen=True):
 
     @property
     def task(self) -> TaskOutcome:
-        """Whether the task was done, by the source's own account."""
+        """Whether the task was done, according to the source."""
         return task_outcome(self.outcome)
 
     @property
     def running(self) -> bool:
-        """Whether an answer is on its way, or the last event is recent."""
+        """Whether a response is in progress, or the last event is recent."""
         return self.liveness is Liveness.RUNNING
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still being recorded, running or idle, so that turns may follow."""
+        """Whether the trace is still being recorded, running or idle, so that turns may follow."""
         return self.liveness is not None
 
 
 _LAYER_OF = {rule.code: rule.layer for rule in layer_rules.RULES if rule.severity is not Severity.INFO}
-_ORDER = ("parsed", "executed", "read")  # in which layers come about
-_LONGEST_OPENING = 1_000_000  # code points of a text that is unpacked for them
+_ORDER = ("parsed", "executed", "read")  # of the layers, from the model's text to the history
+_LONGEST_OPENING = 1_000_000  # code points of the longest text that is unpacked for an opening
 
 _COUNTS = ("turns", "characters", "chunks", "tool_calls", "errors", "warnings")
 _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
@@ -124,14 +124,14 @@ _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.
 
 
 def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
-    """The summaries of these traces, in this order; those that are not there are left out."""
+    """The summaries of these traces, in this order; traces that do not exist are left out."""
     found: dict[int, TraceSummary] = {}
     live, piece = tables.live.c.trace_id, tables.live_piece.c
     for group in in_groups(ids):
         recorded = set(connection.scalars(sa.select(live).where(live.in_(group))))
         states = liveness(connection, recorded, time.time())
-        begun = sa.select(piece.trace_id).where(piece.trace_id.in_(recorded), piece.number == 0)
-        still_open = Counter(connection.scalars(begun) if recorded else ())
+        openings = sa.select(piece.trace_id).where(piece.trace_id.in_(recorded), piece.number == 0)
+        still_open = Counter(connection.scalars(openings) if recorded else ())
         marks = read_marks(connection, group)
         for id_, row in _rows(connection, group):
             found[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
@@ -144,19 +144,19 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
 
 
 def _layers(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The layers at which each of these traces differs, of those that differ at one."""
+    """The layers at which these traces differ, for each trace that differs at any."""
     code = tables.trace_code.c
     rows = connection.execute(sa.select(code.trace_id, code.code).where(code.trace_id.in_(ids), code.code.like("L8%")))
     layers: dict[int, set[str]] = {}
-    for id_, found in rows:
-        if found in _LAYER_OF:
-            layers.setdefault(id_, set()).add(_LAYER_OF[found])
+    for id_, rule_code in rows:
+        if rule_code in _LAYER_OF:
+            layers.setdefault(id_, set()).add(_LAYER_OF[rule_code])
     for id_, names in layers.items():
         yield id_, tuple(sorted(names, key=_ORDER.index))
 
 
 def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """How the first words of a user begin in each of these traces that holds some."""
+    """The beginning of the user's first message, for each of these traces that has one."""
     if not ids:
         return
     turn, part = tables.turn.c, tables.part.c
@@ -169,21 +169,21 @@ def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[i
     )
     rows = connection.execute(texts.order_by(part.trace_id, part.turn))
     for id_, group in groupby(rows, key=lambda row: row[0]):
-        with suppress(*DAMAGE_ERRORS):  # whoever reads the trace learns of it
+        with suppress(*DAMAGE_ERRORS):  # reading the trace itself reports the damage
             yield id_, opening_of(text_from_bytes(from_blob(text)) for _, text in group)
 
 
 def row_of(connection: sa.Connection, id_: int) -> sa.RowMapping:
-    """What is kept of one trace for lists, with its checksums."""
+    """The stored columns of one trace that lists read, with its checksums."""
     return connection.execute(_ROWS.where(tables.trace.c.id == id_)).mappings().one()
 
 
 def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, Sequence[Any] | None]]:
-    """The rows of these traces by id; None for one of which the database cannot even give the columns."""
+    """The rows of these traces with their ids; None if the database cannot even return a trace's columns."""
     try:
         rows = connection.execute(_ROWS.where(tables.trace.c.id.in_(ids))).all()
     except exc.OperationalError as error:
-        if "decode" not in str(error.orig):  # a damaged text that is no UTF-8 any more
+        if "decode" not in str(error.orig):  # a damaged text that is not valid UTF-8 any more
             raise
         if len(ids) == 1:
             return [(ids[0], None)]
@@ -205,7 +205,7 @@ def _summary(
 
 
 def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
-    """What lists show in the place of a trace of which they cannot trust what they know."""
+    """The summary that lists show for a trace whose columns are damaged."""
     empty: dict[str, Any] = dict.fromkeys(_TEXTS, "")
     empty |= dict.fromkeys(_COUNTS, 0) | dict.fromkeys(_UNKNOWN)
     return TraceSummary(
@@ -247,10 +247,10 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in _AS_THEY_ARE} | {name: unescaped(row[name]) for name in _TEXTS}
 
 
-def _break(step: int | None, turn: int, *said: Any) -> Break | None:
+def _break(step: int | None, turn: int, *rest: Any) -> Break | None:
     if step is None:
         return None
-    tool, outcome, code, message, reaction = said
+    tool, outcome, code, message, reaction = rest
     return Break(
         step,
         turn,

@@ -1,10 +1,10 @@
-"""The tables. Two kinds: the record (what came in), and what is derived from it and can be rebuilt.
+"""The database tables, of two kinds: the record of traces, and rows that are derived from it and can be rebuilt.
 
-The record: `trace`, `external_id`, `turn`, `part`, and the tools offered. A part's text is kept once, compressed, with
-its chunks packed beside it.
+The record is `trace`, `external_id`, `turn`, `part`, and the tools in requests. A part's text is stored once,
+compressed, with its packed chunks in a separate column.
 
-The migrations create the tables. Options of PostgreSQL (the `WHERE` of an index) are only there: naming one here would
-load SQLAlchemy's PostgreSQL dialect, 0.05 s, in each command that opens an SQLite file.
+The migrations create the tables. PostgreSQL options (such as the `WHERE` of an index) are only in the migrations: using
+one here would load SQLAlchemy's PostgreSQL dialect, 0.05 s, in each command that opens an SQLite file.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 
 UNKNOWN_TIME_S = -1e18
-"""The `sort_at_s` of a trace whose source gave no time: before every moment that can be written down."""
+"""The `sort_at_s` of a trace whose source gave no time: earlier than every valid date."""
 
 metadata = sa.MetaData(
     naming_convention={
@@ -30,17 +30,17 @@ metadata = sa.MetaData(
 Row: TypeAlias = dict[str, Any]
 """One row's values by column name; it never leaves `storage`."""
 Toolset: TypeAlias = tuple[tuple[str, bytes], ...]
-"""Offered tools, in order: the name of each, and its packed definition."""
+"""The tools of a request, in order: the name of each, and its packed definition."""
 _Item = TypeVar("_Item")
 
 
 def of_trace(*, key: bool = True) -> sa.Column[int]:
-    """The id of a trace, with which the row goes; part of the key unless told."""
+    """The id of the row's trace, with cascading deletes; part of the primary key by default."""
     return sa.Column("trace_id", sa.ForeignKey("trace.id", ondelete="CASCADE"), primary_key=key, nullable=False)
 
 
 def number(name: str = "number") -> sa.Column[int]:
-    """A number that is part of the key."""
+    """A number that is part of the primary key."""
     return sa.Column(name, sa.Integer, primary_key=True, autoincrement=False)
 
 
@@ -50,7 +50,7 @@ def text(name: str, *, nullable: bool = False) -> sa.Column[str]:
 
 
 def count(name: str, *, nullable: bool = False) -> sa.Column[int]:
-    """A column of whole numbers."""
+    """A column of integers."""
     return sa.Column(name, sa.BigInteger, nullable=nullable)
 
 
@@ -215,7 +215,7 @@ trace = sa.Table(
     text("break_message", nullable=True),
     text("break_reaction", nullable=True),
     sa.UniqueConstraint("identity"),
-    sqlite_autoincrement=True,  # an id that was once shown never comes to mean another trace
+    sqlite_autoincrement=True,  # ids of deleted traces are never reused
 )
 
 
@@ -249,7 +249,7 @@ sa.Index(
 )
 
 
-sa.Index("ix_trace_folded_name", trace.c.name, trace.c.sort_at_s, trace.c.id)  # without regard to case: see v0016
+sa.Index("ix_trace_folded_name", trace.c.name, trace.c.sort_at_s, trace.c.id)  # case-insensitive: see v0016
 
 
 mark = sa.Table(
@@ -286,7 +286,7 @@ external_id = sa.Table(
     text("name"),
     text("value"),
     sa.Index(None, "value", "trace_id"),
-    sa.Index("ix_external_id_folded_value", "value", "trace_id"),  # without regard to case: see migration v0016
+    sa.Index("ix_external_id_folded_value", "value", "trace_id"),  # case-insensitive: see migration v0016
     sqlite_with_rowid=False,
 )
 
@@ -356,21 +356,21 @@ live = sa.Table(
 )
 
 exchange = sa.Table("exchange", metadata, of_trace(), number(), blob("body"))
-"""HTTP exchanges for a replay; a request that repeats the one before holds the difference to it."""
+"""HTTP exchanges for a replay; a request that repeats the previous one is stored as the difference."""
 
 live_piece = sa.Table("live_piece", metadata, of_trace(), number("turn"), number(), blob("body"))
 RECORD = (external_id, turn, part)
-"""What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""
+"""The tables whose rows are deleted when a trace is replaced; `search_pending` lists the traces not yet indexed."""
 
 DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
-"""What goes when a trace is inspected again."""
+"""The tables whose rows are deleted when a trace is inspected again."""
 
 BESIDE = (search_pending, mark, live, live_piece)
-"""What else belongs to a trace, and only while something is to be done with it or somebody marked it."""
+"""Other tables with rows of traces: marks, and the state of traces that are pending or running."""
 
 
 def in_groups(items: Iterable[_Item], size: int = 500) -> Iterator[list[_Item]]:
-    """The items in order, in lists of `size`, the last one shorter; databases bound the parameters of a statement."""
+    """The items in lists of at most `size`, in order; databases limit the number of parameters of a statement."""
     rest = iter(items)
     while group := list(islice(rest, size)):
         yield group

@@ -1,4 +1,4 @@
-"""The tools that requests offered: kept once, however many turns repeat them."""
+"""The tools in requests: each set of tools is stored once, however many turns repeat it."""
 
 from collections.abc import Collection, Mapping
 from hashlib import sha256
@@ -15,7 +15,7 @@ from storage.tables import Row, Toolset, in_groups
 
 
 def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]) -> dict[bytes, int]:
-    """The ids of the toolsets, by hash; those that were not there are now."""
+    """The ids of the toolsets, by hash; inserts those that are missing."""
     known = _ids(connection, tables.toolset, toolsets)
     new = {digest: toolset for digest, toolset in toolsets.items() if digest not in known}
     if not new:
@@ -44,8 +44,8 @@ def copy_toolsets(source: sa.Connection, target: sa.Connection, ids: Collection[
     links: list[tuple[int, int, bytes]] = []
     tools: dict[bytes, Row] = {}
     for group in in_groups(new):
-        wanted = sa.select(link.c.toolset_id, link.c.number, tool.c.hash, tool.c.name, tool.c.body)
-        joined = wanted.join(tool, tool.c.id == link.c.tool_id).where(link.c.toolset_id.in_(group))
+        columns = sa.select(link.c.toolset_id, link.c.number, tool.c.hash, tool.c.name, tool.c.body)
+        joined = columns.join(tool, tool.c.id == link.c.tool_id).where(link.c.toolset_id.in_(group))
         for id_, number, digest, name, body in source.execute(joined):
             links.append((id_, number, bytes(digest)))
             tools[bytes(digest)] = {"hash": bytes(digest), "name": name, "body": bytes(body)}
@@ -70,40 +70,40 @@ def toolset_hashes(connection: sa.Connection, ids: Collection[int]) -> dict[int,
 def load_toolsets(
     connection: sa.Connection, hashes: Mapping[int, bytes | None]
 ) -> dict[int, tuple[ToolDefinition, ...]]:
-    """The tools of toolsets, in order, by id; DamagedBlobError where they are not those of the hash that is given."""
+    """The tools of toolsets, in order, by id; DamagedBlobError if they do not match the given hash."""
     link, tool = tables.toolset_tool, tables.tool
     found: dict[int, list[int]] = {id_: [] for id_ in hashes}
     bodies: dict[int, bytes] = {}
     for group in in_groups(found):
-        wanted = (
+        query = (
             sa.select(link.c.toolset_id, tool.c.id, tool.c.body)
             .join(tool, tool.c.id == link.c.tool_id)
             .where(link.c.toolset_id.in_(group))
             .order_by(link.c.toolset_id, link.c.number)
         )
-        for toolset_id, tool_id, body in connection.execute(wanted):
+        for toolset_id, tool_id, body in connection.execute(query):
             if tool_id not in bodies:
                 bodies[tool_id] = from_blob(body)
             found[toolset_id].append(tool_id)
     for id_, tools in found.items():
         if hashes[id_] != sha256(pack([bodies[one] for one in tools])).digest():
             raise DamagedBlobError("the tools that it was offered are not those that were written")
-    made = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
-    return {id_: tuple(made[one] for one in tools) for id_, tools in found.items()}
+    tools_by_id = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
+    return {id_: tuple(tools_by_id[one] for one in tools) for id_, tools in found.items()}
 
 
 def drop_unused_toolsets(connection: sa.Connection) -> None:
-    """Delete the toolsets that no turn names, and the tools that no toolset holds."""
+    """Delete the toolsets that no turn uses, and the tools that are in no toolset."""
     turn, link = tables.turn, tables.toolset_tool
     used = sa.select(turn.c.trace_id).where(turn.c.toolset_id == tables.toolset.c.id)
     connection.execute(sa.delete(tables.toolset).where(~used.exists()))
-    held = sa.select(link.c.toolset_id).where(link.c.tool_id == tables.tool.c.id)
-    connection.execute(sa.delete(tables.tool).where(~held.exists()))
+    in_toolset = sa.select(link.c.toolset_id).where(link.c.tool_id == tables.tool.c.id)
+    connection.execute(sa.delete(tables.tool).where(~in_toolset.exists()))
 
 
 def _ids(connection: sa.Connection, table: sa.Table, hashes: Collection[bytes]) -> dict[bytes, int]:
     found: dict[bytes, int] = {}
     for group in in_groups(hashes):
-        wanted = sa.select(table.c.hash, table.c.id).where(table.c.hash.in_(group))
-        found |= {bytes(digest): id_ for digest, id_ in connection.execute(wanted)}
+        query = sa.select(table.c.hash, table.c.id).where(table.c.hash.in_(group))
+        found |= {bytes(digest): id_ for digest, id_ in connection.execute(query)}
     return found

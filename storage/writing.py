@@ -1,7 +1,7 @@
-"""Writes traces and inspections: new ones are added, longer versions replace shorter ones.
+"""Writes traces and inspections: adds new ones, and replaces shorter versions with longer ones.
 
-One statement for each table and batch. All rows that are summed are written here, so that the rollups of their blocks
-are dropped with the first change.
+Runs one statement for each table and batch. All rows that statistics sum are written here, so that the first change
+drops the rollups of their blocks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ class TraceRows(Struct, frozen=True):
 
     @property
     def sort_at_s(self) -> float:
-        """The trace's place in lists: when it started; `UNKNOWN_TIME_S`, and so last, where no source says."""
+        """The time by which lists sort the trace: its start; `UNKNOWN_TIME_S`, and so last, if no source gives one."""
         started: float | None = self.record.trace["started_at_s"]
         return UNKNOWN_TIME_S if started is None else started
 
@@ -55,9 +55,9 @@ def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
 
 
 class KeptRows(Struct, frozen=True):
-    """A trace that the database held just as it is, with its inspection, when it was read: it was not inspected again.
+    """A trace that was not inspected again: the database already had this version of it with its inspection.
 
-    `trace` is there for the case that the database is another by the time it is written.
+    `trace` is needed if the database has changed by the time the trace is written.
     """
 
     record: RecordRows
@@ -69,7 +69,7 @@ class KeptRows(Struct, frozen=True):
         return sum(len(part["text"]) for part in self.record.parts)
 
     def inspected(self) -> TraceRows:
-        """The same with an inspection."""
+        """Inspect the trace; its rows with the inspection."""
         return TraceRows(self.record, derived_rows(inspect_trace(self.trace), self.trace))
 
 
@@ -78,9 +78,9 @@ TraceDraft: TypeAlias = TraceRows | KeptRows
 
 
 class KeptInspection(Struct, frozen=True):
-    """What the database holds of a trace's inspection: each call's turn and name, and how often each rule was broken.
+    """The stored part of a trace's inspection: each call's turn and name, and the number of diagnostics by rule code.
 
-    A name is `""` where it is unreadable.
+    A name is `""` if it is unreadable.
     """
 
     calls: tuple[tuple[int, str], ...]
@@ -88,7 +88,7 @@ class KeptInspection(Struct, frozen=True):
 
 
 class Verdict(StrEnum):
-    """What became of a trace that was handed to the store."""
+    """What the store did with a trace that was saved."""
 
     ADDED = "added"
     REPLACED = "replaced"
@@ -96,14 +96,14 @@ class Verdict(StrEnum):
 
 
 class Saved(Struct, frozen=True):
-    """A trace that was handed to the store: the id it is kept under, and what became of it."""
+    """The result of saving one trace: its id in the store, and what the store did with it."""
 
     id: int
     verdict: Verdict
 
 
 class _Known(NamedTuple):
-    """What the database holds of a trace."""
+    """The stored version of a trace."""
 
     id: int
     fingerprint: bytes
@@ -112,47 +112,47 @@ class _Known(NamedTuple):
 
 
 def kept_inspection(connection: sa.Connection, record: RecordRows) -> KeptInspection | None:
-    """What is known of the inspection of this very record; None where it is not there, or has to be inspected again."""
+    """The stored inspection of exactly this record; None if it is not stored, or has to be inspected again."""
     trace, call, code = tables.trace.c, tables.call.c, tables.trace_code.c
     same = (trace.identity == record.identity) & (trace.fingerprint == record.fingerprint)
     id_ = connection.scalar(sa.select(trace.id).where(same, trace.inspector_version == escaped(__version__)))
     if id_ is None:
         return None
     calls = connection.execute(sa.select(call.turn, call.name).where(call.trace_id == id_).order_by(call.number)).all()
-    if any(len(name or "") > _PLAIN_NAME for _, name in calls):  # a long one is kept cut
+    if any(len(name or "") > _PLAIN_NAME for _, name in calls):  # longer names are stored truncated
         return None
     codes = connection.execute(sa.select(code.code, code.diagnostics).where(code.trace_id == id_).order_by(code.code))
     return KeptInspection(tuple((turn, unescaped(name or "")) for turn, name in calls), dict(codes.all()))
 
 
 def write(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float) -> list[Saved]:
-    """Write the drafts; what became of each, in order. `now_s` is the time of import."""
-    known = _known(connection, [one.record.identity for one in drafts])
-    last: dict[bytes, TraceRows] = {}  # a trace may come twice in one batch: only its longest version is written
+    """Write the drafts; the result of each, in order. `now_s` is the time of import."""
+    known = _known(connection, [draft.record.identity for draft in drafts])
+    last: dict[bytes, TraceRows] = {}  # a batch may contain a trace twice: only its longest version is written
     verdicts: list[Verdict] = []
-    for one in drafts:
-        identity = one.record.identity
+    for draft in drafts:
+        identity = draft.record.identity
         before = last.get(identity)
-        verdict = _verdict(one, known.get(identity), before)
-        if isinstance(one, KeptRows):
+        verdict = _verdict(draft, known.get(identity), before)
+        if isinstance(draft, KeptRows):
             if verdict is Verdict.UNCHANGED:
                 verdicts.append(verdict)
                 continue
-            one = one.inspected()  # noqa: PLW2901  # another process has changed the database since it was read
-        if verdict is not Verdict.UNCHANGED or (before is None and _found_anew(one, known[identity])):
-            last[identity] = one
-        elif before is not None and before.record.fingerprint == one.record.fingerprint:
-            last[identity] = structs.replace(before, derived=one.derived)
+            draft = draft.inspected()  # noqa: PLW2901  # another process has changed the database since it was read
+        if verdict is not Verdict.UNCHANGED or (before is None and _has_new_result(draft, known[identity])):
+            last[identity] = draft
+        elif before is not None and before.record.fingerprint == draft.record.fingerprint:
+            last[identity] = structs.replace(before, derived=draft.derived)
         verdicts.append(verdict)
-    ids = {identity: held.id for identity, held in known.items()} | _write(connection, last, known, now_s)
-    return [Saved(ids[one.record.identity], verdict) for one, verdict in zip(drafts, verdicts, strict=True)]
+    ids = {identity: stored.id for identity, stored in known.items()} | _write(connection, last, known, now_s)
+    return [Saved(ids[draft.record.identity], verdict) for draft, verdict in zip(drafts, verdicts, strict=True)]
 
 
 def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes, _Known]:
     trace, inspection = tables.trace.c, tables.inspection.c
     found: dict[bytes, _Known] = {}
     for group in in_groups(identities):
-        wanted = (
+        query = (
             sa.select(
                 trace.identity,
                 trace.id,
@@ -165,44 +165,44 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
             .select_from(tables.trace.outerjoin(tables.inspection))
             .where(trace.identity.in_(group))
         )
-        for identity, id_, fingerprint, turns, characters, chunks, digest in connection.execute(wanted):
+        for identity, id_, fingerprint, turns, characters, chunks, digest in connection.execute(query):
             found[bytes(identity)] = _Known(id_, bytes(fingerprint), TraceExtent(turns, characters, chunks), digest)
     return found
 
 
-def _verdict(one: TraceDraft, known: _Known | None, before: TraceRows | None) -> Verdict:
-    held = before.record if before is not None else known
-    if held is None:
+def _verdict(draft: TraceDraft, known: _Known | None, before: TraceRows | None) -> Verdict:
+    stored = before.record if before is not None else known
+    if stored is None:
         return Verdict.ADDED
-    longer = one.record.fingerprint != held.fingerprint and one.record.extent >= held.extent
+    longer = draft.record.fingerprint != stored.fingerprint and draft.record.extent >= stored.extent
     return Verdict.REPLACED if longer else Verdict.UNCHANGED
 
 
-def _found_anew(one: TraceRows, known: _Known) -> bool:
-    """Whether the same record was inspected with another outcome, which then counts."""
-    return one.record.fingerprint == known.fingerprint and one.derived.digest != known.digest
+def _has_new_result(draft: TraceRows, known: _Known) -> bool:
+    """Whether a new inspection of the same record gave another result, which then replaces the stored one."""
+    return draft.record.fingerprint == known.fingerprint and draft.derived.digest != known.digest
 
 
 def _write(
     connection: sa.Connection, drafts: dict[bytes, TraceRows], known: dict[bytes, _Known], now_s: float
 ) -> dict[bytes, int]:
     """Write one draft for each identity; the ids of the new ones."""
-    added = {identity: one for identity, one in drafts.items() if identity not in known}
+    added = {identity: draft for identity, draft in drafts.items() if identity not in known}
     ids = insert_traces(connection, added, now_s)
-    records = [(ids[identity], one.record) for identity, one in added.items()]
-    derived = [(ids[identity], one.sort_at_s, one.derived) for identity, one in added.items()]
+    records = [(ids[identity], draft.record) for identity, draft in added.items()]
+    derived = [(ids[identity], draft.sort_at_s, draft.derived) for identity, draft in added.items()]
     replaced: list[tuple[int, RecordRows]] = []
     inspected: list[tuple[int, float, DerivedRows]] = []
     updates: list[Row] = []
-    for identity, one in drafts.items():
+    for identity, draft in drafts.items():
         if identity in added:
             continue
-        held = known[identity]
-        if one.record.fingerprint != held.fingerprint:
-            replaced.append((held.id, one.record))
-            fingerprint = {"fingerprint": one.record.fingerprint, "sort_at_s": one.sort_at_s}
-            updates.append(one.record.trace | fingerprint | {"trace_id": held.id})
-        inspected.append((held.id, one.sort_at_s, one.derived))
+        stored = known[identity]
+        if draft.record.fingerprint != stored.fingerprint:
+            replaced.append((stored.id, draft.record))
+            fingerprint = {"fingerprint": draft.record.fingerprint, "sort_at_s": draft.sort_at_s}
+            updates.append(draft.record.trace | fingerprint | {"trace_id": stored.id})
+        inspected.append((stored.id, draft.sort_at_s, draft.derived))
     remove_from_index(connection, [id_ for id_, _ in replaced])
     delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_ for id_, _ in replaced])
     update_traces(connection, updates)
@@ -213,13 +213,13 @@ def _write(
 
 
 def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now_s: float) -> dict[bytes, int]:
-    """The rows of new traces; their ids by identity. `now_s` is the time of import."""
+    """Insert the rows of new traces; their ids by identity. `now_s` is the time of import."""
     rows = [
-        one.record.trace
-        | one.derived.trace
-        | {"identity": identity, "fingerprint": one.record.fingerprint}
-        | {"imported_at_s": now_s, "sort_at_s": one.sort_at_s}
-        for identity, one in drafts.items()
+        draft.record.trace
+        | draft.derived.trace
+        | {"identity": identity, "fingerprint": draft.record.fingerprint}
+        | {"imported_at_s": now_s, "sort_at_s": draft.sort_at_s}
+        for identity, draft in drafts.items()
     ]
     if not rows:
         return {}
@@ -236,14 +236,14 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
 
 
 def insert_trace_rows(connection: sa.Connection, rows: Sequence[Row]) -> None:
-    """The rows of traces that bring their ids, which nothing else of the traces may precede."""
+    """Insert rows of traces that already have ids; call it before any other rows of these traces are inserted."""
     prepare_partitions(connection, [row["id"] for row in rows])
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     drop_rollups(connection, [row["id"] for row in rows])
 
 
 def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
-    """What came in, of traces whose rows stand already."""
+    """Insert the records of traces whose `trace` rows already exist."""
     toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
     turns = [(id_, [_turn_row(row, toolset_ids) for row in record.turns]) for id_, record in records]
     insert_rows(connection, tables.external_id, [(id_, record.external_ids) for id_, record in records])
@@ -256,14 +256,14 @@ def insert_records(connection: sa.Connection, records: Sequence[tuple[int, Recor
 
 
 def _turn_row(row: Row, toolset_ids: Mapping[bytes, int]) -> Row:
-    """The row of a turn with the number of its tools in the place of their hash."""
+    """The row of a turn, with the id of its set of tools instead of the hash."""
     columns = {"toolset_id": toolset_ids.get(row["toolset"]), **row}
     del columns["toolset"]
     return columns
 
 
 def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:
-    """What was found: trace id, its time in lists, and the rows of each."""
+    """Insert inspections: for each, the trace id, the time by which lists sort it, and its rows."""
     insert_rows(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
     insert_rows(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
     insert_rows(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
@@ -276,7 +276,7 @@ def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, 
 
 
 def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float, DerivedRows]]) -> None:
-    """Put new inspections in the place of the old: trace id, its time in lists, and the rows of each."""
+    """Replace inspections: for each, the trace id, the time by which lists sort it, and its new rows."""
     rows = list(found)
     delete_rows(connection, tables.DERIVED, [id_ for id_, _, _ in rows])
     update_traces(connection, [derived.trace | {"trace_id": id_} for id_, _, derived in rows])
@@ -284,7 +284,7 @@ def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float,
 
 
 def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
-    """Delete traces with all that hangs on them, but the tools they were offered."""
+    """Delete traces and all rows that belong to them, except the sets of tools."""
     for group in in_groups(ids):
         remove_from_index(connection, group)
         delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.exchange, *tables.BESIDE), group)
@@ -292,9 +292,9 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
 
 
 def delete_partition(connection: sa.Connection, ids: IdRange) -> int:
-    """Delete the traces of one of `past_partitions`, and the partition; how many traces there were.
+    """Delete the traces of one of `past_partitions`, and the partition; the number of traces.
 
-    What hangs on them costs the same however much it is; a row of `trace` costs about a microsecond.
+    The cost does not depend on the number of partitioned rows; each row of `trace` costs about a microsecond.
     """
     drop_rollups_between(connection, ids)
     for table in tables.BESIDE:
@@ -306,7 +306,7 @@ def delete_partition(connection: sa.Connection, ids: IdRange) -> int:
 
 
 def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
-    """Set columns of traces, the same in every row; `trace_id` says which trace."""
+    """Update traces: every row has `trace_id` and the same columns to set."""
     if rows:
         drop_rollups(connection, (row["trace_id"] for row in rows))
         columns = [name for name in rows[0] if name != "trace_id"]
@@ -315,7 +315,7 @@ def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 
 def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequence[int]) -> None:
-    """Delete from these tables what belongs to these traces."""
+    """Delete the rows of these traces from these tables."""
     for table in some:
         if table in SUMMED:
             drop_rollups(connection, ids)
@@ -329,15 +329,15 @@ def insert_rows(
     rows: Iterable[tuple[int, Sequence[Row]]],
     times_s: Mapping[int, float] | None = None,
 ) -> None:
-    """Rows of traces with the trace's id, and with its time in lists where `times_s` has it, into one table."""
+    """Insert rows into one table, each with its trace's id, and with that trace's time from `times_s` if given."""
     found = [(id_, some) for id_, some in rows if some]
     if not found:
         return
     if table in SUMMED:
         drop_rollups(connection, (id_ for id_, _ in found))
-    own = list(found[0][1][0])
-    names = ["trace_id", *(() if times_s is None else ("sort_at_s",)), *own]
-    values_of = itemgetter(*own) if len(own) > 1 else lambda row: tuple(row[name] for name in own)
+    columns = list(found[0][1][0])
+    names = ["trace_id", *(() if times_s is None else ("sort_at_s",)), *columns]
+    values_of = itemgetter(*columns) if len(columns) > 1 else lambda row: tuple(row[name] for name in columns)
     values = [
         (id_, *(() if times_s is None else (times_s[id_],)), *values_of(row)) for id_, some in found for row in some
     ]

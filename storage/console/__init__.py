@@ -1,4 +1,4 @@
-"""SQL of a user's own over stable views: it can read what they show, for a while, and nothing else."""
+"""User-written SQL over stable views: it can read only what the views show, for a bounded time."""
 
 from storage.console.sql_executor import QueryResult, Value, ask
 from storage.console.views import VIEWS, View, ViewColumn

@@ -1,8 +1,8 @@
-"""Runs one SQL statement of a user's own over result tables in Parquet, in DuckDB, with nothing else to read.
+"""Runs a user's SQL statement in DuckDB over result tables in Parquet; it can read nothing else.
 
-The tables are handed over as Arrow data sets, so DuckDB itself needs no file: access to files, the network, extensions,
-Python's variables and settings is switched off before the statement is seen. Only a single SELECT is run, within the
-bounds of the SQL console: rows, bytes, seconds and memory.
+The tables are passed as Arrow data sets, so DuckDB itself needs no file: access to files, the network, extensions,
+Python variables and settings is disabled before the statement is parsed. Only a single SELECT runs, within the limits
+of the SQL console: rows, bytes, seconds and memory.
 """
 
 import threading
@@ -36,8 +36,8 @@ def query_tables(
 ) -> QueryResult:
     """The first `limit` rows of a SELECT over Arrow data sets by name, up to TOTAL_BYTES; `parameters` are for its `?`.
 
-    StoreError, in a sentence, for a statement that is no single SELECT, reads anything else, needs too much memory, or
-    takes longer than `seconds`; ImportError without DuckDB.
+    StoreError, with a readable message, for a statement that is not a single SELECT, reads anything else, needs too
+    much memory, or takes longer than `seconds`; ImportError without DuckDB.
     """
     import duckdb  # noqa: PLC0415  # 100 ms, and optional
 
@@ -68,13 +68,13 @@ def query_tables(
 
 def _collect(batches: Iterable[list[tuple[Any, ...]]], limit: int) -> tuple[list[tuple[Value, ...]], tuple[str, ...]]:
     kept: list[tuple[Value, ...]] = []
-    held = 0
+    total = 0
     for row in _rows(batches):
         if len(kept) == limit:
             return kept, (f"More rows follow: these are the first {limit:,}. Write LIMIT to choose which.",)
         shown = tuple(map(_value, row))
-        held += sum(len(one) if isinstance(one, str) else 8 for one in shown)
-        if held > TOTAL_BYTES:
+        total += sum(len(one) if isinstance(one, str) else 8 for one in shown)
+        if total > TOTAL_BYTES:
             return kept, (f"The values are more than {TOTAL_BYTES:,} bytes: these are the first {len(kept):,} rows.",)
         kept.append(shown)
     return kept, ()

@@ -1,13 +1,13 @@
 """Runs a user's SQL over the views, on a connection that can do nothing else, for a bounded time.
 
-PostgreSQL has no authorizer, and names cannot be judged by their spelling: common table expressions shadow them,
-`U&` and quotes spell them otherwise, and functions such as `query_to_xml` run SQL that is only a text. So PostgreSQL
-itself resolves the statement. It is prepared (which takes one statement alone, and runs nothing) and made the body of
-a temporary view. In the view's stored tree (`pg_rewrite.ev_action`) every relation, function, operator and type is
-a number, and these are compared with what is allowed: the relations of our views, built-in operators, a list of
-types, and built-in functions that depend on their arguments alone (`immutable`) or are listed here. A text in the
-statement that looks like such a number can only lead to a refusal. Then that very view is read, in a transaction that
-reads only and is rolled back.
+PostgreSQL has no authorizer, and names cannot be checked by their spelling: common table expressions shadow them,
+`U&` and quotes spell them differently, and functions such as `query_to_xml` run SQL from a string. So PostgreSQL itself
+resolves the statement. It is prepared (which accepts only a single statement, and runs nothing) and becomes the body of
+a temporary view. In the view's stored tree (`pg_rewrite.ev_action`), every relation, function, operator and type is a
+number. These numbers are compared with what is allowed: the relations of our views, built-in operators, a list of
+types, and built-in functions that depend only on their arguments (`immutable`) or are listed here. A text in the
+statement that looks like such a number can only cause a refusal. Then that view is read, in a read-only transaction
+that is rolled back.
 """
 
 import json
@@ -36,11 +36,11 @@ from storage.engine import DatabaseLocation, database_errors
 
 MOST_ROWS = 1_000
 VALUE_BYTES = 100_000
-"""Bytes of one value that are shown; what is longer is cut."""
+"""Maximum bytes of a value in a result; longer values are truncated."""
 TOTAL_BYTES = 10_000_000
-"""Bytes of all values that are shown."""
+"""Maximum bytes of all values in a result."""
 _SECONDS = 10.0
-_TO_START_S = 5.0  # a process may take so long to start and end on a busy machine
+_TO_START_S = 5.0  # time for the process to start and end on a busy machine
 _FIRST_WORD = lazy_pattern(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
 _BEGINS = ("select", "with", "values")
 _LONGEST = 100_000
@@ -48,8 +48,8 @@ Value: TypeAlias = str | int | float | None
 _NAME = "weaklink_statement"
 _COMMAND_OK = 1  # libpq: PGRES_COMMAND_OK
 _QUERY_CANCELED = "57014"
-_FIRST_OF_OTHERS = 16_384  # PostgreSQL: FirstNormalObjectId; what has a lower number came with the server
-_LEAST_TYPE = 16  # lower numbers behind such a key are members of enumerations
+_FIRST_OF_OTHERS = 16_384  # PostgreSQL: FirstNormalObjectId; objects with lower numbers are built in
+_LEAST_TYPE = 16  # lower numbers after such a key are members of enumerations
 _SHORT = frozenset({"bool", "int2", "int4", "int8", "float4", "float8"})
 _TYPES = (
     *_SHORT,
@@ -63,7 +63,7 @@ _HARMLESS = """
     jsonb_path_query_tz now quote_literal quote_nullable random row_to_json statement_timestamp string_to_array text
     time timestamp timestamptz timezone to_char to_date to_json to_jsonb to_number to_timestamp transaction_timestamp
     generate_series
-"""  # functions that are not immutable, and read and change nothing all the same
+"""  # functions that are not immutable, but read and change nothing
 _RELATION = lazy_pattern(r":relid (\d+)")
 _OPERATOR = lazy_pattern(r":(?:opno|eqop|sortop|ltop|opnos) (?:(\d+)|\(o ([\d ]+)\))")
 _FUNCTION = lazy_pattern(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)")
@@ -71,7 +71,7 @@ _TYPE = lazy_pattern(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d 
 
 
 class QueryResult(Struct, frozen=True):
-    """The columns' names and the rows; `notes` are sentences on what was left out of them."""
+    """The column names and the rows; `notes` are sentences about rows and values that were left out."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -81,8 +81,8 @@ class QueryResult(Struct, frozen=True):
 def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
     """The first `limit` rows of a statement over the views, up to TOTAL_BYTES.
 
-    StoreError, in a sentence, for a statement that does not read, reads anything but the views, cannot be understood,
-    needs too much room, or takes longer than `seconds`.
+    StoreError, with a readable message, for a statement that is not a query, reads anything but the views, is invalid,
+    needs too much memory or disk, or takes longer than `seconds`.
     """
     check_words(text)
     request = SqlRequest(
@@ -106,7 +106,7 @@ def _selects(database: ModuleType) -> dict[str, str]:
 
 
 def _allowed() -> dict[str, list[str]]:
-    """The columns behind the views, by table."""
+    """The columns that the views read, by table."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for view in VIEWS:
         for column in view.columns:
@@ -115,7 +115,7 @@ def _allowed() -> dict[str, list[str]]:
 
 
 def _read_sqlite(request: SqlRequest) -> QueryReply:
-    """The reply of a process of its own, which is killed where it does not end in time."""
+    """The reply of a separate process, which is killed if it does not end in time."""
     command = [sys.executable, "-I", "-S", str(Path(sqlite_reader.__file__))]
     try:
         done = subprocess.run(
@@ -148,7 +148,7 @@ def _notes(reply: QueryReply, rows: int) -> list[str]:
 
 
 def check_words(text: str) -> None:
-    """StoreError where a text is not the beginning of a statement that reads; what it reads, the database decides."""
+    """Raise StoreError for text that does not start a query; the database checks what the query reads."""
     if len(text) > _LONGEST:
         raise StoreError(f"the statement has {len(text):,} characters; {_LONGEST:,} are read")
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
@@ -159,7 +159,7 @@ def check_words(text: str) -> None:
 
 
 def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
-    """Run the statement; StoreError for what is refused, `took longer` where the time was over."""
+    """Run the statement; StoreError for a refused statement, or one that takes too long."""
     try:
         with _transaction(place) as connection:
             return _reply(connection, request)
@@ -172,7 +172,7 @@ def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
 
 @contextmanager
 def _transaction(place: DatabaseLocation) -> Iterator[sa.Connection]:
-    """A transaction that is always rolled back, so that its views go with it."""
+    """A transaction that is always rolled back, which removes its views."""
     engine = sa.create_engine(place.url, hide_parameters=True, poolclass=sa.NullPool)
     try:
         with database_errors(place), engine.connect() as connection:
@@ -202,12 +202,12 @@ def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
 
 
 def _prepared(connection: sa.Connection, statement: str) -> list[tuple[str, str]]:
-    """The columns of a statement, by name and type; StoreError where it is not one statement that gives rows."""
+    """The names and types of a statement's columns; StoreError if it is not a single statement that returns rows."""
     raw: Any = connection.connection.driver_connection
     done = raw.pgconn.prepare(b"", statement.encode())
     if done.status != _COMMAND_OK:
-        said = done.error_message.decode(errors="replace").strip().splitlines()
-        raise StoreError(f"PostgreSQL: {(said or ['the statement cannot be read'])[0].removeprefix('ERROR:').strip()}")
+        lines = done.error_message.decode(errors="replace").strip().splitlines()
+        raise StoreError(f"PostgreSQL: {(lines or ['the statement cannot be read'])[0].removeprefix('ERROR:').strip()}")
     shape = raw.pgconn.describe_prepared(b"")
     if not shape.nfields:
         raise StoreError("the statement gives no columns")
@@ -222,12 +222,12 @@ def _prepared(connection: sa.Connection, statement: str) -> list[tuple[str, str]
 
 
 def _bounded(column: str, type_: str, request: SqlRequest) -> str:
-    """A column, of whose values no more is sent than can be shown, and a character that says that there was more."""
+    """A column truncated to one character more than can be shown, a sign that the value was longer."""
     return column if type_ in _SHORT else f"left({column}::text, {request['value_bytes'] + 1})"
 
 
 def _refuse_others(connection: sa.Connection, views: Iterable[str]) -> None:
-    """StoreError where the view of the statement reads, calls or makes anything that is not allowed."""
+    """Raise StoreError if the view of the statement reads, calls or creates anything that is not allowed."""
     tree = connection.scalar(
         sa.text("SELECT ev_action::text FROM pg_catalog.pg_rewrite WHERE ev_class = CAST(:name AS regclass)"),
         {"name": f"pg_temp.{_NAME}"},
@@ -254,9 +254,9 @@ def _numbers(pattern: re.Pattern[str], tree: str) -> set[int]:
 
 
 def _not_among(connection: sa.Connection, allowed: str, numbers: Iterable[int], names: Sequence[str]) -> set[int]:
-    """Those of these numbers that a query does not give, which is asked with them and with some names."""
-    wanted = set(numbers) - {0}  # what an operator stands for is written as 0 until it is planned
-    return wanted - set(connection.scalars(sa.text(allowed), {"numbers": list(wanted), "names": list(names)}))
+    """Those of these numbers that the query `allowed` does not return for these numbers and names."""
+    checked = set(numbers) - {0}  # the function of an operator is 0 until the query is planned
+    return checked - set(connection.scalars(sa.text(allowed), {"numbers": list(checked), "names": list(names)}))
 
 
 def _named(connection: sa.Connection, kind: str, numbers: Iterable[int]) -> str:
@@ -292,5 +292,5 @@ def _too_long(request: SqlRequest) -> str:
 
 
 def _verbatim(statement: str) -> str:
-    """The statement for a driver that reads `%` as the begin of a parameter."""
+    """The statement with `%` escaped for the driver, which reads it as a parameter."""
     return statement.replace("%", "%%")

@@ -1,16 +1,16 @@
-"""A program that runs one SQL statement on a SQLite file, allowed to read nothing but some views.
+"""A program that runs one SQL statement on a SQLite file; the statement may read only some views.
 
-It reads a request (`SqlRequest`, as JSON) from standard input and writes a `Reply` or a `SqlRefusal` to its output.
-It is a process of its own, because a single built-in function can run for minutes without a point at which SQLite
-lets itself be interrupted: whoever starts it kills it. It imports nothing but the standard library, and starts in a
-few hundredths of a second.
+It reads a request (`SqlRequest`, as JSON) from standard input and writes a `QueryReply` or a `SqlRefusal` to standard
+output. It is a separate process, because a single built-in function can run for minutes without a point at which SQLite
+can be interrupted: its parent process kills it. It imports only the standard library, and starts in a few hundredths of
+a second.
 
-What a statement may read is decided three times, each by SQLite's own resolution of names and never by their
-spelling. The views are temporary views on a read-only connection. The authorizer is asked for every column that is
+Three checks decide what a statement may read, each based on SQLite's own resolution of names and never on their
+spelling. The views are temporary views on a read-only connection. SQLite calls the authorizer for every column that is
 read, with the table it really belongs to: only the columns that the views show are allowed. (The authorizer's last
-argument, the innermost view, is not used: a common table expression may have any name.) A table of which no column is
-read, as in `count(*)`, is only known by the name that the statement gives it, so every name of a table, virtual table
-or module that is not behind a view is refused there.
+argument, the innermost view, is not used: a common table expression may have any name.) A table without any column that
+is read, as in `count(*)`, is known only by its name in the statement. So there, every name of a table, virtual table or
+module that no view reads is refused.
 """
 
 import json
@@ -24,11 +24,11 @@ from typing import Any, TypedDict
 from urllib.parse import quote
 
 MOST_COLUMNS = 100
-_LONGEST_MADE = 1_000_000  # bytes of one value that a statement may make
+_LONGEST_MADE = 1_000_000  # bytes of one value that a statement may create
 _LONGEST_PATTERN = 1_000  # bytes of a pattern of LIKE and GLOB
 _MEMORY = 512 << 20  # bytes
 _TEMPORARY = 256 << 20  # bytes of a file for sorting
-_STEPS = 1_000  # of SQLite's machine between two looks at the clock
+_STEPS = 1_000  # of SQLite's virtual machine between two checks of the time
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
 _FUNCTIONS = """
     -> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count
@@ -39,11 +39,11 @@ _FUNCTIONS = """
     min mod nth_value ntile nullif octet_length percent_rank pi pow power printf quote radians random randomblob rank
     replace round row_number rtrim sign sin sinh soundex sqrt strftime string_agg substr substring sum tan tanh time
     timediff total trim trunc typeof unicode unixepoch unlikely upper zeroblob
-"""  # those that depend on their arguments alone, and date and random functions
+"""  # functions that depend only on their arguments, and date and random functions
 
 
 class SqlRequest(TypedDict):
-    """`views` are statements that make the views by name; `allowed` are the columns they read, by table."""
+    """A statement to run; `views` are the SELECTs of the views by name, `allowed` the columns they read, by table."""
 
     path: str
     views: dict[str, str]
@@ -56,7 +56,7 @@ class SqlRequest(TypedDict):
 
 
 class QueryReply(TypedDict):
-    """The result. `left_out` is `rows` or `bytes` where that bound was reached, else empty."""
+    """The result. `left_out` is `rows` or `bytes` if that limit was reached, else empty."""
 
     columns: list[str]
     rows: list[list[str | int | float | None]]
@@ -65,13 +65,13 @@ class QueryReply(TypedDict):
 
 
 class SqlRefusal(TypedDict):
-    """Why there is no result, in a sentence."""
+    """The reason why there is no result, as a sentence."""
 
     refused: str
 
 
 def reply_to(request: SqlRequest) -> QueryReply | SqlRefusal:
-    """Run the statement; what SQLite refuses is a sentence."""
+    """Run the statement; returns its rows, or the reason for an error."""
     until = time.monotonic() + request["seconds"]
     try:
         with closing(_connection(request["path"])) as connection:
@@ -80,7 +80,7 @@ def reply_to(request: SqlRequest) -> QueryReply | SqlRefusal:
                 connection.execute(f'CREATE TEMP VIEW "{name}" AS {select}')
             connection.execute(
                 "SELECT 1 FROM json_each('[]'), json_tree('[]')"
-            )  # makes them, which is not allowed later
+            )  # creates the virtual tables, which is not allowed later
             _restrict(connection)
             connection.set_authorizer(_authorizer(request, forbidden))
             connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
@@ -93,7 +93,7 @@ def reply_to(request: SqlRequest) -> QueryReply | SqlRefusal:
 
 
 def collect(columns: Sequence[str], rows: Iterator[Any], request: SqlRequest) -> QueryReply:
-    """The first rows, as many as the bounds of the request let through."""
+    """The first rows, up to the limits of the request."""
     kept: list[list[str | int | float | None]] = []
     total = cut = 0
     left_out = ""
@@ -116,14 +116,14 @@ def _connection(path: str) -> sqlite3.Connection:
 
 
 def _names(connection: sqlite3.Connection) -> set[str]:
-    """The names, in lower case, that stand for a table or for a virtual table that needs none."""
+    """The lower-case names of all tables, and of modules that are usable as tables without being created."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
     modules = connection.execute("SELECT name FROM pragma_module_list")
     return {str(name).lower() for (name,) in [*tables, *modules]} - _TABLE_FUNCTIONS
 
 
 def _restrict(connection: sqlite3.Connection) -> None:
-    connection.text_factory = lambda raw: raw.decode(errors="replace")  # a statement can make text of any bytes
+    connection.text_factory = lambda raw: raw.decode(errors="replace")  # a statement can create text from any bytes
     for limit, most in (
         (sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_MADE),
         (sqlite3.SQLITE_LIMIT_COLUMN, MOST_COLUMNS),
@@ -162,7 +162,7 @@ def _authorizer(request: SqlRequest, forbidden: set[str]) -> Callable[..., int]:
 
 
 def _shown(value: object, most: int) -> tuple[str | int | float | None, bool]:
-    """A value as it is shown, and whether it was cut."""
+    """The value to show, and whether it was truncated."""
     if value is None or isinstance(value, int | float):
         return value, False
     if isinstance(value, bytes | memoryview):

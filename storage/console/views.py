@@ -1,7 +1,7 @@
-"""The views that a user's SQL may read: their names and columns stay what they are while the tables change.
+"""The views that a user's SQL may read: their names and columns are stable while the tables change.
 
-Texts stand as the tables keep them: NUL, U+001A and lone surrogates as U+001A and four hexadecimal digits
-(`packing.escapes`). Times are seconds since 1970-01-01 UTC, durations seconds; turns and steps count from 1.
+Texts are escaped as in the tables: NUL, U+001A and lone surrogates are U+001A and four hexadecimal digits
+(`packing.blobs`). Times are in seconds since 1970-01-01 UTC, durations in seconds; turns and steps are numbered from 1.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from storage import tables
 
 
 class ViewColumn(Struct, frozen=True):
-    """A column of a view, and what it holds."""
+    """A column of a view; `says` describes its values."""
 
     name: str
     says: str
@@ -21,20 +21,20 @@ class ViewColumn(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """A view: a row of it is one of what `says` says."""
+    """A view; `says` describes one row."""
 
     name: str
     says: str
     columns: tuple[ViewColumn, ...]
 
     def select(self) -> sa.Select[*tuple[Any, ...]]:
-        """The rows."""
+        """The SELECT of the view."""
         return sa.select(*(column.source.label(column.name) for column in self.columns))
 
 
-def _columns(table: sa.Table, *said: tuple[str, str] | tuple[str, str, str]) -> tuple[ViewColumn, ...]:
-    """Columns of a table by name and meaning; a third word is the table's own name of it."""
-    return tuple(ViewColumn(one[0], one[1], table.c[one[-1] if len(one) == 3 else one[0]]) for one in said)
+def _columns(table: sa.Table, *described: tuple[str, str] | tuple[str, str, str]) -> tuple[ViewColumn, ...]:
+    """Columns of a table by name and description; the third item is the column's name in the table, if it differs."""
+    return tuple(ViewColumn(one[0], one[1], table.c[one[-1] if len(one) == 3 else one[0]]) for one in described)
 
 
 VIEWS: tuple[View, ...] = (

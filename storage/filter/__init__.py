@@ -1,4 +1,4 @@
-"""The filter language: words and `key:value` under `and`, `or` and `not`, read, understood and turned into SQL."""
+"""The filter language: words and `key:value` with `and`, `or` and `not`; parsed, planned and compiled to SQL."""
 
 from storage.filter.parsing import FilterCompletion, check_filter, complete_filter, filter_value, parse_filter
 from storage.filter.terms import KEYS, Field, Filter, FilterError, FilterKey, PhraseTerm

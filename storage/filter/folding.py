@@ -1,9 +1,9 @@
-"""Ranges of the indexes that know texts without regard to case: all that begin with a text, or are equal to one.
+"""Ranges of the case-insensitive indexes: all values that begin with a text, or are equal to it.
 
-Theory of operation. A name and an external id are matched by ILIKE, which is all there is for a star within a pattern.
-With a star at its end alone, or without one, what a pattern matches is one range of an index whose order is that of
-characters, upper case as lower case: `NOCASE` on SQLite, `lower(...) COLLATE "C"` on PostgreSQL, whose own collations
-have other orders. A range may hold a little more than the pattern matches, so ILIKE is applied to what it holds.
+Theory of operation. Names and external ids are matched with ILIKE, the only way for a pattern with a star in the
+middle. The matches of a pattern with a star only at its end, or without one, are one range of an index that is ordered
+by code point, case-insensitively: `NOCASE` on SQLite, `lower(...) COLLATE "C"` on PostgreSQL, whose default collations
+have different orders. A range may contain a little more than the pattern matches, so ILIKE is applied to its rows.
 """
 
 import sqlalchemy as sa
@@ -11,16 +11,16 @@ import sqlalchemy as sa
 from storage import tables
 
 _INDEXED_LENGTH = 200
-"""Characters of a name that the index of PostgreSQL holds; it refuses long texts. Migration v0016 has it too."""
+"""Characters of a name in the index of PostgreSQL, which refuses long texts; migration v0016 has the same number."""
 _LAST, _BEFORE_SURROGATES, _AFTER_SURROGATES = 0x10FFFF, 0xD7FF, 0xE000
 
 
 def folded_range(
     connection: sa.Connection, column: sa.ColumnElement[str], pattern: str
 ) -> sa.ColumnElement[bool] | None:
-    """That the name or external id in `column` is in the range of what a pattern matches; None where that is no range.
+    """The condition that a name or external id is in the index range of a pattern; None if the pattern is not a range.
 
-    `*` in the pattern stands for anything.
+    `*` in the pattern matches anything.
     """
     begin = pattern.rstrip("*")
     if not begin or "*" in begin:
@@ -38,9 +38,9 @@ def folded_range(
 
 
 def after_prefix(prefix: str) -> str | None:
-    """The first text, in the order of characters, behind all those that begin with `prefix`; None where there is none.
+    """The first text, ordered by code point, after all texts that begin with `prefix`; None if there is none.
 
-    The text has no surrogates, which no database takes.
+    The text has no surrogates, which no database accepts.
     """
     kept = prefix.rstrip(chr(_LAST))
     if not kept:
@@ -57,5 +57,5 @@ def _between(column: sa.ColumnElement[str], begin: str, *, is_whole: bool) -> sa
 
 
 def _ascii_lower(text: str) -> str:
-    """The text as NOCASE sees it: only these letters have a case."""
+    """The text as NOCASE compares it: only ASCII letters are lower-cased."""
     return "".join(one.lower() if one.isascii() else one for one in text)

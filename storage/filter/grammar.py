@@ -1,4 +1,4 @@
-"""The grammar of filters, read with Lark: terms put together with `and`, `or`, `not` and parentheses."""
+"""The grammar of filters, parsed with Lark: terms combined with `and`, `or`, `not` and parentheses."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -9,7 +9,7 @@ from storage.filter.reading import read_field, read_phrase, read_word
 from storage.filter.terms import AllTerms, AnyTerm, Filter, FilterError, NotTerm, Term
 
 MOST_TERMS, DEEPEST = 200, 50
-"""Terms of a filter, and parentheses within parentheses."""
+"""Maximum number of terms in a filter, and maximum nesting of parentheses."""
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _BARE = r'(?:[^\s"()]|\([^\s"()]*\))'
@@ -36,7 +36,7 @@ WORD.1: /[^\s"()]{_BARE}*/
 %ignore /\s+/
 """
 _TERMS = ("FIELD", "PHRASE", "WORD")
-_SAID = {
+_TOKENS = {
     **dict.fromkeys(_TERMS, 'a word, a "phrase" or `key:value`'),
     "_OPEN": "`(`",
     "_CLOSE": "`)`",
@@ -47,7 +47,7 @@ _SAID = {
 
 
 def read(text: str) -> Filter:
-    """What a filter says; FilterError where it cannot be read."""
+    """Parse a filter; FilterError if it is invalid."""
     try:
         found = _parser().parse(text)
     except lark.UnexpectedCharacters as error:
@@ -56,7 +56,7 @@ def read(text: str) -> Filter:
     except lark.UnexpectedToken as error:
         at = len(text) if error.token.type == "$END" else error.token.start_pos or 0
         raise FilterError(_unexpected(error, text), at) from None
-    assert isinstance(found, tuple)  # the transformer makes one of `start`
+    assert isinstance(found, tuple)  # the transformer builds it from `start`
     return found
 
 
@@ -65,17 +65,17 @@ _NOTHING = "nothing can begin with this character"
 
 
 def _unexpected(error: lark.UnexpectedToken, text: str) -> str:
-    expected = list(dict.fromkeys(_SAID[name] for name in _SAID if name in error.accepts | error.expected))
-    could = f"expected {', '.join(expected)}" if expected else "expected the end of the filter"
+    expected = list(dict.fromkeys(_TOKENS[name] for name in _TOKENS if name in error.accepts | error.expected))
+    hint = f"expected {', '.join(expected)}" if expected else "expected the end of the filter"
     if error.token.type == "$END":
-        return "a `(` is not closed; here `)` is missing" if "`)`" in expected else f"the filter ends too soon; {could}"
+        return "a `(` is not closed; here `)` is missing" if "`)`" in expected else f"the filter ends too soon; {hint}"
     if (
         error.token.type == "_CLOSE"
         and "_CLOSE" not in error.accepts
         and not _is_open(text, error.token.start_pos or 0)
     ):
         return "this `)` closes nothing; put text that contains one in quotes"
-    return f"`{error.token}` is not valid here; {could}. Put text to search for in quotes"
+    return f"`{error.token}` is not valid here; {hint}. Put text to search for in quotes"
 
 
 def _is_open(text: str, at: int) -> bool:
@@ -83,12 +83,12 @@ def _is_open(text: str, at: int) -> bool:
 
 
 class _TokenLimits:
-    """Looks at the tokens on their way from the lexer: their number, their depth, and that terms stand apart."""
+    """Checks the tokens from the lexer: the number of terms, their nesting, and that terms are separated."""
 
     always_accept = ()
 
     def process(self, stream: Iterator[lark.Token]) -> Iterator[lark.Token]:
-        """The same tokens; FilterError at the first that goes too far."""
+        """The same tokens; FilterError at the first that exceeds a limit."""
         terms = depth = 0
         ended: int | None = None
         for token in stream:
@@ -107,7 +107,7 @@ class _TokenLimits:
 
 
 class _TermBuilder(lark.Transformer[lark.Token, Filter]):
-    """Makes the terms, from the inside out, while the parser goes along."""
+    """Builds the terms, from the inside out, while the parser runs."""
 
     def start(self, children: list[Term]) -> Filter:
         if not children:

@@ -1,4 +1,4 @@
-"""Reads a filter, and completes one at a position: keys, operators, and values that are in the database."""
+"""Parses filters, and completes them at a position: keys, operators, and values that are in the database."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,13 +15,13 @@ from storage.filter.terms import ALIASES, KEYS, Filter, FilterError, FilterKey
 from storage.packing.blobs import unescaped
 
 LONGEST = 10_000
-"""Characters of a filter."""
+"""Maximum number of characters in a filter."""
 
 MOST = 50
-"""So many completions are given."""
+"""Maximum number of completions."""
 
 _NEWEST = 300  # traces whose values are counted
-_MOST_STORED = 500  # values of an indexed column that are looked through
+_MOST_STORED = 500  # maximum number of values read from an indexed column
 _TERM = lazy_pattern(r'(?:[^\s"()]|"(?:[^"\\]|\\.)*(?:"|\Z)|(?<=[^\s"(])\()*\Z', re.DOTALL)
 _PLAIN = lazy_pattern(r'[^\s"(),]+')
 _SIGN = lazy_pattern(r"!=|[<>]=?|[=~]")
@@ -63,13 +63,13 @@ WHAT = {
     FilterKey.SINCE: "from a moment on: `2h`, `2026-11-01`",
     FilterKey.BEFORE: "before a moment",
 }
-"""What each key asks, for those who see it offered."""
+"""A description of each key, for completions."""
 
 _JOINS = {"and": "both must hold", "or": "one must hold", "not": "what follows must not hold"}
 
 
 def parse_filter(text: str) -> Filter:
-    """What a filter says; an empty one lets everything through. FilterError where it cannot be read."""
+    """Parse a filter; an empty one matches everything. FilterError if it is invalid."""
     if not text.strip():
         return ()
     if len(text) > LONGEST:
@@ -80,7 +80,7 @@ def parse_filter(text: str) -> Filter:
 
 
 def check_filter(text: str) -> FilterError | None:
-    """What is wrong with a filter, None where it can be read: for a line that shows so while it is written."""
+    """The error in a filter, None if it is valid: for input fields that check it while the user types."""
     try:
         parse_filter(text)
     except FilterError as error:
@@ -89,7 +89,7 @@ def check_filter(text: str) -> FilterError | None:
 
 
 class FilterCompletion(Struct, frozen=True):
-    """What could stand in a filter in the place of the characters from `start` to `end`; `what` says what it is."""
+    """A text that can replace the characters from `start` to `end` of a filter; `what` describes it."""
 
     start: int
     end: int
@@ -98,7 +98,7 @@ class FilterCompletion(Struct, frozen=True):
 
 
 def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[FilterCompletion]:
-    """What could stand at the cursor, of what is frequent in the newest traces first; `MOST` at most."""
+    """Completions at the cursor, at most `MOST`; values that are frequent in the newest traces come first."""
     found = _TERM.search(text, 0, cursor)
     start = found.start() if found else cursor
     start += text[start:cursor].startswith("-")
@@ -124,25 +124,25 @@ def _key(name: str) -> FilterKey:
 def _starting(
     begun: str, offered: Iterable[tuple[str, str]], start: int, end: int, *, is_value: bool = False
 ) -> list[FilterCompletion]:
-    """Those that begin so, once each."""
-    wanted = begun.removeprefix('"').casefold()
+    """Those of the offered texts that start with `begun`, without duplicates."""
+    prefix = begun.removeprefix('"').casefold()
     found: dict[str, FilterCompletion] = {}
     for text, what in offered:
-        if text.casefold().startswith(wanted) and len(found) < MOST:
-            written = filter_value(text) if is_value else text
-            found.setdefault(written, FilterCompletion(start, end, written, what))
+        if text.casefold().startswith(prefix) and len(found) < MOST:
+            completion = filter_value(text) if is_value else text
+            found.setdefault(completion, FilterCompletion(start, end, completion, what))
     return list(found.values())
 
 
 def filter_value(value: str) -> str:
-    """A value as a filter must write it: quoted where it is more than a plain word."""
+    """A value in filter syntax: quoted unless it is a plain word."""
     if _PLAIN.fullmatch(value):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _offered(connection: sa.Connection, key: FilterKey) -> Iterator[tuple[str, str]]:
-    """The values of a key, the known ones or those of the newest traces, then others that are stored."""
+    """The values of a key: the known ones, or those of the newest traces, then other stored ones."""
     what = WHAT[key]
     if key in WORDS_OF:
         yield from ((word, what) for word in WORDS_OF[key])
@@ -176,12 +176,12 @@ def _counted(
     what: str,
     *conditions: sa.ColumnElement[bool],
 ) -> Iterator[tuple[str, str]]:
-    """The values that most of the newest traces have."""
+    """The most frequent values in the newest traces."""
     trace = tables.trace.c
     newest = sa.select(trace.id).order_by(trace.sort_at_s.desc(), trace.id.desc()).limit(_NEWEST)
     ids = list(connection.scalars(newest))
-    wanted = sa.select(column).select_from(table).where(trace_id.in_(ids), column != "", *conditions)
-    frequent = wanted.group_by(column).order_by(sa.func.count().desc(), column).limit(4 * MOST)
+    query = sa.select(column).select_from(table).where(trace_id.in_(ids), column != "", *conditions)
+    frequent = query.group_by(column).order_by(sa.func.count().desc(), column).limit(4 * MOST)
     yield from ((unescaped(one), what) for one in connection.scalars(frequent))
 
 

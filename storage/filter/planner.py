@@ -47,15 +47,15 @@ _INDEXED = (
     FilterKey.ID,
     FilterKey.CONTEXT,
 )
-"""The keys of numbers with an index that has no order by time."""
+"""Numeric keys with an index that is not sorted by time."""
 
 _COUNTED = (FilterKey.ERRORS, FilterKey.WARNINGS, FilterKey.TURNS, FilterKey.CALLS)
-"""The keys of numbers whose index is by number and then by time."""
+"""Numeric keys with an index that is sorted by number and then by time."""
 
 
-def matching_values(stored: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Those of the values that a filter means: without regard to case, `*` for anything."""
-    pattern = re.compile("|".join(f"(?:{glob(value)})" for value in wanted), re.IGNORECASE | re.DOTALL)
+def matching_values(stored: Iterable[str], patterns: Iterable[str]) -> list[str]:
+    """Those of the values that match a filter's values: case-insensitive, with `*` for anything."""
+    pattern = re.compile("|".join(f"(?:{glob(value)})" for value in patterns), re.IGNORECASE | re.DOTALL)
     return [one for one in stored if pattern.fullmatch(one)]
 
 
@@ -107,7 +107,7 @@ _WITH_SOME = {
         (Severity.INFO, _trace.infos),
     )
 }
-"""Each a walk along a partial index, whose condition must be said with the number itself."""
+"""Scans of partial indexes; their condition must contain the literal number, not a parameter."""
 _CONTRARY: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
     {
         ComparisonOperator.MORE: ComparisonOperator.AT_MOST,
@@ -121,14 +121,14 @@ _CONTRARY: Mapping[ComparisonOperator, ComparisonOperator] = MappingProxyType(
 )
 _SEVERE = {FilterKey.ERRORS: Severity.ERROR, FilterKey.WARNINGS: Severity.WARNING}
 _VALUES_ALONE = (ComparisonOperator.EQUAL, ComparisonOperator.OTHER, ComparisonOperator.HOLDS)
-_LARGEST = 2.0**62  # beyond it, a database takes no whole number
+_LARGEST = 2.0**62  # databases do not accept larger integers
 _HAS_CODE = _trace.break_code.is_not(None)
 _BROKEN_WITHOUT_CODE = (_trace.break_code.is_(None), _trace.break_outcome.is_not(None))
 
 
 def planned_term(connection: sa.Connection, term: Leaf, now_s: float, *, negated: bool = False) -> PlannedTerm:
-    """What a term means in this database, or that it does not hold."""
-    if negated and isinstance(term, Field) and term.key in COLUMNS and not _asks_liveness(term):
+    """The plan of a term in this database, or of its negation."""
+    if negated and isinstance(term, Field) and term.key in COLUMNS and not _names_liveness(term):
         return _column(connection, term, negated=True)
     if negated and isinstance(term, NumberTerm) and term.key in _COUNTED:
         return _figure(connection, NumberTerm(term.key, _CONTRARY[term.comparison], term.number))
@@ -139,7 +139,7 @@ def planned_term(connection: sa.Connection, term: Leaf, now_s: float, *, negated
 def _planned(connection: sa.Connection, term: Leaf, now_s: float) -> PlannedTerm:
     match term:
         case Field(key=name) if name in COLUMNS:
-            return _status(connection, term, now_s) if _asks_liveness(term) else _column(connection, term)
+            return _status(connection, term, now_s) if _names_liveness(term) else _column(connection, term)
         case Field(key=name) if name in TABLES:
             return _named(connection, term)
         case Field():
@@ -155,7 +155,7 @@ def _planned(connection: sa.Connection, term: Leaf, now_s: float) -> PlannedTerm
 
 
 def time_condition(term: TimeTerm, sort_at_s: sa.ColumnElement[float], now_s: float) -> sa.ColumnElement[bool]:
-    """That a time is at or after the moment of a term, or before it; an unknown time is neither."""
+    """The condition that a time is at or after the moment of a term, or before it; false for an unknown time."""
     at_s = now_s - term.at_s if term.is_ago else term.at_s
     if term.key is FilterKey.SINCE:
         return sort_at_s >= at_s
@@ -163,7 +163,7 @@ def time_condition(term: TimeTerm, sort_at_s: sa.ColumnElement[float], now_s: fl
 
 
 def _column(connection: sa.Connection, term: Field, *, negated: bool = False) -> PlannedTerm:
-    """A field whose values are in a column of `trace`, with an index by time."""
+    """A field whose values are in a column of `trace`, with an index that is also sorted by time."""
     column = COLUMNS[term.key]
     stored = stored_values(connection, column)
     if term.key is FilterKey.KIND:
@@ -177,14 +177,14 @@ def _column(connection: sa.Connection, term: Field, *, negated: bool = False) ->
     )
 
 
-def _asks_liveness(term: Field) -> bool:
+def _names_liveness(term: Field) -> bool:
     return term.key is FilterKey.STATUS and any(value.lower() in set(Liveness) for value in term.values)
 
 
 def _status(connection: sa.Connection, term: Field, now_s: float) -> PlannedTerm:
-    """A status where `running` or `idle` is one that is asked for, which no column holds."""
-    wanted = {value.lower() for value in term.values}
-    states = [traces_in(state, now_s) for state in Liveness if state in wanted]
+    """A status field with `running` or `idle`, which are not in a column."""
+    chosen = {value.lower() for value in term.values}
+    states = [traces_in(state, now_s) for state in Liveness if state in chosen]
     others = tuple(value for value in term.values if value.lower() not in set(Liveness))
     if not others and len(states) == 1:
         return _ids(connection, states[0])
@@ -195,40 +195,40 @@ def _status(connection: sa.Connection, term: Field, now_s: float) -> PlannedTerm
 
 
 def _named(connection: sa.Connection, term: Field) -> PlannedTerm:
-    """A field of which a trace has several values, in a table clustered by value and time."""
+    """A field with several values per trace, in a table that is clustered by value and time."""
     table, column = TABLES[term.key]
-    wanted = term.values if term.key is FilterKey.TOOL else [one if "*" in one else f"{one}*" for one in term.values]
-    values = matching_values(stored_values(connection, column), wanted)
+    patterns = term.values if term.key is FilterKey.TOOL else [one if "*" in one else f"{one}*" for one in term.values]
+    values = matching_values(stored_values(connection, column), patterns)
     found = (
         bounded_count(connection, sa.select(sa.literal(1)).select_from(table).where(column.in_(values)))
         if values
         else 0
     )
-    walks = tuple(IndexScan(table, (column == one,)) for one in values)
-    return PlannedTerm(_exists(connection, table, lambda other: other.c[column.name].in_(values)), found, walks)
+    scans = tuple(IndexScan(table, (column == one,)) for one in values)
+    return PlannedTerm(_exists(connection, table, lambda other: other.c[column.name].in_(values)), found, scans)
 
 
 def _severity(connection: sa.Connection, term: Field) -> PlannedTerm:
-    wanted = [Severity(one) for one in matching_values([one.value for one in Severity], term.values)]
-    walks = tuple(_WITH_SOME[one] for one in wanted)
-    some = sa.or_(sa.false(), *(condition for walk in walks for condition in walk.where))
-    found = max((bounded_count(connection, sa.select(_trace.id).where(*walk.where)) for walk in walks), default=0)
-    return PlannedTerm(unindexed(some), found, walks)
+    chosen = [Severity(one) for one in matching_values([one.value for one in Severity], term.values)]
+    scans = tuple(_WITH_SOME[one] for one in chosen)
+    some = sa.or_(sa.false(), *(condition for scan in scans for condition in scan.where))
+    found = max((bounded_count(connection, sa.select(_trace.id).where(*scan.where)) for scan in scans), default=0)
+    return PlannedTerm(unindexed(some), found, scans)
 
 
 def _session(connection: sa.Connection, term: Field) -> PlannedTerm:
     external = tables.external_id.c
-    ways: list[tuple[str, tuple[sa.ColumnElement[bool], ...]]] = []
+    candidates: list[tuple[str, tuple[sa.ColumnElement[bool], ...]]] = []
     for value in term.values:
         name, equals, rest = value.partition("=")
-        ways.append((key(value), ()))
+        candidates.append((key(value), ()))
         if equals:
-            ways.append((key(rest), (external.name == escaped(name),)))
-    matched = [sa.and_(*named, _is_like(external.value, value)) for value, named in ways]
+            candidates.append((key(rest), (external.name == escaped(name),)))
+    matched = [sa.and_(*named, _is_like(external.value, value)) for value, named in candidates]
     condition = _has(connection, sa.select(external.trace_id).where(sa.or_(*matched)))
     ranges = [
-        folded_range(connection, external.value, value) if "*" in value else sa.true() for value, _ in ways
-    ]  # without a star, case counts, and the index of values as they are is used
+        folded_range(connection, external.value, value) if "*" in value else sa.true() for value, _ in candidates
+    ]  # without a star, the match is case-sensitive and uses the index of unchanged values
     return _in_ranges(connection, external.trace_id, condition, ranges, matched)
 
 
@@ -239,8 +239,8 @@ def _name(connection: sa.Connection, term: Field) -> PlannedTerm:
     found = _in_ranges(connection, _trace.id, unindexed(sa.or_(*matched)), ranges, matched)
     if found.ids is None or found.may_drive or any("*" in value for value in values):
         return found
-    walks = tuple(IndexScan(tables.trace, (one,)) for one in ranges if one is not None)
-    return PlannedTerm(found.condition, walks=walks, is_wider=True)
+    scans = tuple(IndexScan(tables.trace, (one,)) for one in ranges if one is not None)
+    return PlannedTerm(found.condition, scans=scans, is_wider=True)
 
 
 def _in_ranges(
@@ -250,7 +250,7 @@ def _in_ranges(
     ranges: Sequence[sa.ColumnElement[bool] | None],
     matched: Sequence[sa.ColumnElement[bool]],
 ) -> PlannedTerm:
-    """A term whose traces are what is `matched` in ranges of an index; without an index where one is no range."""
+    """A term whose traces are the `matched` rows in ranges of an index; without an index if a range is None."""
     within = [sa.and_(one, match) for one, match in zip(ranges, matched, strict=True) if one is not None]
     if len(within) < len(matched):
         return PlannedTerm(condition)
@@ -259,18 +259,18 @@ def _in_ranges(
 
 
 def _break(connection: sa.Connection, term: Field) -> PlannedTerm:
-    """Broken traces by the reason that statistics count: the code of the first break's rule, else its outcome."""
-    wanted = [f"{value}*" if _CODE_BEGINNING.fullmatch(value) else value for value in term.values]
-    codes = matching_values(stored_values(connection, _trace.break_code, None, _HAS_CODE), wanted)
-    outcomes = matching_values(stored_values(connection, _trace.break_outcome, None, *_BROKEN_WITHOUT_CODE), wanted)
-    walks = (
+    """Broken traces by the same reason as in statistics: the code of the first break's rule, else its outcome."""
+    patterns = [f"{value}*" if _CODE_BEGINNING.fullmatch(value) else value for value in term.values]
+    codes = matching_values(stored_values(connection, _trace.break_code, None, _HAS_CODE), patterns)
+    outcomes = matching_values(stored_values(connection, _trace.break_outcome, None, *_BROKEN_WITHOUT_CODE), patterns)
+    scans = (
         *(IndexScan(tables.trace, (_trace.break_code == one,)) for one in codes),
         *(IndexScan(tables.trace, (_trace.break_code.is_(None), _trace.break_outcome == one)) for one in outcomes),
     )
-    ids = [sa.select(_trace.id).where(*walk.where) for walk in walks]
+    ids = [sa.select(_trace.id).where(*scan.where) for scan in scans]
     found = bounded_count(connection, sa.union_all(*ids)) if ids else 0
     reason = sa.func.coalesce(_trace.break_code, _trace.break_outcome)
-    return PlannedTerm(unindexed(reason.in_([*codes, *outcomes])), found, walks)
+    return PlannedTerm(unindexed(reason.in_([*codes, *outcomes])), found, scans)
 
 
 def _break_tool(_connection: sa.Connection, term: Field) -> PlannedTerm:
@@ -280,7 +280,7 @@ def _break_tool(_connection: sa.Connection, term: Field) -> PlannedTerm:
 
 
 def _violates(connection: sa.Connection, term: Field) -> PlannedTerm:
-    """Traces with a call that broke its tool's schema: the rule, the tool and the argument, with blanks between."""
+    """Traces with a call that broke its tool's schema: the rule, the tool and the argument, separated by spaces."""
     broken = tables.violation.c
     place = sa.func.rtrim(broken.code + " " + broken.tool + " " + broken.path)
     values = [like(escaped(value.rstrip(" "))) for value in term.values]
@@ -289,17 +289,17 @@ def _violates(connection: sa.Connection, term: Field) -> PlannedTerm:
 
 
 def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
-    wanted = set(matching_values(["yes", "no"], term.values))
-    if wanted == {"yes", "no"}:
+    chosen = set(matching_values(["yes", "no"], term.values))
+    if chosen == {"yes", "no"}:
         return PlannedTerm(sa.true())
     marked = _ids(connection, sa.select(_mark.trace_id))
-    return marked if "yes" in wanted else PlannedTerm(sa.not_(marked.condition))
+    return marked if "yes" in chosen else PlannedTerm(sa.not_(marked.condition))
 
 
 def _note(connection: sa.Connection, term: Field) -> PlannedTerm:
-    """Traces with a mark whose note holds one of the values."""
-    held = [_holds(_mark.folded, escaped(value.casefold())) for value in term.values]
-    return _ids(connection, sa.select(_mark.trace_id).where(sa.or_(*held)))
+    """Traces with a mark whose note contains one of the values."""
+    conditions = [_holds(_mark.folded, escaped(value.casefold())) for value in term.values]
+    return _ids(connection, sa.select(_mark.trace_id).where(sa.or_(*conditions)))
 
 
 _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
@@ -316,35 +316,35 @@ _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
 
 def _figure(connection: sa.Connection, term: NumberTerm) -> PlannedTerm:
     column = _FIGURES[term.key]
-    wanted = _compared(column, term.comparison, term.number)
-    condition = unindexed(wanted)
+    matches = _compared(column, term.comparison, term.number)
+    condition = unindexed(matches)
     if term.key not in (*_INDEXED, *_COUNTED):
         return PlannedTerm(condition)
-    ids: sa.Select[int] | sa.CompoundSelect[int] = sa.select(_trace.id).where(wanted)
-    if term.comparison is ComparisonOperator.OTHER:  # as one condition, both ranges of the index would be read whole
+    ids: sa.Select[int] | sa.CompoundSelect[int] = sa.select(_trace.id).where(matches)
+    if term.comparison is ComparisonOperator.OTHER:  # one condition would read both ranges of the index
         sides = (ComparisonOperator.LESS, ComparisonOperator.MORE)
         ids = sa.union_all(*(sa.select(_trace.id).where(_compared(column, side, term.number)) for side in sides))
     found = bounded_count(connection, ids)
     if term.key not in _COUNTED or 0 < found < ENOUGH:
         return PlannedTerm(condition, found, ids=ids)
-    walks = _walks_of_counts(connection, column, term, wanted)
-    if not walks and term.key in _SEVERE and term.comparison is ComparisonOperator.MORE:
-        return PlannedTerm(condition, found, walks=(_WITH_SOME[_SEVERE[term.key]],), is_wider=True)
-    return PlannedTerm(condition, found, walks)
+    scans = _scans_of_counts(connection, column, term, matches)
+    if not scans and term.key in _SEVERE and term.comparison is ComparisonOperator.MORE:
+        return PlannedTerm(condition, found, scans=(_WITH_SOME[_SEVERE[term.key]],), is_wider=True)
+    return PlannedTerm(condition, found, scans)
 
 
-def _walks_of_counts(
-    connection: sa.Connection, column: sa.ColumnElement[float], term: NumberTerm, wanted: sa.ColumnElement[bool]
+def _scans_of_counts(
+    connection: sa.Connection, column: sa.ColumnElement[float], term: NumberTerm, matches: sa.ColumnElement[bool]
 ) -> tuple[IndexScan, ...]:
-    """A walk for each count that fits; none where there are more than can be walked beside each other."""
+    """An index scan for each count that matches; none if there are too many to merge."""
     if term.comparison is ComparisonOperator.EQUAL:
-        return (IndexScan(tables.trace, (wanted,)),)
+        return (IndexScan(tables.trace, (matches,)),)
     if term.comparison is ComparisonOperator.OTHER:
         stored = stored_values(connection, column, MOST_VALUES + 2)
-        fitting = [one for one in stored if one != term.number]
+        counts = [one for one in stored if one != term.number]
     else:
-        fitting = list(stored_values(connection, column, MOST_VALUES + 1, wanted))
-    return tuple(IndexScan(tables.trace, (column == one,)) for one in fitting) if len(fitting) <= MOST_VALUES else ()
+        counts = list(stored_values(connection, column, MOST_VALUES + 1, matches))
+    return tuple(IndexScan(tables.trace, (column == one,)) for one in counts) if len(counts) <= MOST_VALUES else ()
 
 
 def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, number: float) -> sa.ColumnElement[bool]:
@@ -370,7 +370,7 @@ def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, num
 def _compared_whole(
     column: sa.ColumnElement[int], comparison: ComparisonOperator, number: float
 ) -> sa.ColumnElement[bool]:
-    """The same of whole numbers, said so that PostgreSQL finds the index: it has none of a whole column as floats."""
+    """The same for integer columns, as integers, since PostgreSQL would not use the index for a float."""
     below = floor(number)
     match comparison:
         case ComparisonOperator.MORE:
@@ -400,9 +400,9 @@ def _arguments(connection: sa.Connection, term: ArgumentTerm) -> PlannedTerm:
     if term.comparison is not ComparisonOperator.EQUAL or any("*" in one for one in term.values):
         return _arguments_in_range(connection, term, at, condition)
     values = list(dict.fromkeys(map(value_key, term.values)))
-    walks = tuple(IndexScan(tables.argument, (*at, _argument.value == one), repeats=True) for one in values)
+    scans = tuple(IndexScan(tables.argument, (*at, _argument.value == one), repeats=True) for one in values)
     rows = sa.select(_argument.trace_id).where(*at, _argument.value.in_(values))
-    return PlannedTerm(condition, bounded_count(connection, rows), walks)
+    return PlannedTerm(condition, bounded_count(connection, rows), scans)
 
 
 def _arguments_in_range(
@@ -411,7 +411,7 @@ def _arguments_in_range(
     at: Sequence[sa.ColumnElement[bool]],
     condition: sa.ColumnElement[bool],
 ) -> PlannedTerm:
-    """Arguments that are no single value, where a range of an index, or few rows, hold them all."""
+    """Argument terms that are not single values: uses a range of an index, or a few rows, if those contain all."""
     rows = sa.select(_argument.trace_id).where(*at)
     ids = rows.where(_has_value(_argument, term))
     if term.comparison in _VALUES_ALONE and bounded_count(connection, rows) == ENOUGH:
@@ -424,9 +424,9 @@ def _arguments_in_range(
 
 
 def _begins_with(connection: sa.Connection, value: str) -> sa.ColumnElement[bool] | None:
-    """That an argument's value is in the range of what a pattern matches; None where that is no range of the index.
+    """The condition that an argument's value is in the index range of a pattern; None if the pattern is not a range.
 
-    On PostgreSQL the index has the order of the database's collation, of which nothing is known.
+    On PostgreSQL, the index has the order of the database's collation, which is unknown.
     """
     begin = _value(value).rstrip("*") if "*" in value else _value(value)
     if "*" in begin or not begin or connection.dialect.name != "sqlite":
@@ -438,7 +438,7 @@ def _begins_with(connection: sa.Connection, value: str) -> sa.ColumnElement[bool
 
 
 def _last_name(path: str) -> str | None:
-    """The name under which the value at a path stands, where that can be told from the path."""
+    """The name of the key that contains the value at a path; None if the path does not determine it."""
     if "*" in path:
         return None
     if not path.startswith("$"):
@@ -481,12 +481,12 @@ def _holds(column: sa.ColumnElement[str], value: str) -> sa.ColumnElement[bool]:
 
 
 def _ids(connection: sa.Connection, ids: sa.Select[int]) -> PlannedTerm:
-    """A term that few traces have, found all at once."""
+    """A term that few traces match; all of them are found at once."""
     return PlannedTerm(_has(connection, ids), bounded_count(connection, ids), ids=ids)
 
 
 def _has(connection: sa.Connection, ids: sa.Select[int]) -> sa.ColumnElement[bool]:
-    """That a trace is among those that are selected, asked of each trace that is met."""
+    """The condition that a trace is among the selected ones, as a subquery for each trace."""
     (column,) = ids.selected_columns
     return unindexed(sa.exists(_looked_up(connection, ids.where(column == _trace.id).correlate(tables.trace))))
 
@@ -494,12 +494,12 @@ def _has(connection: sa.Connection, ids: sa.Select[int]) -> sa.ColumnElement[boo
 def _exists(
     connection: sa.Connection, table: sa.Table, fulfils: Callable[[sa.FromClause], sa.ColumnElement[bool]]
 ) -> sa.ColumnElement[bool]:
-    """That a trace has such a row, said so that no index tempts the database to begin here."""
+    """The condition that a trace has such a row, written so that the database does not start with an index of it."""
     other = table.alias()
     rows = sa.select(sa.literal(1)).where(other.c.trace_id == _trace.id, unindexed(fulfils(other)))
     return sa.exists(_looked_up(connection, rows.correlate(tables.trace)))
 
 
 def _looked_up(connection: sa.Connection, rows: sa.Select[int]) -> sa.Select[int]:
-    """The rows of one trace; PostgreSQL would read those of all traces first, did no OFFSET keep it from that."""
+    """The rows of one trace; without OFFSET, PostgreSQL would read those of all traces first."""
     return rows.offset(0) if connection.dialect.name == "postgresql" else rows

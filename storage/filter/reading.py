@@ -1,4 +1,4 @@
-"""Reads one term of a filter: a word, a phrase, or a key with its value, number, time span or date."""
+"""Parses one term of a filter: a word, a phrase, or a key with its value, number, time span or date."""
 
 import json
 import re
@@ -48,7 +48,7 @@ UNITS: Mapping[FilterKey, dict[str, float]] = {
     FilterKey.REWARD: {},
     FilterKey.ID: {},
 }
-"""The keys of numbers, each with the units that may be behind one."""
+"""Numeric keys, each with the units that may follow a number."""
 
 _KEY = lazy_pattern(r"(?P<key>[A-Za-z_][\w.]*):")
 _PIECE = lazy_pattern(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
@@ -60,14 +60,14 @@ _SIGN = lazy_pattern(r"!=|[<>]=?|[=~]")
 
 
 def comparison_in(text: str) -> tuple[ComparisonOperator, str]:
-    """What a value begins with, `=` where it begins with none, and the rest."""
+    """The comparison operator at the beginning of a value, `=` if there is none, and the rest."""
     found = _COMPARISON.match(text)
     sign = found[0] if found else ""
     return ComparisonOperator(sign or "="), text[len(sign) :]
 
 
 def number_in(text: str, position: int, units: dict[str, float]) -> float:
-    """The number that a text says, in the base unit; FilterError where it says none."""
+    """The number in a text, in the base unit; FilterError if there is none."""
     found = _NUMBER.match(text)
     if found is None or len(found[0]) > _LONGEST_NUMBER:
         example = "2s" if units is SECONDS else "4k" if units is COUNTS else "3"
@@ -81,7 +81,7 @@ def number_in(text: str, position: int, units: dict[str, float]) -> float:
 
 
 def moment_in(key: FilterKey, text: str, position: int) -> TimeTerm:
-    """The moment that a text says, in UTC where it names no zone; FilterError where it says none."""
+    """The moment in a text, in UTC if it has no time zone; FilterError if there is none."""
     word = text.strip().lower()
     if word in _DAYS_AGO:
         midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -98,8 +98,8 @@ def moment_in(key: FilterKey, text: str, position: int) -> TimeTerm:
         moment = datetime.fromisoformat(text.strip())
         return TimeTerm(key, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
-        told = "`2026-11-01`, `2026-11-01T09:30` (UTC), `2h`, `3d`, `today` or `yesterday`"
-        raise FilterError(f"expected a time, such as {told}, not `{text[:40]}`", position) from None
+        examples = "`2026-11-01`, `2026-11-01T09:30` (UTC), `2h`, `3d`, `today` or `yesterday`"
+        raise FilterError(f"expected a time, such as {examples}, not `{text[:40]}`", position) from None
 
 
 _LAYER_CODES: Mapping[str, tuple[str, ...]] = {
@@ -119,7 +119,7 @@ _CONTEXT_CODES: Mapping[str, tuple[str, ...]] = {
 _IS_SHARE = lazy_pattern(r"[<>=!]|[0-9.]+\s*%")
 _SHARE = lazy_pattern(r"(?P<sign>[<>]=?)\s*(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%")
 _CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
-"""The keys that stand for codes, each with those of its values."""
+"""Keys that are shorthands for codes, each with the codes of its values."""
 
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
@@ -131,7 +131,7 @@ WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.LAYER: tuple(_LAYER_CODES),
     FilterKey.CONTEXT: tuple(_CONTEXT_CODES),
 }
-"""The keys whose values are known, each with those."""
+"""Keys with a fixed set of values, each with its values."""
 
 _MAY_BE_EMPTY = (
     FilterKey.ARG,
@@ -143,13 +143,13 @@ _MAY_BE_EMPTY = (
     FilterKey.TOOL,
     FilterKey.BREAK_TOOL,
 )
-"""The keys that take `""`: the value that is not known."""
+"""Keys that accept `""`, which means an unknown value."""
 
 _NAMES = {rule.name: rule.code for rule in RULES}
 
 
 class FilterValue(Struct, frozen=True):
-    """One of the values that a key is given, and where in the filter it begins."""
+    """One of the values of a key, and its position in the filter."""
 
     text: str
     position: int
@@ -157,7 +157,7 @@ class FilterValue(Struct, frozen=True):
 
 
 def read_word(text: str) -> PhraseTerm:
-    """A bare word; a star at its end lets it go on."""
+    """A bare word; a star at its end makes it a prefix."""
     return PhraseTerm(text.rstrip("*"), prefix=True) if text.endswith("*") else PhraseTerm(text)
 
 
@@ -167,9 +167,9 @@ def read_phrase(text: str) -> PhraseTerm:
 
 
 def read_field(text: str, position: int) -> Term:
-    """A key with its value; FilterError at the character that is wrong. `position` is where the key stands."""
+    """A key with its value; FilterError at the wrong character. `position` is the position of the key."""
     found = _KEY.match(text)
-    assert found is not None  # the lexer's FIELD begins so
+    assert found is not None  # the lexer's FIELD begins like this
     key = _key(found["key"], position)
     rest, at = text[found.end() :], position + found.end()
     if not rest:
@@ -200,7 +200,7 @@ def _example(key: FilterKey) -> str:
 
 
 def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
-    """The values that are here with commas between them."""
+    """The comma-separated values in a text."""
     at = 0
     while True:
         found = _PIECE.match(text, at)
@@ -242,7 +242,7 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
 
 
 def _share(piece: FilterValue) -> Term:
-    """How much of its context window the fullest turn took."""
+    """A term for the largest share of its context window that a turn used."""
     found = _SHARE.fullmatch(piece.text)
     if found is None:
         raise FilterError(f"expected a share, such as `>50%` or `<10%`, not `{piece.text[:40]}`", piece.position)
@@ -250,7 +250,7 @@ def _share(piece: FilterValue) -> Term:
 
 
 def _known(key: FilterKey, piece: FilterValue) -> str:
-    """The value, which must be one of those that the key knows."""
+    """The value, which must be one of the key's known values, if it has any."""
     value = piece.text
     if key is FilterKey.CODE:
         return _code(piece)
@@ -259,18 +259,18 @@ def _known(key: FilterKey, piece: FilterValue) -> str:
     close = nearest(value, WORDS_OF[key])
     hint = f"; did you mean `{close}`?" if close else ""
     article = "an" if key.value[0] in "aeiou" else "a"
-    told = (
+    subject = (
         "marked is"
         if key is FilterKey.MARKED
         else "reasoning is"
         if key is FilterKey.REASONING
         else f"{article} {key.value} is"
     )
-    raise FilterError(f"{told} one of {', '.join(WORDS_OF[key])}, not `{value[:40]}`{hint}", piece.position)
+    raise FilterError(f"{subject} one of {', '.join(WORDS_OF[key])}, not `{value[:40]}`{hint}", piece.position)
 
 
 def _code(piece: FilterValue) -> str:
-    """The code, its beginning, or that of the rule of this name."""
+    """The code, its beginning, or the code of the rule with this name."""
     value = piece.text
     if value.lower() in _NAMES:
         return _NAMES[value.lower()]
@@ -299,7 +299,7 @@ def _argument(text: str, position: int) -> Term:
 
 
 def _plain(path: str, position: int) -> str:
-    """A path as it is kept: `$["city"]` is `$.city`."""
+    """A path as it is stored: `$["city"]` becomes `$.city`."""
     try:
         return _IN_BRACKETS.sub(lambda found: path_of(str(json.loads(found[1], strict=False))), path)
     except ValueError as error:
@@ -312,7 +312,7 @@ def _signed(text: str, position: int) -> float:
 
 
 def _either(terms: list[Term]) -> Term:
-    """One of these; fields of one key are one field."""
+    """An `or` of these terms; fields (all of one key) become one field."""
     if len(terms) == 1:
         return terms[0]
     fields = [term for term in terms if isinstance(term, Field)]

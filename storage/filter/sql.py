@@ -1,16 +1,17 @@
-"""A filter as SQL: selects that each walk one index from its newest end.
+"""A filter as SQL: SELECTs that each scan one index from its newest end.
 
-Of what a filter asks, the rarest thing drives: its index is walked, and the rest is looked up for each trace met. How
-rare a thing is, is counted up to a bound, which is cheap, and beyond the bound seen from how far back its newest
-traces reach; so a page costs about the same in a large store as in a small one, whatever the filter. What drives may
-be several values (`code:J1`): then each gets a select of its own. All the words of a filter are one thing, which the
-text index knows together; where they are common they neither drive nor are in the selects, but are left to the
-caller, who asks the text index for many traces at once.
+The most selective term of a filter drives the query: its index is scanned, and the other terms are checked for each
+trace found. The number of matches of a term is counted up to a bound, which is cheap; common terms are compared by how
+far back in time their newest traces reach. So a page costs about the same in a large store as in a small one, whatever
+the filter. The driving term may have several values (`code:J1`): then each value gets a separate SELECT. All words of a
+filter are one term, which the text index looks up together; if they are common, they are neither the driving term nor
+in the SELECTs: the caller queries the text index for many traces at once.
 
-So it is for terms that must all hold. A choice at the top is several such filters (`storage.filter.terms`), whose
-pages the caller puts together; any other choice is looked up for each trace met, words in it too. `since` and
-`before` bound the walks. A term without an index (a star within a name, `violates`, most of what `not` is before)
-drives nothing: where it is rare and is alone, the list is walked to its end (step by step: `storage.finding`).
+This applies to terms joined with `and`. An `or` at the top level is split into several such filters
+(`storage.filter.terms`), whose pages the caller merges; any other `or` is checked for each trace found, with the words
+in it. `since` and `before` limit the scans. A term without an index (a star within a name, `violates`, most terms after
+`not`) cannot drive the query: if it is rare and the only term, the list is scanned to its end, step by step
+(`storage.finding`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,19 +41,19 @@ from storage.summaries import ListCursor
 from storage.tables import in_groups
 
 Page: TypeAlias = sa.Select[int, float]
-"""Selects `id` and `sort_at_s`, the newest first."""
+"""A SELECT of `id` and `sort_at_s`, the newest first."""
 
 _trace = tables.trace.c
 
 
 class QueryPlan(Struct, frozen=True):
-    """How a page is found: what drives, what is asked of each trace met, and the common words to ask of all those.
+    """How to find a page: the driving term, the conditions to check for each trace, and the common words to look up.
 
-    They shall hold all `words` and none of `without`. `times` bound when the traces were, and `until` is the last place
-    of the list that is looked at. `ids` are the traces to look at, or what selects them, where those drive.
+    The traces must contain all `words` and none of `without`. `times` limit when the traces started, and `until` is the
+    last position of the list to read. `ids` are the candidate traces, or the SELECT of them, if there is no `driver`.
     """
 
-    drives: PlannedTerm | None
+    driver: PlannedTerm | None
     rest: tuple[sa.ColumnElement[bool], ...]
     words: tuple[Phrase, ...] = ()
     without: tuple[Phrase, ...] = ()
@@ -63,74 +64,74 @@ class QueryPlan(Struct, frozen=True):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether a page takes the same in a store of any size: each row that is met is on it, or there are few."""
+        """Whether a page costs the same in a store of any size: every row read is a result, or there are few."""
         return isinstance(self.ids, tuple) or not (self.words or self.without or self.rest)
 
     def selects(self, *, after: ListCursor | None, limit: int) -> list[Page]:
-        """The selects that together give the next `limit` traces behind `after`, but for the words."""
+        """The SELECTs that together return the next `limit` traces after `after`, without checking the words."""
         if self.ids is not None:
             return [_sorted(self, self.ids, after).limit(limit)]
-        walks = self.drives.walks if self.drives is not None else (IndexScan(tables.trace, ()),)
-        return [_walked(self, walk, after).limit(limit) for walk in walks]
+        scans = self.driver.scans if self.driver is not None else (IndexScan(tables.trace, ()),)
+        return [_scanned(self, scan, after).limit(limit) for scan in scans]
 
     @property
     def conditions(self) -> tuple[sa.ColumnElement[bool], ...]:
-        """What a trace must fulfil that was met elsewhere, but for the words."""
-        met = () if self.drives is None else (self.drives.condition,)
-        return (*self.rest, *met, *self.within(_trace.sort_at_s, _trace.id))
+        """All conditions on a trace that another query found, except for the words."""
+        driving = () if self.driver is None else (self.driver.condition,)
+        return (*self.rest, *driving, *self.within(_trace.sort_at_s, _trace.id))
 
     def within(self, sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
-        """That a trace is within the bounds."""
+        """The conditions that a trace is within `times` and `until`."""
         bounds = [time_condition(one, sort_at_s, self.now_s) for one in self.times]
         if self.until is not None:
             bounds.append(sa.tuple_(sort_at_s, id_) >= sa.tuple_(self.until.sort_at_s, self.until.id))
         return bounds
 
     def driven_by(self, words: sa.Select[int]) -> "QueryPlan":
-        """The same, found from the ids of all traces that hold `words`."""
-        return structs.replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=(), until=None)
+        """The same plan, driven by the ids of all traces that contain `words`."""
+        return structs.replace(self, driver=None, rest=self.conditions, words=(), ids=words, times=(), until=None)
 
 
-def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None, now_s: float) -> QueryPlan | None:
-    """How to find what lets through a filter without a choice at its top, behind `after`; None where nothing is.
+def plan_of(connection: sa.Connection, terms: Filter, after: ListCursor | None, now_s: float) -> QueryPlan | None:
+    """The plan for a filter without `or` at its top level, for traces after `after`; None if nothing can match.
 
-    `now_s` is the time that `since:2h` counts from.
+    `now_s` is the reference time of terms such as `since:2h`.
     """
-    terms = [_planned_terms(connection, term, now_s) for term in wanted if not _is_apart(term)]
-    times = tuple(term for term in wanted if isinstance(term, TimeTerm))
-    words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm))
-    without = tuple(Phrase(words.phrase, words.prefix) for words in _unwanted(wanted))
-    if not all(term.found for term in terms):
+    planned = [_planned_terms(connection, term, now_s) for term in terms if not _is_separate(term)]
+    times = tuple(term for term in terms if isinstance(term, TimeTerm))
+    words = tuple(Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm))
+    without = tuple(Phrase(words.phrase, words.prefix) for words in _excluded_words(terms))
+    if not all(term.found for term in planned):
         return None
-    drives = most_selective(connection, terms, after)
-    held = count_up_to(connection, words, ENOUGH) if words else ENOUGH
-    if not held:
+    driver = most_selective(connection, planned, after)
+    count = count_up_to(connection, words, ENOUGH) if words else ENOUGH
+    if not count:
         return None
-    if held < min(ENOUGH, drives.found if drives else ENOUGH):
+    if count < min(ENOUGH, driver.found if driver else ENOUGH):
         ids = tuple(connection.scalars(ids_holding(connection, words).limit(ENOUGH)))
-        return QueryPlan(None, tuple(term.condition for term in terms), (), without, ids, times, now_s)
-    rest = tuple(term.condition for term in terms if term is not drives)
-    if drives is not None and not drives.walks and drives.ids is not None:
-        return QueryPlan(None, rest, words, without, tuple(set(connection.scalars(drives.ids))), times, now_s)
-    if drives is not None and drives.is_wider:
-        rest = (*rest, drives.condition)
-    return QueryPlan(drives, rest, words, without, None, times, now_s)
+        return QueryPlan(None, tuple(term.condition for term in planned), (), without, ids, times, now_s)
+    rest = tuple(term.condition for term in planned if term is not driver)
+    if driver is not None and not driver.scans and driver.ids is not None:
+        return QueryPlan(None, rest, words, without, tuple(set(connection.scalars(driver.ids))), times, now_s)
+    if driver is not None and driver.is_wider:
+        rest = (*rest, driver.condition)
+    return QueryPlan(driver, rest, words, without, None, times, now_s)
 
 
-def _is_apart(term: Term) -> bool:
-    """Whether a term is no condition on a trace's row: words that it holds or lacks, and when it was."""
+def _is_separate(term: Term) -> bool:
+    """Whether a term is planned separately, not as a condition on a trace's row: words, excluded words, and times."""
     return isinstance(term.term if isinstance(term, NotTerm) else term, PhraseTerm) or isinstance(term, TimeTerm)
 
 
-def _unwanted(wanted: Filter) -> Iterator[PhraseTerm]:
-    for term in wanted:
+def _excluded_words(terms: Filter) -> Iterator[PhraseTerm]:
+    for term in terms:
         if isinstance(term, NotTerm) and isinstance(term.term, PhraseTerm):
             yield term.term
 
 
-def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int], now_s: float) -> set[int]:
-    """Which of these traces a filter lets through; its words are asked of the text index."""
-    conditions = [condition_of(connection, negations_inward(term), now_s) for term in wanted]
+def matching(connection: sa.Connection, terms: Filter, ids: Sequence[int], now_s: float) -> set[int]:
+    """Which of these traces match a filter; its words are looked up in the text index."""
+    conditions = [condition_of(connection, negations_inward(term), now_s) for term in terms]
     found: set[int] = set()
     for group in in_groups(ids):
         found |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *conditions)))
@@ -138,7 +139,7 @@ def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int], now_
 
 
 def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.ColumnElement[bool]:
-    """What a trace must fulfil, with `not` before leaves alone."""
+    """The SQL condition of a term in which `not` is only before leaves (see `negations_inward`)."""
     match term:
         case PhraseTerm(phrase, prefix):
             return holds_phrase(connection, Phrase(phrase, prefix))
@@ -168,29 +169,29 @@ def _planned_terms(connection: sa.Connection, term: Term, now_s: float) -> Plann
             return PlannedTerm(condition_of(connection, term, now_s))
 
 
-def _walked(plan: QueryPlan, walk: IndexScan, after: ListCursor | None) -> Page:
-    """The traces of a stretch of an index, from the newest on."""
-    source: sa.FromClause = walk.table
-    if plan.rest and walk.table is not tables.trace:
-        source = walk.table.join(tables.trace, _trace.id == walk.trace_id)
-    sort_at_s, id_ = walk.sort_at_s, walk.trace_id
+def _scanned(plan: QueryPlan, scan: IndexScan, after: ListCursor | None) -> Page:
+    """The traces of a range of an index, newest first."""
+    source: sa.FromClause = scan.table
+    if plan.rest and scan.table is not tables.trace:
+        source = scan.table.join(tables.trace, _trace.id == scan.trace_id)
+    sort_at_s, id_ = scan.sort_at_s, scan.trace_id
     select = sa.select(id_.label("id"), sort_at_s.label("sort_at_s")).select_from(source)
-    if walk.repeats:
+    if scan.repeats:
         select = select.distinct()
-    conditions = (*walk.where, *plan.rest, *plan.within(sort_at_s, id_), *_behind(sort_at_s, id_, after))
+    conditions = (*scan.where, *plan.rest, *plan.within(sort_at_s, id_), *_after_cursor(sort_at_s, id_, after))
     return select.where(*conditions).order_by(sort_at_s.desc(), id_.desc())
 
 
 def _sorted(plan: QueryPlan, ids: tuple[int, ...] | sa.Select[int], after: ListCursor | None) -> Page:
-    """These traces from the newest on; said so that no index tempts the database to begin with the time."""
+    """These traces, newest first; written so that the database does not start with the index of times."""
     conditions = (*plan.rest, *plan.within(_trace.sort_at_s, _trace.id))
     named = sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(ids), *conditions)
     found = named.cte("found").prefix_with("MATERIALIZED").c
-    behind = _behind(found.sort_at_s, found.id, after)
-    return sa.select(found.id, found.sort_at_s).where(*behind).order_by(found.sort_at_s.desc(), found.id.desc())
+    bounds = _after_cursor(found.sort_at_s, found.id, after)
+    return sa.select(found.id, found.sort_at_s).where(*bounds).order_by(found.sort_at_s.desc(), found.id.desc())
 
 
-def _behind(
+def _after_cursor(
     sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int], after: ListCursor | None
 ) -> list[sa.ColumnElement[bool]]:
     return [] if after is None else [sa.tuple_(sort_at_s, id_) < sa.tuple_(after.sort_at_s, after.id)]

@@ -1,4 +1,4 @@
-"""The terms of a filter, their errors, and equivalent forms of a filter: `not` moved inwards, one branch a choice."""
+"""The terms of a filter, their errors, and equivalent forms: `not` moved inwards, `or` split into branches."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -10,11 +10,11 @@ from msgspec import Struct
 from inspector.errors import WeaklinkError
 
 MOST_BRANCHES = 8
-"""So many filters are made of one, and no more: what would make more stays a condition."""
+"""Maximum number of branches of a filter; an `or` that would need more stays a condition."""
 
 
 class FilterKey(StrEnum):
-    """What a filter can ask of a trace."""
+    """The keys of filter terms."""
 
     STATUS = "status"
     MODEL = "model"
@@ -55,11 +55,11 @@ class FilterKey(StrEnum):
 
 KEYS = tuple(key.value for key in FilterKey)
 ALIASES = {"ttft": FilterKey.FIRST_TOKEN}
-"""Other names of keys."""
+"""Aliases of keys."""
 
 
 class ComparisonOperator(StrEnum):
-    """How a value stands to the one that a filter names; `~` is: holds it somewhere within."""
+    """How a value is compared with the one in the filter; `~` means that it contains it."""
 
     EQUAL = "="
     OTHER = "!="
@@ -71,16 +71,16 @@ class ComparisonOperator(StrEnum):
 
 
 class PhraseTerm(Struct, frozen=True):
-    """Words that the text holds one behind the other; `prefix` lets the last word go on."""
+    """Consecutive words in the text; with `prefix`, the last one may be only the beginning of a word."""
 
     phrase: str
     prefix: bool = False
 
 
 class Field(Struct, frozen=True):
-    """What a key must be, one of these, without regard to case; `*` in it stands for anything.
+    """A key whose value must be one of these, case-insensitively; `*` matches anything.
 
-    A code may be cut short: `J1`. A note holds the value somewhere within.
+    A code may be shortened to its beginning: `J1`. A note must contain the value.
     """
 
     key: FilterKey
@@ -88,7 +88,7 @@ class Field(Struct, frozen=True):
 
 
 class NumberTerm(Struct, frozen=True):
-    """How a number of a trace stands to this one; seconds for times. A number that is not known fits none."""
+    """A comparison of a number of a trace; times are in seconds. An unknown number never matches."""
 
     key: FilterKey
     comparison: ComparisonOperator
@@ -96,11 +96,11 @@ class NumberTerm(Struct, frozen=True):
 
 
 class ArgumentTerm(Struct, frozen=True):
-    """That some call has such an argument.
+    """Matches traces with a call that has such an argument.
 
-    `path` begins with `$` and leads to the value from the call's arguments, or is the name alone under which it stands,
-    at any depth; `*` in it stands for anything. Without `comparison` any value will do. `values` are compared without
-    regard to case, with `*` for anything where they shall be equal or other; `number` is what the others compare with.
+    `path` is a path from the call's arguments to the value, beginning with `$`, or just the name of its key at any
+    depth; `*` matches anything. Without `comparison`, any value matches. `values` are compared case-insensitively; for
+    `=` and `!=`, `*` matches anything. `number` is for the other comparisons.
     """
 
     path: str
@@ -110,9 +110,9 @@ class ArgumentTerm(Struct, frozen=True):
 
 
 class TimeTerm(Struct, frozen=True):
-    """That a trace started at or after a moment (`since`), or before it; one whose start is unknown did neither.
+    """Matches traces that started at or after a moment (`since`), or before it; an unknown start never matches.
 
-    `at_s` is seconds since 1970-01-01 UTC; or, where `is_ago`, seconds before now.
+    `at_s` is in seconds since 1970-01-01 UTC or, with `is_ago`, in seconds before now.
     """
 
     key: FilterKey
@@ -121,30 +121,30 @@ class TimeTerm(Struct, frozen=True):
 
 
 class NotTerm(Struct, frozen=True):
-    """That this does not hold."""
+    """Matches if this term does not match."""
 
     term: "Term"
 
 
 class AllTerms(Struct, frozen=True):
-    """That all of these hold; of none, always."""
+    """Matches if all of these terms match; always, without terms."""
 
     terms: tuple["Term", ...]
 
 
 class AnyTerm(Struct, frozen=True):
-    """That one of these holds at least; of none, never."""
+    """Matches if at least one of these terms matches; never, without terms."""
 
     terms: tuple["Term", ...]
 
 
 Term: TypeAlias = PhraseTerm | Field | NumberTerm | ArgumentTerm | TimeTerm | NotTerm | AllTerms | AnyTerm
 Filter: TypeAlias = tuple[Term, ...]
-"""All of which must hold."""
+"""Terms that must all match."""
 
 
 def negations_inward(term: Term, *, negated: bool = False) -> Term:
-    """The term with `not` before its leaves alone; `negated`, the contrary of it. Fields of one key are one field."""
+    """The term, or its opposite if `negated`, with `not` only before leaves. Alternatives of a key become one field."""
     match term:
         case NotTerm(inner):
             return negations_inward(inner, negated=not negated)
@@ -158,20 +158,20 @@ def negations_inward(term: Term, *, negated: bool = False) -> Term:
             assert_never(term)
 
 
-def branches(wanted: Filter) -> list[Filter]:
-    """Filters without a choice at their top that together let through what this one does; `not` stands inwards."""
-    every = negations_inward(AllTerms(wanted))
-    assert isinstance(every, AllTerms)
+def branches(terms: Filter) -> list[Filter]:
+    """Filters without `or` at their top level that together match the same traces; `not` is moved inwards."""
+    conjunction = negations_inward(AllTerms(terms))
+    assert isinstance(conjunction, AllTerms)
     found: list[list[Term]] = [[]]
-    for term in every.terms:
-        ways = term.terms if isinstance(term, AnyTerm) and len(found) * len(term.terms) <= MOST_BRANCHES else (term,)
-        found = [[*branch, way] for branch in found for way in ways]
+    for term in conjunction.terms:
+        choices = term.terms if isinstance(term, AnyTerm) and len(found) * len(term.terms) <= MOST_BRANCHES else (term,)
+        found = [[*branch, choice] for branch in found for choice in choices]
     return [_flat(branch, AllTerms) for branch in found]
 
 
-def words_in(wanted: Iterable[Term]) -> Iterator[PhraseTerm]:
-    """The words that a filter asks for, in any place and manner, in their order."""
-    for term in wanted:
+def words_in(filter_terms: Iterable[Term]) -> Iterator[PhraseTerm]:
+    """All words in a filter, in order, including those under `not` and `or`."""
+    for term in filter_terms:
         match term:
             case PhraseTerm():
                 yield term
@@ -185,9 +185,9 @@ def words_in(wanted: Iterable[Term]) -> Iterator[PhraseTerm]:
                 assert_never(term)
 
 
-def required_words(wanted: Iterable[Term]) -> Iterator[PhraseTerm]:
-    """The words that a trace may have to hold, in their order: those under no `not`."""
-    for term in wanted:
+def required_words(terms: Iterable[Term]) -> Iterator[PhraseTerm]:
+    """The words that are not negated, in order."""
+    for term in terms:
         inner = negations_inward(term)
         if isinstance(inner, PhraseTerm):
             yield inner
@@ -195,21 +195,21 @@ def required_words(wanted: Iterable[Term]) -> Iterator[PhraseTerm]:
             yield from required_words(inner.terms)
 
 
-def with_known_words(wanted: Filter, held: Mapping[PhraseTerm, bool]) -> Filter:
-    """The filter for one trace of which it is known which words it holds."""
-    return tuple(_replaced(term, lambda words: AllTerms(()) if held[words] else AnyTerm(())) for term in wanted)
+def with_known_words(terms: Filter, contained: Mapping[PhraseTerm, bool]) -> Filter:
+    """The filter for one trace, with its words replaced by whether the trace contains them."""
+    return tuple(_replaced(term, lambda words: AllTerms(()) if contained[words] else AnyTerm(())) for term in terms)
 
 
-def _replaced(term: Term, said: Callable[[PhraseTerm], Term]) -> Term:
+def _replaced(term: Term, replacement: Callable[[PhraseTerm], Term]) -> Term:
     match term:
         case PhraseTerm():
-            return said(term)
+            return replacement(term)
         case NotTerm(inner):
-            return NotTerm(_replaced(inner, said))
+            return NotTerm(_replaced(inner, replacement))
         case AllTerms(terms):
-            return AllTerms(tuple(_replaced(one, said) for one in terms))
+            return AllTerms(tuple(_replaced(one, replacement) for one in terms))
         case AnyTerm(terms):
-            return AnyTerm(tuple(_replaced(one, said) for one in terms))
+            return AnyTerm(tuple(_replaced(one, replacement) for one in terms))
         case Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
             return term
         case _:
@@ -221,7 +221,7 @@ def _flat(terms: Iterable[Term], kind: type[AllTerms] | type[AnyTerm]) -> tuple[
 
 
 def _either(terms: tuple[Term, ...]) -> Term:
-    """One of these; the fields of one key are one, which the database finds by one index."""
+    """An `or` of these terms; fields of one key become one field, which the database finds with one index."""
     fields: dict[str, Field] = {}
     others: list[Term] = []
     for term in terms:
@@ -235,7 +235,7 @@ def _either(terms: tuple[Term, ...]) -> Term:
 
 
 class FilterError(WeaklinkError):
-    """A filter cannot be read; `position` is the character, from 0, at which it goes wrong, its length at the end."""
+    """A filter is invalid; `position` is the offset of the wrong character, from 0, or the length of the filter."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(f"filter, character {position + 1}: {message}")
@@ -243,11 +243,11 @@ class FilterError(WeaklinkError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that this one seems to mean."""
+    """The known word that is most similar to this one; None if none is similar."""
     return next(iter(get_close_matches(word.lower(), list(known), n=1)), None)
 
 
 def one_of(known: Iterable[str]) -> str:
-    """The words in backticks, for a sentence."""
+    """The words in backticks, joined with commas and `or`, for a sentence."""
     *others, last = (f"`{word}`" for word in known)
     return f"{', '.join(others)} or {last}" if others else last

@@ -1,4 +1,4 @@
-"""Alembic's way in: runs the scripts on the connection that `storage.schema` hands over."""
+"""Alembic's entry point: runs the scripts on the connection that `storage.schema` provides."""
 
 from alembic import context
 
@@ -10,7 +10,7 @@ context.configure(
     connection=connection,
     target_metadata=metadata,
     version_table=VERSION_TABLE,
-    render_as_batch=True,  # SQLite alters a table by making it anew
+    render_as_batch=True,  # SQLite cannot alter tables: Alembic creates each one again
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -1,1 +1,1 @@
-"""What a row holds as bytes: values packed without loss, whatever text and numbers they hold."""
+"""Binary formats of columns: values packed without loss, whatever texts and numbers they contain."""

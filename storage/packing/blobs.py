@@ -1,4 +1,4 @@
-"""Bytes and text as database columns hold them: compressed blobs with a checksum, and reversible escapes.
+"""Bytes and text in the form of database columns: compressed blobs with a checksum, and reversible escapes.
 
 A blob is a mark of one byte, the CRC-32 of all that follows it, and the bytes.
 """
@@ -15,13 +15,13 @@ from inspector.scanning import lazy_pattern
 
 _PLAIN, _ZSTD = b"\x3c", b"\xc3"
 _BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum
-_HEAD = Struct("<cI")  # a shelf begins so too
-_SMALL = 192  # below it a frame costs more time than it saves room
-_AT_ONCE = 1 << 18  # bytes that are unpacked at a time
-_GROWS, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
+_HEAD = Struct("<cI")  # a paged blob begins like this too
+_SMALL = 192  # bytes; compressing less is not worth the time
+_AT_ONCE = 1 << 18  # bytes to unpack at a time
+_GROWS, _SHARE = 1 << 20, 16  # a long text grows by this many bytes, and by a sixteenth of its size, at a time
 _NOT_AS_WRITTEN = "a packed column is not as it was written: its checksum does not match"
 HEAD_BYTES = _HEAD.size
-"""So many bytes at the beginning of a blob hold its checksum."""
+"""Number of bytes at the beginning of a blob that contain its checksum."""
 
 _MARK = "\x1a"
 _REFUSED = lazy_pattern("[\0\x1a\ud800-\udfff]")
@@ -35,15 +35,15 @@ else:
     from backports import zstd
 
 
-_compressor = zstd.ZstdCompressor()  # shared: making one costs four times as much as a small frame; it locks itself
+_compressor = zstd.ZstdCompressor()  # shared: creating one costs four times as much as a small frame; it is thread-safe
 
 
 class DamagedBlobError(ValueError):
-    """A column does not hold what weaklink wrote there."""
+    """A column does not contain what weaklink wrote to it."""
 
 
 def to_blob(raw: bytes) -> bytes:
-    """`raw`, maybe compressed, behind a mark that says so and a checksum."""
+    """`raw`, compressed if that makes it smaller, after a mark of the format and a checksum."""
     if len(raw) > _SMALL:
         packed = _compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
         if len(packed) < len(raw):
@@ -52,14 +52,14 @@ def to_blob(raw: bytes) -> bytes:
 
 
 def checksum_of(head: bytes) -> int:
-    """The checksum that a blob begins with, a shelf's too; DamagedBlobError where it ends before."""
+    """The checksum at the beginning of a blob, paged or not; DamagedBlobError if the blob is too short."""
     if len(head) < HEAD_BYTES:
         raise DamagedBlobError("a packed column ends before its checksum")
     return int.from_bytes(head[1:HEAD_BYTES], "little")
 
 
 def from_blob(blob: bytes) -> bytes:
-    """The bytes that `to_blob` was given; DamagedBlobError for a blob that it never made."""
+    """The inverse of `to_blob`; DamagedBlobError for bytes that `to_blob` did not return."""
     mark = blob[:1]
     if mark in (_PLAIN, _ZSTD):
         packed = blob[HEAD_BYTES:]
@@ -78,33 +78,33 @@ def from_blob(blob: bytes) -> bytes:
 
 
 def uncompressed(blob: bytes) -> bytes:
-    """A blob of the same bytes that takes more room and is unpacked at once; DamagedBlobError as in `from_blob`."""
+    """An uncompressed blob of the same bytes, larger but fast to unpack; DamagedBlobError as in `from_blob`."""
     return _BARE_PLAIN + from_blob(blob)
 
 
 def text_from_pieces(pieces: Iterable[bytes]) -> str:
-    """The text of a blob that comes in pieces: while it is put together, little more is held than it takes itself.
+    """The text of a blob that comes in pieces; needs little more memory than the text itself.
 
-    DamagedBlobError for a blob that `to_blob` never made.
+    DamagedBlobError for bytes that `to_blob` did not return.
     """
     text = ""
     for grown in _growing(_unpacked(pieces)):
-        text += grown  # the one place where it grows: CPython learns to do that without a second copy
+        text += grown  # the only reference to the text, so that CPython extends it in place, without a copy
     return text
 
 
 def text_to_bytes(text: str) -> bytes:
-    """Text as UTF-8, lone surrogates too."""
+    """Text as UTF-8, including lone surrogates."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def text_from_bytes(raw: bytes) -> str:
-    """The text that `text_to_bytes` was given."""
+    """The inverse of `text_to_bytes`."""
     return raw.decode("utf-8", "surrogatepass")
 
 
 def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The raw bytes of a blob."""
+    """The unpacked bytes of a blob, in pieces."""
     rest = iter(pieces)
     first = b""
     while len(first) < HEAD_BYTES and (piece := next(rest, b"")):
@@ -119,20 +119,20 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
     if mark in (_PLAIN, _BARE_PLAIN):
         yield from rest
         return
-    unpacking = zstd.ZstdDecompressor()
+    decompressor = zstd.ZstdDecompressor()
     try:
         for piece in filter(None, rest):
-            yield unpacking.decompress(piece, _AT_ONCE)
-            while not unpacking.eof and not unpacking.needs_input:
-                yield unpacking.decompress(b"", _AT_ONCE)
+            yield decompressor.decompress(piece, _AT_ONCE)
+            while not decompressor.eof and not decompressor.needs_input:
+                yield decompressor.decompress(b"", _AT_ONCE)
     except (zstd.ZstdError, EOFError) as error:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
-    if not unpacking.eof:
+    if not decompressor.eof:
         raise DamagedBlobError("a packed column cannot be unpacked: it ends too early")
 
 
 def _verified(pieces: Iterable[bytes], checksum: int) -> Iterator[bytes]:
-    """The same pieces; DamagedBlobError behind the last where they are not what the checksum was made of."""
+    """The same pieces; DamagedBlobError after the last one if they do not match the checksum."""
     found = 0
     for piece in pieces:
         found = crc32(piece, found)
@@ -142,49 +142,49 @@ def _verified(pieces: Iterable[bytes], checksum: int) -> Iterator[bytes]:
 
 
 def _growing(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Text in pieces of whole characters, each a fixed share of what came before, so that few have to be added up."""
-    held: list[bytes] = []
-    came = waiting = 0
+    """Text in pieces of whole characters, each a fixed share of the text before it, so that there are few pieces."""
+    buffer: list[bytes] = []
+    consumed = buffered = 0
     for piece in pieces:
-        held.append(piece)
-        waiting += len(piece)
-        if waiting >= _GROWS + came // _SHARE:
-            raw = b"".join(held)
+        buffer.append(piece)
+        buffered += len(piece)
+        if buffered >= _GROWS + consumed // _SHARE:
+            raw = b"".join(buffer)
             whole = _whole(raw)
-            held, came, waiting = [raw[whole:]], came + whole, len(raw) - whole
+            buffer, consumed, buffered = [raw[whole:]], consumed + whole, len(raw) - whole
             raw = raw[:whole]
             yield text_from_bytes(raw)
-    yield text_from_bytes(b"".join(held))
+    yield text_from_bytes(b"".join(buffer))
 
 
 def _whole(raw: bytes) -> int:
-    """How many bytes hold whole characters: one that the end cuts short comes with what follows."""
+    """The number of bytes up to the end of the last complete character."""
     for back in range(1, min(4, len(raw)) + 1):
-        if raw[-back] >> 6 != 0b10:  # how UTF-8 begins a character
+        if raw[-back] >> 6 != 0b10:  # a first byte of a character in UTF-8
             return len(raw) - (back if raw[-back] >= 0xC0 else 0)
     return len(raw)
 
 
 def escaped(text: str) -> str:
-    """`text` without NUL and lone surrogates: U+001A and four hexadecimal digits stand for them, and for U+001A.
+    """`text` with NUL, lone surrogates and U+001A replaced with U+001A and four hexadecimal digits.
 
-    Any other text is returned as it is.
+    Any other text is returned unchanged.
     """
-    if text.isprintable() or not _REFUSED.search(text):  # what is refused is not printable
+    if text.isprintable() or not _REFUSED.search(text):  # the replaced characters are not printable
         return text
     return _REFUSED.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
 
 
 def unescaped(text: str) -> str:
-    """The text that `escaped` was given."""
+    """The inverse of `escaped`."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _MARK in text else text
 
 
 def key(text: str, *, longest: int = _LONGEST_KEY) -> str:
-    """`text` escaped, for an indexed column: databases bound the length of what they index.
+    """`text` escaped, for an indexed column: databases limit the length of indexed values.
 
-    A text beyond `longest` characters keeps its beginning and gets a hash of the whole, so that equal texts and no
-    others have equal keys.
+    A text of more than `longest` characters is truncated and gets a hash of the whole, so that only equal texts have
+    equal keys.
     """
     kept = escaped(text)
     if len(kept) <= longest:

@@ -1,4 +1,4 @@
-"""The chunks of a part as packed columns of numbers beside the text; those of a long part in pages."""
+"""The chunks of a part as packed columns of numbers, without their text; those of a long part in pages."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -14,31 +14,31 @@ from storage.packing.blobs import from_blob, to_blob
 from storage.packing.paged_blobs import PagedBlob, Read, is_paged, page_reader, paged_blob
 
 WINDOW = 4096
-"""How many chunks a window holds: 100 KB or so of numbers."""
+"""Number of chunks in a window: about 100 KB of numbers."""
 
-_KEPT = 16  # windows that are kept unpacked: those that a screen shows, and a few that a search came by
+_KEPT = 16  # unpacked windows in the cache: those that a screen shows, and a few that a search has visited
 _COLUMNS = ("offsets_s", "token_ids", "logprobs")
 _NONE, _NO_LENGTH = -1, b"\xff"
 
 
 def chunks_blob(chunks: Chunks, packed: bytes) -> bytes:
-    """Chunks as they lie in a column of the database; `packed` are the same by `pack_chunks`, which few are kept as."""
+    """Chunks as a blob for the database; `packed` is the result of `pack_chunks`, which is stored if they are few."""
     return to_blob(packed) if len(chunks) <= WINDOW else _in_windows(chunks)
 
 
 def chunks_from_blob(blob: bytes) -> Chunks:
-    """The chunks that `chunks_blob` was given; DamagedBlobError for a blob that it never made."""
+    """The chunks of a blob from `chunks_blob`; DamagedBlobError for any other bytes."""
     return read_windows(page_reader(blob)) if is_paged(blob) else unpack_chunks(from_blob(blob))
 
 
 def read_windows(read: Read) -> Chunks:
-    """The chunks of a shelf that was `checked`; a window is unpacked where somebody looks, out of `read`."""
-    shelf = PagedBlob(read)
-    length, size, columns, lasts = shelf.told
+    """The chunks of a paged blob whose checksum was verified; a window is read and unpacked when it is accessed."""
+    blob = PagedBlob(read)
+    length, size, columns, lasts = blob.header
 
     @lru_cache(_KEPT)
     def window(number: int) -> Chunks:
-        return unpack_chunks(shelf.piece(number))
+        return unpack_chunks(blob.piece(number))
 
     def column(name: str) -> Windowed[Any]:
         return Windowed(length, size, lambda number: getattr(window(number), name))
@@ -53,16 +53,16 @@ def read_windows(read: Read) -> Chunks:
 def _in_windows(chunks: Chunks) -> bytes:
     kept = [name for name in _COLUMNS if getattr(chunks, name) is not None]
     windows = [
-        to_blob(pack_chunks(_cut(chunks, kept, slice(at, at + WINDOW)), apart=True))
+        to_blob(pack_chunks(_slice(chunks, kept, slice(at, at + WINDOW)), apart=True))
         for at in range(0, len(chunks), WINDOW)
     ]
     lasts = [chunks.ends[min(at + WINDOW, len(chunks)) - 1] for at in range(0, len(chunks), WINDOW)]
     return paged_blob([len(chunks), WINDOW, kept, values.pack_steps(lasts)], windows)
 
 
-def _cut(chunks: Chunks, kept: Sequence[str], where: slice) -> Chunks:
-    columns = {name: getattr(chunks, name)[where] for name in kept}
-    return Chunks(chunks.ends[where], chunks.sequences[where], **columns)
+def _slice(chunks: Chunks, kept: Sequence[str], indices: slice) -> Chunks:
+    columns = {name: getattr(chunks, name)[indices] for name in kept}
+    return Chunks(chunks.ends[indices], chunks.sequences[indices], **columns)
 
 
 _Entry = TypeVar("_Entry")
@@ -79,11 +79,11 @@ _columns = msgspec.msgpack.Decoder(
     ]
 ).decode
 
-_IS_THERE = bytes(length != _NO_LENGTH[0] for length in range(256))
+_IS_PRESENT = bytes(length != _NO_LENGTH[0] for length in range(256))
 
 
 def pack_chunks(chunks: Chunks, *, apart: bool = False) -> bytes:
-    """Chunks as bytes; `apart` for those from the middle of a stream, whose first numbers are large."""
+    """Chunks as bytes; `apart` for chunks from the middle of a stream, whose first numbers are large."""
     return values.pack(
         [
             values.pack_steps(chunks.ends, apart=apart),
@@ -96,7 +96,7 @@ def pack_chunks(chunks: Chunks, *, apart: bool = False) -> bytes:
 
 
 def unpack_chunks(raw: bytes) -> Chunks:
-    """The chunks that `pack_chunks` was given; their columns look into `raw`, which lives as long as they do."""
+    """The inverse of `pack_chunks`; the columns are views of `raw` and keep it alive."""
     ends, sequences, offsets, token_ids, logprobs = _columns(raw)
     return Chunks(
         values.unpack_steps(ends),
@@ -108,12 +108,12 @@ def unpack_chunks(raw: bytes) -> Chunks:
 
 
 def _sparse(column: Sequence[_Entry | None] | None, packed: Callable[[Sequence[_Entry]], Any]) -> Any:
-    """A column as its entries and, where some are None, a byte an entry that says which are there."""
+    """A column as its entries and, if some are None, one byte per entry: whether it is present."""
     if column is None:
         return None
     entries = [entry for entry in column if entry is not None]
-    there = b"" if len(entries) == len(column) else bytes([entry is not None for entry in column])
-    return [there, packed(entries)]
+    present = b"" if len(entries) == len(column) else bytes([entry is not None for entry in column])
+    return [present, packed(entries)]
 
 
 def _from_sparse(
@@ -121,12 +121,12 @@ def _from_sparse(
 ) -> Column[_Entry] | Column[_Entry | None] | None:
     if stored is None:
         return None
-    there, entries = stored[0], unpacked(stored[1])
-    return Sparse(bytes(there), entries) if there else entries
+    present, entries = stored[0], unpacked(stored[1])
+    return Sparse(bytes(present), entries) if present else entries
 
 
 def _nested(column: Sequence[tuple[_Number, ...] | None] | None, packed: Callable[[Sequence[_Number]], Any]) -> Any:
-    """A column of tuples as their lengths and all their numbers in a row."""
+    """A column of tuples as their lengths and all their numbers."""
     if column is None:
         return None
     lengths = [_NONE if entry is None else len(entry) for entry in column]
@@ -141,11 +141,11 @@ def _from_nested(
     (code, raw), numbers = stored[0], unpacked(stored[1])
     if code != values.BYTES:
         lengths = values.unpack_integers((code, raw))
-        there = bytes(length != _NONE for length in lengths)
+        present = bytes(length != _NONE for length in lengths)
         entries: Column[tuple[_Number, ...]] = Ragged([length for length in lengths if length != _NONE], numbers)
-        return Sparse(there, entries) if 0 in there else entries
+        return Sparse(present, entries) if 0 in present else entries
     written = bytes(raw)
-    there, lengths = written.translate(_IS_THERE), written.replace(_NO_LENGTH, b"")
-    one_each = lengths.count(1) == len(lengths) == len(numbers)  # as servers mostly send
+    present, lengths = written.translate(_IS_PRESENT), written.replace(_NO_LENGTH, b"")
+    one_each = lengths.count(1) == len(lengths) == len(numbers)  # the usual case
     entries = Singles(numbers) if one_each else Ragged(lengths, numbers)
-    return Sparse(there, entries) if len(lengths) < len(written) else entries
+    return Sparse(present, entries) if len(lengths) < len(written) else entries

@@ -1,6 +1,6 @@
-"""What was derived from a trace as plain values: spans, calls, results, steps, the break and diagnostics.
+"""The derived values of a trace as plain values: spans, calls, results, steps, the break and diagnostics.
 
-A text that the part's own text holds at a known range is not kept twice.
+A text that the part's text has at a known range is not stored again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,41 +17,41 @@ from inspector.model.columns import Column
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
-from storage.packing.paged_blobs import Once
+from storage.packing.paged_blobs import StringPool
 from storage.packing.records import tool_facts, tool_from
 from storage.packing.values import packable, unpack, unpack_list
 
 LAYOUT = 1
-"""What a packed inspection begins with: a new number for every change of what is packed in it, or in which order."""
+"""The first value of a packed inspection: increase it whenever the packed values or their order change."""
 
 _KINDS = tuple(SpanKind)
 _AT_ARGUMENTS, _AT_RANGE = 0, 1
-_DEEP = 100  # brackets in a text that msgspec, which recurses, shall not be asked to read again
+_DEEP = 100  # brackets; msgspec recurses, so texts with more are not decoded again
 
 
 class Texts(Protocol):
-    """The text of each part of a trace, by turn (from 1) and name: of parts of one name in a turn that of the last."""
+    """The text of each part of a trace, by turn (from 1) and name; the last one if parts of a turn share a name."""
 
     def get(self, place: tuple[int, str], default: str, /) -> str:
-        """The text of the part there, or what else is given where there is none."""
+        """The text of the part at `place`, or `default` if there is none."""
         ...
 
 
 def texts_of(trace: Trace) -> Texts:
-    """The texts that an inspection of `trace` speaks of; those of a column are looked up in it, and not held."""
+    """The texts that an inspection of `trace` refers to; those of a lazy column are looked up in it, not held."""
     if isinstance(trace.turns, Column):
         return _InColumn(trace.turns)
     return {(number, part.name): part.text for number, turn in enumerate(trace.turns, 1) for part in turn.parts}
 
 
 class _InColumn:
-    """The texts of turns that are made when they are looked at."""
+    """The texts of turns that are built when they are accessed."""
 
     def __init__(self, turns: Column[Turn]) -> None:
         self._turns = turns
 
     def get(self, place: tuple[int, str], default: str, /) -> str:
-        """The text of the part at a turn with a name."""
+        """The text of the last part with this name in this turn, or `default`."""
         number, name = place
         if not 0 < number <= len(self._turns):
             return default
@@ -60,24 +60,24 @@ class _InColumn:
 
 
 Position = Callable[[ToolCall | ToolResult, Location | None], int | None]
-"""Where a call or result from that place stands among those that are packed; None where it is not one of them."""
+"""The position of a call or result, from this location, among the packed ones; None if it is not one of them."""
 
 
 class OtherLayoutError(ValueError):
-    """An inspection that another version of weaklink packed in another layout; it can be made again."""
+    """The inspection has the layout of another version of weaklink; it can be rebuilt."""
 
 
 def step_facts(step: Step, position: Position, texts: Texts) -> list[Any]:
-    """A step; its call and its result by their positions where they have some."""
-    there = step.result_location
-    called = position(step.call, step.location)
+    """A step; its call and its result are replaced with their positions, if they have any."""
+    result_location = step.result_location
+    call_position = position(step.call, step.location)
     return [
         step.number,
-        call_facts(step.call, _text(texts, step.location)) if called is None else called,
+        call_facts(step.call, _text(texts, step.location)) if call_position is None else call_position,
         _location(step.location),
         step.outcome.value,
-        None if step.result is None else _result(step.result, there, position, texts),
-        None if there is None else _location(there),
+        None if step.result is None else _result(step.result, result_location, position, texts),
+        None if result_location is None else _location(result_location),
         step.certainty and step.certainty.value,
         step.retry_of,
         step.depends_on,
@@ -87,11 +87,11 @@ def step_facts(step: Step, position: Position, texts: Texts) -> list[Any]:
     ]
 
 
-def step_from(facts: list[Any], calls: Sequence[Any], results: Sequence[Any], texts: Texts, once: Once) -> Step:
-    """The step that `step_facts` was given with the same texts; `calls` and `results` are what stands at positions."""
-    number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery, *later = facts
-    location = _location_from(at, once)
-    result_location = None if there is None else _location_from(there, once)
+def step_from(facts: list[Any], calls: Sequence[Any], results: Sequence[Any], texts: Texts, pool: StringPool) -> Step:
+    """The inverse of `step_facts`, with the same texts; positions are indices of `calls` and `results`."""
+    number, call, at, outcome, result, place, certainty, retry_of, depends_on, recovered_by, recovery, *later = facts
+    location = _location_from(at, pool)
+    result_location = None if place is None else _location_from(place, pool)
     if isinstance(result, list):
         result = result_from(result, _text(texts, result_location))
     elif result is not None:
@@ -121,17 +121,17 @@ def break_facts(broken: Break | None) -> list[Any] | None:
 
 
 def break_from(facts: list[Any] | None) -> Break | None:
-    """The break that `break_facts` was given."""
+    """The inverse of `break_facts`."""
     if facts is None:
         return None
     step, turn, tool, outcome, code, message, reaction = facts
     kind = StepOutcome(outcome)
-    rule = code or OUTCOME_RULES[kind].code  # an inspection of an earlier version may name none
+    rule = code or OUTCOME_RULES[kind].code  # an inspection of an earlier version may have no code
     return Break(step, turn, tool, kind, rule, message, Reaction(reaction) if reaction else None)
 
 
 def diagnostic_facts(diagnostic: Diagnostic) -> list[Any]:
-    """A diagnostic; of its rule the code alone."""
+    """A diagnostic; its rule is replaced with its code."""
     fault = diagnostic.fault
     moved = None if fault.range == diagnostic.location.range else [fault.range.start, fault.range.end]
     fix = fault.fix and [fault.fix.safe, [[edit.range.start, edit.range.end, edit.text] for edit in fault.fix.edits]]
@@ -144,20 +144,20 @@ def diagnostic_facts(diagnostic: Diagnostic) -> list[Any]:
     return [*facts, call] if fault.against is None else [*facts, call, _location(fault.against)]
 
 
-def diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], once: Once) -> Diagnostic:
-    """The diagnostic that `diagnostic_facts` was given; `rules` are those of all diagnostics, by code."""
+def diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], pool: StringPool) -> Diagnostic:
+    """The inverse of `diagnostic_facts`; `rules` are those of all diagnostics, by code."""
     code, place, moved, message, hint, fix, path, related, *later = facts
-    location = _location_from(place, once)
+    location = _location_from(place, pool)
     fault = Fault(
         rules[code],
         Range(*moved) if moved else location.range,
-        once.setdefault(message, message),
-        hint and once.setdefault(hint, hint),
+        pool.setdefault(message, message),
+        hint and pool.setdefault(hint, hint),
         Fix(tuple(Edit(Range(start, end), text) for start, end, text in fix[1]), fix[0]) if fix else None,
-        path and once.setdefault(path, path),
+        path and pool.setdefault(path, path),
         tuple(Related(Range(start, end), text) for start, end, text in related),
         _attempt_from(later[0]) if later and later[0] else None,
-        _location_from(later[1], once) if len(later) > 1 else None,
+        _location_from(later[1], pool) if len(later) > 1 else None,
     )
     return Diagnostic(location, fault)
 
@@ -173,13 +173,13 @@ def _attempt_from(facts: list[Any]) -> AttemptedCall:
 
 
 def rule_facts(rule: Rule) -> list[Any]:
-    """A rule, beside its code."""
+    """A rule, without its code."""
     return [rule.name, rule.severity.value]
 
 
 def rules_from(facts: Mapping[str, list[Any]]) -> Mapping[str, Rule]:
-    """The rules with these codes; one that this weaklink does not know is told by what was kept of it."""
-    return {code: _rule(code, *said) for code, said in facts.items()}
+    """The rules with these codes; rules that this weaklink does not know are built from the stored facts."""
+    return {code: _rule(code, *values) for code, values in facts.items()}
 
 
 def _rule(code: str, name: str, severity: str) -> Rule:
@@ -190,9 +190,9 @@ def _rule(code: str, name: str, severity: str) -> Rule:
         return Rule(code, name, Severity(severity), summary, summary)
 
 
-def _result(result: ToolResult, there: Location | None, position: Position, texts: Texts) -> Any:
-    at = position(result, there)
-    return result_facts(result, _text(texts, there)) if at is None else at
+def _result(result: ToolResult, location: Location | None, position: Position, texts: Texts) -> Any:
+    at = position(result, location)
+    return result_facts(result, _text(texts, location)) if at is None else at
 
 
 def _text(texts: Texts, location: Location | None) -> str:
@@ -203,9 +203,9 @@ def _location(location: Location) -> list[Any]:
     return [location.turn, location.part, location.range.start, location.range.end]
 
 
-def _location_from(facts: list[Any], once: Once) -> Location:
+def _location_from(facts: list[Any], pool: StringPool) -> Location:
     turn, part, start, end = facts
-    return Location(turn, once.setdefault(part, part), Range(start, end))
+    return Location(turn, pool.setdefault(part, part), Range(start, end))
 
 
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
@@ -214,7 +214,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def part_facts(part: PartInspection, text: str) -> list[Any]:
-    """What one part holds; `text` is that part's text."""
+    """The inspection of one part; `text` is that part's text."""
     labels: dict[str, int] = {}
     return [
         part.turn,
@@ -229,7 +229,7 @@ def part_facts(part: PartInspection, text: str) -> list[Any]:
 
 
 def part_from(packed: msgspec.Raw, texts: Texts) -> PartInspection:
-    """The part that `part_reading` was given with the same text, which is one of these by turn and name."""
+    """The inverse of `part_facts`; the part's text is found in `texts` by turn and name."""
     turn, part, name, spans, labels, calls, results, definitions = unpack_list(packed)
     number, named = unpack(turn), unpack(part)
     text = texts.get((number, named), "")
@@ -245,7 +245,7 @@ def part_from(packed: msgspec.Raw, texts: Texts) -> PartInspection:
 
 
 def _spans(spans: Sequence[Span], labels: dict[str, int]) -> Iterator[int]:
-    """Eight numbers a span, a parent before its children; the last is how many of those follow."""
+    """Eight numbers per span, a parent before its children; the last is the number of children."""
     for span in spans:
         yield from (_NUMBER[span.kind], span.range.start, span.range.end, span.inner.start, span.inner.end)
         yield from (span.closed, labels.setdefault(span.label, len(labels)), len(span.children))
@@ -253,7 +253,7 @@ def _spans(spans: Sequence[Span], labels: dict[str, int]) -> Iterator[int]:
 
 
 def _spans_from(numbers: Iterator[int], labels: Sequence[str], count: int) -> tuple[Span, ...]:
-    """The next `count` spans, all that are left where it is below zero."""
+    """The next `count` spans; all that are left if it is negative."""
     spans: list[Span] = []
     while len(spans) != count and (kind := next(numbers, None)) is not None:
         start, end, inner_start, inner_end, closed, label, children = (next(numbers) for _ in range(7))
@@ -264,20 +264,20 @@ def _spans_from(numbers: Iterator[int], labels: Sequence[str], count: int) -> tu
 
 
 def span_facts(span: Span) -> list[Any]:
-    """A span with all that lies in it."""
+    """A span with its descendants."""
     labels: dict[str, int] = {}
     numbers = list(_spans((span,), labels))
     return [list(labels), *numbers]
 
 
 def span_from(facts: list[Any]) -> Span:
-    """The span that `span_facts` was given."""
+    """The inverse of `span_facts`."""
     labels, *numbers = facts
     return _spans_from(iter(numbers), labels, 1)[0]
 
 
 def call_facts(call: ToolCall, text: str) -> list[Any]:
-    """A call; `text` is that of the part it stands in."""
+    """A call; `text` is the text of its part."""
     return [
         call.name,
         call.id,
@@ -294,31 +294,31 @@ def call_facts(call: ToolCall, text: str) -> list[Any]:
 
 
 def call_from(facts: list[Any], text: str) -> ToolCall:
-    """The call that `call_facts` was given with the same text."""
+    """The inverse of `call_facts`, with the same text."""
     name, id_, valid, recovered, span, start, end, *ends, raw, arguments = facts[:13]
     whole = Range(start, end)
     place = _range(*ends[2:])
-    spoken = (place if raw == _AT_ARGUMENTS and place is not None else whole).of(text) if isinstance(raw, int) else raw
-    value = arguments[0] if arguments else _decode_json(spoken)
+    source = (place if raw == _AT_ARGUMENTS and place is not None else whole).of(text) if isinstance(raw, int) else raw
+    value = arguments[0] if arguments else _decode_json(source)
     parameters = tuple(_parameter_from(one, text) for one in facts[13:])
-    return ToolCall(name, value, spoken, valid, whole, id_, recovered, span, _range(*ends[:2]), place, parameters)
+    return ToolCall(name, value, source, valid, whole, id_, recovered, span, _range(*ends[:2]), place, parameters)
 
 
 def result_facts(result: ToolResult, text: str) -> list[Any]:
-    """A result; `text` is that of the part it stands in."""
+    """A result; `text` is the text of its part."""
     content = None if result.range.of(text) == result.content else result.content
     return [content, *_ends(result.range), result.call_id, result.name, result.is_error, result.span]
 
 
 def result_from(facts: list[Any], text: str) -> ToolResult:
-    """The result that `result_facts` was given with the same text."""
+    """The inverse of `result_facts`, with the same text."""
     content, start, end, *more = facts
     place = Range(start, end)
     return ToolResult(place.of(text) if content is None else content, place, *more)
 
 
 def _parameters(call: ToolCall, text: str) -> Iterator[list[Any]]:
-    """A call's parameters; the text of one is None where it stands at its range, as it nearly always does."""
+    """A call's parameters; the text of one is None if its range has the same text, as nearly always."""
     for one in call.parameters:
         written = None if one.range.of(text) == one.text else one.text
         yield [one.name, written, *_ends(one.range), *_ends(one.name_range), one.typed]
@@ -337,7 +337,7 @@ def _raw(call: ToolCall, text: str) -> str | int:
 
 
 def _arguments(call: ToolCall) -> list[Any]:
-    """The value in a list, or an empty list where the raw text decodes to the very same."""
+    """The value in a list, or an empty list if the raw text decodes to exactly this value."""
     raw = call.raw_arguments
     if call.arguments is raw or raw.count("[") + raw.count("{") > _DEEP:
         return [packable(call.arguments)]

@@ -1,4 +1,4 @@
-"""An inspection as bytes: one blob a trace, which restores every derived value.
+"""An inspection as bytes: one blob per trace, from which every derived value can be restored.
 
 A large inspection is a blob of pages whose rows are read only when they are accessed.
 """
@@ -18,12 +18,12 @@ from storage.packing.records import tool_facts, tool_from
 from storage.packing.values import pack, unpack, unpack_list
 
 _DIGEST = 16  # bytes
-_MOST = 2_000  # things of an inspection that is not wide
-_LONGEST = 1 << 22  # characters of their texts, which calls and results hold once more
+_MOST = 2_000  # maximum number of items in an inspection that is not wide
+_LONGEST = 1 << 22  # maximum characters of the texts in its calls and results
 
 
 class PackedInspection(NamedTuple):
-    """An inspection as it lies in the database, and a digest that is equal for those that say the same."""
+    """An inspection in the form of its column, and a digest that is equal for equal inspections."""
 
     digest: bytes
     body: bytes
@@ -32,18 +32,18 @@ class PackedInspection(NamedTuple):
 def pack_inspection(inspection: Inspection, texts: derived_values.Texts) -> PackedInspection:
     """An inspection of the trace with these texts, as bytes."""
     if is_wide(inspection):
-        said, body = pack_wide(inspection, texts)
+        content, body = pack_wide(inspection, texts)
     else:
-        said = _in_one_piece(inspection, texts)
-        body = to_blob(said)
-    return PackedInspection(blake2b(said, digest_size=_DIGEST).digest(), body)
+        content = _in_one_piece(inspection, texts)
+        body = to_blob(content)
+    return PackedInspection(blake2b(content, digest_size=_DIGEST).digest(), body)
 
 
 def unpack_inspection(body: bytes, texts: derived_values.Texts, *, in_columns: bool = False) -> Inspection:
-    """The inspection that `pack_inspection` was given with the same texts.
+    """The inverse of `pack_inspection`, with the same texts.
 
-    What a wide inspection holds is made where somebody looks, where it is wanted `in_columns`. OtherLayoutError for one
-    of another layout; DamagedBlobError, or another ValueError, for bytes that `pack_inspection` never made.
+    With `in_columns`, the items of a wide inspection are built when they are accessed. OtherLayoutError for another
+    layout; DamagedBlobError, or another ValueError, for bytes that `pack_inspection` did not return.
     """
     if paged_blobs.is_paged(body):
         return read_wide(paged_blobs.page_reader(body), texts, in_columns=in_columns)
@@ -52,11 +52,11 @@ def unpack_inspection(body: bytes, texts: derived_values.Texts, *, in_columns: b
 
 def _in_one_piece(inspection: Inspection, texts: derived_values.Texts) -> bytes:
     chain = inspection.chain
-    placed = _placed(inspection.parts)  # held until all is packed: an id is that of a thing that is there
+    placed = _placed(inspection.parts)  # held until all is packed: the id() of an object is valid only while it lives
     places = {id(value): at for at, value in enumerate(placed)}
 
-    def position(thing: ToolCall | ToolResult, _place: Location | None) -> int | None:
-        return places.get(id(thing))
+    def position(item: ToolCall | ToolResult, _place: Location | None) -> int | None:
+        return places.get(id(item))
 
     return pack(
         [
@@ -76,34 +76,34 @@ def _in_one_piece(inspection: Inspection, texts: derived_values.Texts) -> bytes:
 
 
 def _from_one_piece(raw: bytes, texts: derived_values.Texts) -> Inspection:
-    """Each thing is unpacked by itself, and equal words are kept once."""
+    """The inspection of an unpaged blob; unpacks each item separately, and stores equal strings once."""
     layout, *packed = unpack_list(raw)
     if unpack(layout) != derived_values.LAYOUT:
         raise derived_values.OtherLayoutError("the inspection has another layout")
     version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, caused = packed
-    read = tuple(derived_values.part_from(part, texts) for part in unpack_list(parts))
-    placed = _placed(read)
+    built_parts = tuple(derived_values.part_from(part, texts) for part in unpack_list(parts))
+    placed = _placed(built_parts)
     by_code = derived_values.rules_from(unpack(rules))
-    once: paged_blobs.Once = {}
+    pool: paged_blobs.StringPool = {}
     return Inspection(
         unpack(version),
         unpack(name),
-        read,
+        built_parts,
         Chain(
-            tuple(derived_values.step_from(unpack(step), placed, placed, texts, once) for step in unpack_list(steps)),
+            tuple(derived_values.step_from(unpack(step), placed, placed, texts, pool) for step in unpack_list(steps)),
             Status(unpack(status)),
             derived_values.break_from(unpack(broken)),
             unpack(abort_reason),
             tuple(unpack(caused)),
         ),
         tuple(
-            derived_values.diagnostic_from(unpack(diagnostic), by_code, once) for diagnostic in unpack_list(diagnostics)
+            derived_values.diagnostic_from(unpack(diagnostic), by_code, pool) for diagnostic in unpack_list(diagnostics)
         ),
     )
 
 
 def _placed(parts: Iterable[PartInspection]) -> list[ToolCall | ToolResult]:
-    """The calls and results of all parts in one row, as steps name them: by position."""
+    """The calls and results of all parts in one list; steps refer to them by position."""
     placed: list[ToolCall | ToolResult] = []
     for part in parts:
         placed += part.calls
@@ -111,12 +111,12 @@ def _placed(parts: Iterable[PartInspection]) -> list[ToolCall | ToolResult]:
     return placed
 
 
-_Thing = TypeVar("_Thing")
-_Row: TypeAlias = Uneven[_Thing] | tuple[_Thing, ...]
+_Item = TypeVar("_Item")
+_Row: TypeAlias = Uneven[_Item] | tuple[_Item, ...]
 
 
 def is_wide(inspection: Inspection) -> bool:
-    """Whether an inspection holds so much that nobody wants all of it at once."""
+    """Whether an inspection is too large to be built at once."""
     count = len(inspection.parts) + len(inspection.chain.steps) + len(inspection.diagnostics)
     length = 0
     for part in inspection.parts:
@@ -129,7 +129,7 @@ def is_wide(inspection: Inspection) -> bool:
 
 
 def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[bytes, bytes]:
-    """What an inspection of the trace with these texts says, in a digest of some bytes, and the shelf that holds it."""
+    """An inspection of the trace with these texts: a short byte string for its digest, and a paged blob."""
     chain = inspection.chain
     parts, spans, calls, results = (
         paged_blobs.PagedRowWriter(),
@@ -139,8 +139,8 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
     )
     for part in inspection.parts:
         text = texts.get((part.turn, part.part), "")
-        stretches = [calls.count, len(part.calls), results.count, len(part.results), spans.count, len(part.spans)]
-        parts.add([part.turn, part.part, part.format, [tool_facts(tool) for tool in part.definitions], *stretches])
+        ranges = [calls.count, len(part.calls), results.count, len(part.results), spans.count, len(part.spans)]
+        parts.add([part.turn, part.part, part.format, [tool_facts(tool) for tool in part.definitions], *ranges])
         for span in part.spans:
             spans.add(derived_values.span_facts(span))
         for call in part.calls:
@@ -148,13 +148,13 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
         for result in part.results:
             results.place([part.turn, part.part, *derived_values.result_facts(result, text)])
 
-    def position(thing: ToolCall | ToolResult, place: Location | None) -> int | None:
+    def position(item: ToolCall | ToolResult, place: Location | None) -> int | None:
         if place is None:
             return None
         text = texts.get((place.turn, place.part), "")
-        if isinstance(thing, ToolCall):
-            return calls.position([place.turn, place.part, *derived_values.call_facts(thing, text)])
-        return results.position([place.turn, place.part, *derived_values.result_facts(thing, text)])
+        if isinstance(item, ToolCall):
+            return calls.position([place.turn, place.part, *derived_values.call_facts(item, text)])
+        return results.position([place.turn, place.part, *derived_values.result_facts(item, text)])
 
     steps, diagnostics = paged_blobs.PagedRowWriter(), paged_blobs.PagedRowWriter()
     for step in chain.steps:
@@ -164,7 +164,7 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
         rules.setdefault(diagnostic.rule.code, derived_values.rule_facts(diagnostic.rule))
         diagnostics.add(derived_values.diagnostic_facts(diagnostic))
     rows = (spans, calls, results, parts, steps, diagnostics)
-    told = [
+    header = [
         derived_values.LAYOUT,
         inspection.version,
         inspection.format,
@@ -173,53 +173,53 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
         chain.abort_reason,
         chain.caused,
         rules,
-        [row.told() for row in rows],
+        [row.lengths() for row in rows],
     ]
-    said = b"".join((pack(told), *(row.digest.digest() for row in rows)))
-    return said, paged_blobs.paged_blob(told, [piece for row in rows for piece in row.pieces])
+    digest_source = b"".join((pack(header), *(row.digest.digest() for row in rows)))
+    return digest_source, paged_blobs.paged_blob(header, [piece for row in rows for piece in row.pieces])
 
 
 def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns: bool) -> Inspection:
-    """The inspection on a shelf that was `checked`, out of `read`: of the trace with these texts.
+    """The inspection of a paged blob whose checksum was verified, for the trace with these texts.
 
-    OtherLayoutError for one of another layout.
-    What it holds many of is in columns, out of which each thing is made where somebody looks, or all of it at once.
+    With `in_columns`, its items are in lazy columns and are built when they are accessed; otherwise all are built at
+    once. OtherLayoutError for another layout.
     """
-    shelf = paged_blobs.PagedBlob(read)
-    layout, *packed = shelf.told
+    blob = paged_blobs.PagedBlob(read)
+    layout, *packed = blob.header
     if layout != derived_values.LAYOUT:
         raise derived_values.OtherLayoutError("the inspection has another layout")
-    version, name, status, broken, abort_reason, caused, said, told = packed
-    rules, rows = derived_values.rules_from(said), paged_blobs.PagedRows(shelf)
+    version, name, status, broken, abort_reason, caused, rule_values, lengths = packed
+    rules, rows = derived_values.rules_from(rule_values), paged_blobs.PagedRows(blob)
 
-    def call(facts: list[Any], _once: paged_blobs.Once) -> ToolCall:
+    def call(facts: list[Any], _pool: paged_blobs.StringPool) -> ToolCall:
         turn, part, *more = facts
         return derived_values.call_from(more, texts.get((turn, part), ""))
 
-    def result(facts: list[Any], _once: paged_blobs.Once) -> ToolResult:
+    def result(facts: list[Any], _pool: paged_blobs.StringPool) -> ToolResult:
         turn, part, *more = facts
         return derived_values.result_from(more, texts.get((turn, part), ""))
 
-    def step(facts: list[Any], once: paged_blobs.Once) -> Step:
-        return derived_values.step_from(facts, calls, results, texts, once)
+    def step(facts: list[Any], pool: paged_blobs.StringPool) -> Step:
+        return derived_values.step_from(facts, calls, results, texts, pool)
 
-    def diagnostic(facts: list[Any], once: paged_blobs.Once) -> Diagnostic:
-        return derived_values.diagnostic_from(facts, rules, once)
+    def diagnostic(facts: list[Any], pool: paged_blobs.StringPool) -> Diagnostic:
+        return derived_values.diagnostic_from(facts, rules, pool)
 
-    def part(facts: list[Any], once: paged_blobs.Once) -> PartInspection:
-        turn, part, format_, definitions, *stretches = facts
+    def part(facts: list[Any], pool: paged_blobs.StringPool) -> PartInspection:
+        turn, part, format_, definitions, *ranges = facts
         return PartInspection(
             turn,
-            once.setdefault(part, part),
-            once.setdefault(format_, format_),
-            _stretch(spans, *stretches[4:]),
-            _stretch(calls, *stretches[:2]),
-            _stretch(results, *stretches[2:4]),
+            pool.setdefault(part, part),
+            pool.setdefault(format_, format_),
+            _slice(spans, *ranges[4:]),
+            _slice(calls, *ranges[:2]),
+            _slice(results, *ranges[2:4]),
             tuple(tool_from(tool) for tool in definitions),
         )
 
-    def row(number: int, make: Callable[[Any, paged_blobs.Once], _Thing]) -> Uneven[_Thing] | tuple[_Thing, ...]:
-        found = rows.next(told[number], make)
+    def row(number: int, make: Callable[[Any, paged_blobs.StringPool], _Item]) -> Uneven[_Item] | tuple[_Item, ...]:
+        found = rows.next(lengths[number], make)
         return found if in_columns else tuple(found)
 
     spans: _Row[Span] = row(0, lambda facts, _: derived_values.span_from(facts))
@@ -235,18 +235,18 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
 
 
 class _PlacedRows(paged_blobs.PagedRowWriter):
-    """Takes calls or results, and knows the position of each by what it says and where it stands."""
+    """Packs calls or results, and finds the position of each by its packed values, which include its location."""
 
     def __init__(self) -> None:
         super().__init__()
         self._positions: dict[bytes, int] = {}
 
     def place(self, facts: list[Any]) -> None:
-        """Take one."""
+        """Add one."""
         self._positions.setdefault(_digest(self.add(facts)), self.count - 1)
 
     def position(self, facts: list[Any]) -> int | None:
-        """Where one stands that says just this; None where none does."""
+        """The position of the first with exactly these values; None if there is none."""
         return self._positions.get(_digest(pack(facts)))
 
 
@@ -254,7 +254,7 @@ def _digest(packed: bytes) -> bytes:
     return blake2b(packed, digest_size=_DIGEST).digest()
 
 
-def _stretch(row: _Row[_Thing], start: int, length: int) -> Entries[_Thing]:
+def _slice(row: _Row[_Item], start: int, length: int) -> Entries[_Item]:
     if isinstance(row, tuple) or not length:
         return row[start : start + length]
     return ColumnSlice(row, start, start + length)

@@ -1,7 +1,7 @@
-"""Blobs of many pages, each packed by itself, so that one is unpacked without the others.
+"""Blobs of many pages, each packed separately, so that one can be unpacked without the others.
 
-A page is some kilobytes. Large blobs are read through a spool, in memory up to a bound and beyond it in a temporary
-file.
+A page has some kilobytes. Large blobs are read through a spool, which is in memory up to a bound, beyond it in a
+temporary file.
 """
 
 import io
@@ -26,19 +26,19 @@ from storage.packing.values import Packed, pack, pack_integers, unpack, unpack_i
 
 _ROOM = 4 << 20
 _PIECE = 1 << 18
-_MARK = b"\x5a"  # as far from the marks of `blobs` as they are from each other
-_FORMER_MARK = b"\2"  # of shelves in tables before v0007
-_HEAD = Struct("<cII")  # the mark, the checksum of all that follows, and the size of what is told
-_WINDOW = 16 << 10  # bytes, packed one by one, with which a window is full
-_KEPT = 8  # windows of a row that are kept as bytes: those that a screen shows, and those that a walk comes by
+_MARK = b"\x5a"  # differs from both marks of `blobs` in four bits
+_FORMER_MARK = b"\2"  # of paged blobs in tables before v0007
+_HEAD = Struct("<cII")  # the mark, the checksum of all bytes after this head, and the size of the header
+_WINDOW = 16 << 10  # bytes of packed items that fill a window
+_KEPT = 8  # windows of a row in the cache: those that a screen shows, and those that an iteration visits
 Read = Callable[[int, int], bytes]
-"""Gives the bytes from an offset on, so many of them or as many as there are."""
+"""Returns up to `size` bytes from an offset on: `read(start, size)`."""
 
 
 class Spool:
-    """Holds bytes for random reading, in memory up to `room` of them; several threads may read.
+    """Stores bytes for random access, up to `room` of them in memory, more in a file; several threads may read.
 
-    All of them stay in memory where no disk takes them.
+    If no temporary file can be written, all bytes stay in memory.
     """
 
     def __init__(self, room: int = _ROOM) -> None:
@@ -48,26 +48,26 @@ class Spool:
         self._size = 0
 
     def add(self, pieces: Iterable[bytes], size: int) -> Read:
-        """Take so many bytes, in pieces, and read in them alone. What the pieces raise comes through."""
+        """Add `size` bytes in pieces; returns a reader of only these bytes. Exceptions from the pieces propagate."""
         begin = self._begin(size)
         for piece in pieces:
             self._append(piece)
         return partial(self._read, begin)
 
     def append(self, piece: bytes) -> int:
-        """Take some bytes; where they begin among all that were taken."""
+        """Add some bytes; their offset in the spool."""
         begin = self._begin(len(piece))
         self._append(piece)
         return begin
 
     def read(self, start: int, size: int) -> bytes:
-        """So many bytes from there on, counted from the first that was taken."""
+        """Up to `size` bytes from this offset in the spool on."""
         return self._read(0, start, size)
 
     def _begin(self, size: int) -> int:
-        """Where so many bytes will begin."""
+        """The offset of the next `size` bytes, after moving to a file if they do not fit in memory."""
         if self._size + size > self._room:
-            self._room = math.inf  # the disk is asked once
+            self._room = math.inf  # try a file only once
             self._move(TemporaryFile)
         return self._size
 
@@ -87,7 +87,7 @@ class Spool:
         self._size += len(piece)
 
     def _move(self, new: Callable[..., BinaryIO]) -> None:
-        """Hold what there is in another file; where that cannot be, go on with this one."""
+        """Move the contents to another file; if that fails, keep this one."""
         with self._lock:
             try:
                 file = new(buffering=0)
@@ -107,40 +107,40 @@ class Spool:
 
 def _write(file: BinaryIO, piece: bytes) -> None:
     rest = memoryview(piece)
-    while rest:  # a file without a buffer may take less than it is given
+    while rest:  # an unbuffered file may write only a part
         rest = rest[file.write(rest) :]
 
 
-def paged_blob(told: Sequence[Any], pieces: Sequence[bytes]) -> bytes:
-    """A shelf of these pieces, each made by `to_blob`; what is `told` must be such that `pack` takes it."""
-    begin = to_blob(pack([*told, pack_integers(list(map(len, pieces)))]))
+def paged_blob(header: Sequence[Any], pieces: Sequence[bytes]) -> bytes:
+    """A paged blob of these pieces, each made by `to_blob`, after a header of values that `pack` accepts."""
+    begin = to_blob(pack([*header, pack_integers(list(map(len, pieces)))]))
     body = b"".join(pieces)
     return _HEAD.pack(_MARK, crc32(body, crc32(begin)), len(begin)) + begin + body
 
 
 def is_paged(begin: bytes) -> bool:
-    """Whether a blob that begins so is a shelf."""
+    """Whether a blob with this beginning is a paged blob."""
     return begin[:1] in (_MARK, _FORMER_MARK)
 
 
 def checked_pages(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The bytes of a shelf as they are, in pieces, the first of them a kilobyte or all of it.
+    """Yield the pieces of a paged blob unchanged; the first must have at least a kilobyte or be the whole blob.
 
-    DamagedBlobError behind the last where the shelf is not as it was written.
+    DamagedBlobError after the last piece if the checksum does not match.
     """
-    found = told = 0
-    behind = _HEAD.size
+    found = stored = 0
+    offset = _HEAD.size
     for piece in pieces:
-        if behind:
-            _, told, _ = _HEAD.unpack_from(piece)
-        found, behind = crc32(memoryview(piece)[behind:], found), 0
+        if offset:
+            _, stored, _ = _HEAD.unpack_from(piece)
+        found, offset = crc32(memoryview(piece)[offset:], found), 0
         yield piece
-    if found != told:
+    if found != stored:
         raise DamagedBlobError("the windows of a packed column are not as they were written")
 
 
 def page_reader(blob: bytes) -> Read:
-    """Reads in a shelf that is in memory; DamagedBlobError where it is not as it was written."""
+    """A reader of a paged blob in memory; DamagedBlobError if its checksum does not match."""
     for _ in checked_pages((blob,)):
         pass
     view = memoryview(blob)
@@ -148,87 +148,87 @@ def page_reader(blob: bytes) -> Read:
 
 
 def spooled_reader(pieces: Iterator[bytes], size: int, spool: Spool) -> Read | bytes:
-    """Reads in a shelf of so many bytes that comes in pieces, now checked and in the spool; or another blob's bytes."""
+    """A reader of a paged blob of `size` bytes, checked and in the spool; the bytes themselves for any other blob."""
     first = next(pieces)
     rest = chain((first,), pieces)
     return spool.add(checked_pages(rest), size) if is_paged(first) else b"".join(rest)
 
 
 class PagedBlob:
-    """A shelf that was `checked`: what is `told` of its pieces, and each of them by its number, out of `read`."""
+    """A paged blob whose checksum was verified: its `header`, and its pieces by number, read with `read`."""
 
     def __init__(self, read: Read) -> None:
         _, _, size = _HEAD.unpack(read(0, _HEAD.size))
-        *self.told, sizes = unpack(from_blob(read(_HEAD.size, size)))
+        *self.header, sizes = unpack(from_blob(read(_HEAD.size, size)))
         self._read = read
         self._starts = array("q", accumulate(unpack_integers(sizes), initial=_HEAD.size + size))
 
     def piece(self, number: int) -> bytes:
-        """The bytes of which `to_blob` made the piece with this number, from 0."""
+        """The unpacked piece with this number, from 0."""
         start = self._starts[number]
         return from_blob(self._read(start, self._starts[number + 1] - start))
 
 
-Once = dict[str, str]
-"""Words that were met, so that equal ones are kept once."""
+StringPool = dict[str, str]
+"""A cache of strings, so that equal ones are in memory once."""
 
-_Thing = TypeVar("_Thing")
+_Item = TypeVar("_Item")
 
 
 class PagedRowWriter:
-    """Takes the things of one row in their order. `digest` is that of what it took, `pieces` are those of the shelf."""
+    """Packs the items of one row in order. `digest` covers the packed items, `pieces` are those of the paged blob."""
 
     def __init__(self) -> None:
         self.count = 0
         self.digest = blake2b()
         self.pieces: list[bytes] = []
         self._lengths: list[int] = []
-        self._waiting: list[msgspec.Raw] = []
+        self._items: list[msgspec.Raw] = []
         self._size = 0
 
     def add(self, facts: Any) -> bytes:
-        """Take a thing; what it is packed as."""
+        """Add an item; returns it packed."""
         packed = pack(facts)
         self.count += 1
-        self._waiting.append(msgspec.Raw(packed))
+        self._items.append(msgspec.Raw(packed))
         self._size += len(packed)
         if self._size >= _WINDOW:
             self._end()
         return packed
 
-    def told(self) -> Packed:
-        """How many things each window holds, now that all were taken."""
-        if self._waiting:
+    def lengths(self) -> Packed:
+        """The number of items in each window; call it after the last item."""
+        if self._items:
             self._end()
         return pack_integers(self._lengths)
 
     def _end(self) -> None:
-        raw = pack(self._waiting)
+        raw = pack(self._items)
         self.digest.update(raw)
         self.pieces.append(to_blob(raw))
-        self._lengths.append(len(self._waiting))
-        self._waiting, self._size = [], 0
+        self._lengths.append(len(self._items))
+        self._items, self._size = [], 0
 
 
 class PagedRows:
-    """The rows of a shelf, to be read in the order in which they were laid there."""
+    """The rows of a paged blob, to be read in the order in which they were written."""
 
-    def __init__(self, shelf: PagedBlob) -> None:
-        self._shelf = shelf
+    def __init__(self, blob: PagedBlob) -> None:
+        self._blob = blob
         self._first = 0
 
-    def next(self, told: Packed, make: Callable[[Any, Once], _Thing]) -> Uneven[_Thing]:
-        """The next row, of which this was told: `make` makes a thing of what was taken for it.
+    def next(self, lengths: Packed, make: Callable[[Any, StringPool], _Item]) -> Uneven[_Item]:
+        """The next row, with these `lengths` of its windows; `make` builds an item from its packed values.
 
-        Words that `make` keeps in its dictionary stay there as long as the window.
+        The dictionary of strings that `make` gets lives as long as its window.
         """
-        starts = array("q", accumulate(unpack_integers(told), initial=0))
-        shelf, first = self._shelf, self._first
+        starts = array("q", accumulate(unpack_integers(lengths), initial=0))
+        blob, first = self._blob, self._first
         self._first += len(starts) - 1
 
         @lru_cache(_KEPT)
-        def window(number: int) -> LazyColumn[_Thing]:
-            once: Once = {}
-            return LazyColumn(unpack_list(shelf.piece(first + number)), lambda packed: make(unpack(packed), once))
+        def window(number: int) -> LazyColumn[_Item]:
+            pool: StringPool = {}
+            return LazyColumn(unpack_list(blob.piece(first + number)), lambda packed: make(unpack(packed), pool))
 
         return Uneven(starts, window)

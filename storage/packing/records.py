@@ -1,6 +1,6 @@
 """The facts of traces, turns and tools as plain values, ready to pack.
 
-They are keyed by field, so that later fields can join; what a field says by default is left out.
+They are keyed by field name, so that fields can be added later; empty values and defaults are left out.
 """
 
 from typing import Any, assert_never
@@ -39,7 +39,7 @@ from inspector.model.exchange import shared_prefix, shared_suffix
 from inspector.text import Range
 from storage.packing.values import packable
 
-_SHARED = 32  # code points: what a result must share with the text that was read before it is referred to
+_SHARED = 32  # code points that a result must share with the text that was read, to be stored as a reference to it
 
 _NO_USAGE = Usage()
 
@@ -48,9 +48,9 @@ Facts = dict[str, Any]
 
 
 def trace_facts(trace: Trace) -> Facts:
-    """Everything of a trace but its turns and its provenance."""
+    """All fields of a trace except its turns and its provenance."""
     parent, outcome = trace.parent, trace.outcome
-    return _told(
+    return _nonempty(
         name=trace.name,
         model=trace.model,
         format=trace.format,
@@ -65,8 +65,8 @@ def trace_facts(trace: Trace) -> Facts:
 
 
 def provenance_facts(provenance: Provenance) -> Facts:
-    """Where a trace comes from."""
-    return _told(
+    """All fields of a provenance."""
+    return _nonempty(
         source=provenance.source,
         file=provenance.file,
         file_sha256=provenance.file_sha256,
@@ -77,7 +77,7 @@ def provenance_facts(provenance: Provenance) -> Facts:
 
 
 def trace_from(facts: Facts, provenance: Facts, turns: tuple[Turn, ...]) -> Trace:
-    """The trace that `trace_facts` and `provenance_facts` were given, with these turns."""
+    """The inverse of `trace_facts` and `provenance_facts`, with these turns."""
     outcome = facts.get("outcome")
     return Trace(
         turns=turns,
@@ -96,12 +96,12 @@ def trace_from(facts: Facts, provenance: Facts, turns: tuple[Turn, ...]) -> Trac
 
 
 def parent_from(facts: Any) -> ParentTrace | None:
-    """The parent that a trace's facts tell; None where they tell none."""
+    """The parent in a trace's facts; None if there is none."""
     return ParentTrace(ExternalId(facts[0], facts[1]), ParentWhy(facts[2])) if facts else None
 
 
 def turn_facts(turn: Turn) -> Facts:
-    """Everything of a turn but its role, its parts and the tools it was offered."""
+    """All fields of a turn except its role, its parts and its tools."""
     result = turn.result
     facts: Facts = {}
     if turn.source_role:
@@ -120,7 +120,7 @@ def turn_facts(turn: Turn) -> Facts:
 
 
 def turn_from(role: str, facts: Facts, parts: tuple[Part, ...], tools: tuple[ToolDefinition, ...]) -> Turn:
-    """The turn that `turn_facts` was given, with this role, these parts and these tools."""
+    """The inverse of `turn_facts`, with this role, these parts and these tools."""
     result, generation = facts.get("result"), facts.get("generation")
     return Turn(
         role=Role(role),
@@ -139,7 +139,7 @@ def _calls(calls: tuple[CallHeader, ...]) -> list[list[Any]]:
 
 
 def _run(run: RecordedRun, read: Part | None) -> list[Any]:
-    """The facts of a run; of its result, only what the text that the model read of it does not have."""
+    """The facts of a run; of its result, only the part that is not in the text that the model read."""
     result: Any = run.result
     if result is not None and read is not None:
         prefix = shared_prefix(result, read.text)
@@ -153,9 +153,9 @@ def _run(run: RecordedRun, read: Part | None) -> list[Any]:
 def _run_from(facts: list[Any], parts: tuple[Part, ...]) -> RecordedRun:
     source, name, call_id, arguments, result, failed, started, ended, *own_form = facts
     if isinstance(result, list):
-        prefix, own, suffix = result
+        prefix, middle, suffix = result
         read = next((part.text for part in parts if part.name == "text"), "")
-        result = f"{read[:prefix]}{own}{read[len(read) - suffix :]}"
+        result = f"{read[:prefix]}{middle}{read[len(read) - suffix :]}"
     times = _instant_from(started), _instant_from(ended)
     return RecordedRun(source, name, call_id, arguments, result, failed, *times, tuple(*own_form))
 
@@ -164,22 +164,22 @@ def _request(request: SentRequest) -> list[Any]:
     return [request.after, request.kept, *map(_sent, request.messages)]
 
 
-def _sent(one: int | SentMessage | SentBefore) -> int | list[Any]:
-    """A message: a number of a turn, two numbers for one of an earlier request, else its facts in a row."""
-    match one:
+def _sent(message: int | SentMessage | SentBefore) -> int | list[Any]:
+    """A message: the number of a turn, two numbers for one of an earlier request, else a list of its values."""
+    match message:
         case int():
-            return one
+            return message
         case SentBefore(turn, index):
             return [turn, index]
         case SentMessage():
-            result = one.result and [one.result.call_id, one.result.name, one.result.is_error]
+            result = message.result and [message.result.call_id, message.result.name, message.result.is_error]
             parts = [
                 [part.name, part.text, *((part.prefix, part.suffix) if part.prefix or part.suffix else ())]
-                for part in one.parts
+                for part in message.parts
             ]
-            return [one.turn, one.role.value, parts, one.source_role, _calls(one.calls), result]
+            return [message.turn, message.role.value, parts, message.source_role, _calls(message.calls), result]
         case _:
-            assert_never(one)
+            assert_never(message)
 
 
 def _request_from(facts: list[Any]) -> SentRequest:
@@ -209,14 +209,14 @@ def tool_facts(tool: ToolDefinition) -> list[Any]:
 
 
 def tool_from(facts: list[Any]) -> ToolDefinition:
-    """The tool that `tool_facts` was given."""
+    """The inverse of `tool_facts`."""
     name, description, parameters, raw, where = facts
     return ToolDefinition(name, description, parameters, raw, Range(*where) if where else None)
 
 
 def _generation(generation: Generation) -> Facts:
     error, usage = generation.error, generation.usage
-    return _told(
+    return _nonempty(
         api=generation.api,
         requested_model=generation.requested_model,
         answered_model=generation.answered_model,
@@ -228,11 +228,11 @@ def _generation(generation: Generation) -> Facts:
         first_token=_instant(generation.first_token),
         ended=_instant(generation.ended),
         usage=usage != _NO_USAGE
-        and _told(
-            input_tokens=_kept(usage.input_tokens),
-            output_tokens=_kept(usage.output_tokens),
-            reasoning_tokens=_kept(usage.reasoning_tokens),
-            cached_tokens=_kept(usage.cached_tokens),
+        and _nonempty(
+            input_tokens=_wrapped(usage.input_tokens),
+            output_tokens=_wrapped(usage.output_tokens),
+            reasoning_tokens=_wrapped(usage.reasoning_tokens),
+            cached_tokens=_wrapped(usage.cached_tokens),
             computed=usage.computed,
         ),
         finish_reason=None if generation.finish_reason is None else [generation.finish_reason],
@@ -272,18 +272,18 @@ def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generat
     )
 
 
-def _told(**fields: Any) -> Facts:
-    """The fields that say something; empty, zero and None are what `get` gives back."""
+def _nonempty(**fields: Any) -> Facts:
+    """The fields that are not falsy; `get` restores the others."""
     return {name: value for name, value in fields.items() if value}
 
 
-def _kept(value: Any) -> list[Any] | None:
-    """A value that may be empty or zero, and yet is not the same as none."""
+def _wrapped(value: Any) -> list[Any] | None:
+    """A value that may be empty or zero but must be distinguished from None."""
     return None if value is None else [value]
 
 
-def _first(kept: list[Any] | None) -> Any:
-    return kept[0] if kept else None
+def _first(wrapped: list[Any] | None) -> Any:
+    return wrapped[0] if wrapped else None
 
 
 def _instant(instant: Instant | None) -> list[Any] | None:

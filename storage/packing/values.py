@@ -19,16 +19,16 @@ from inspector.model.columns import Column, Numbers, RunningSums, Seconds
 
 _MICROSECONDS = "u"
 _ANY = "?"
-_FROM, _FROM_BYTES = "^", 8  # steps from a first integer that stands before them
+_FROM, _FROM_BYTES = "^", 8  # steps after a first integer that is stored before them
 BYTES = "b"
-"""The kind of array whose numbers are a byte each."""
+"""The array type of numbers of one byte."""
 
 _SIGNED = ((2**7, BYTES), (2**15, "h"), (2**31, "i"), (2**63, "q"))
 _TEXT, _INTEGER, _DECIMAL, _PAIRS, _DEEP = 1, 2, 3, 4, 5
 _MAX_DEPTH = 100
 _REFUSED = (UnicodeEncodeError, OverflowError, RecursionError)
 GroupSums: TypeAlias = dict[tuple[str, ...], tuple[int, ...]]
-"""Whole numbers by the key of their group; as many of both for every group."""
+"""Integers by the key of their group; all keys have the same length, and all tuples of integers too."""
 
 
 def pack_sums(sums: GroupSums) -> bytes:
@@ -39,7 +39,7 @@ def pack_sums(sums: GroupSums) -> bytes:
 
 
 def unpack_sums(raw: bytes) -> GroupSums:
-    """The sums that `pack_sums` was given."""
+    """The inverse of `pack_sums`."""
     count, keys, numbers = unpack(raw)
     columns = [unpack_integers(column) for column in numbers]
     groups = zip(*keys, strict=True) if keys else ((),) * count
@@ -54,16 +54,16 @@ def added_sums(parts: Iterable[GroupSums]) -> GroupSums:
             whole = dict(part)
             continue
         for key, numbers in part.items():
-            held = whole.get(key)
-            whole[key] = numbers if held is None else tuple(map(add, held, numbers))
+            current = whole.get(key)
+            whole[key] = numbers if current is None else tuple(map(add, current, numbers))
     return whole
 
 
 Buffer: TypeAlias = bytes | memoryview
-"""Bytes, or a view of bytes that others hold."""
+"""Bytes, or a view of bytes."""
 
 Packed: TypeAlias = tuple[str, Buffer]
-"""The kind of array, and its little-endian bytes."""
+"""The type of an array, and its little-endian bytes."""
 
 
 def pack_integers(values: Sequence[int]) -> Packed:
@@ -76,13 +76,13 @@ def pack_integers(values: Sequence[int]) -> Packed:
 
 
 def unpack_integers(packed: Packed) -> Sequence[int]:
-    """The integers that `pack_integers` was given."""
+    """The inverse of `pack_integers`."""
     code, raw = packed
     return unpack(raw) if code == _ANY else _numbers(code, raw)
 
 
 def pack_steps(values: Sequence[int], *, apart: bool = False) -> Packed:
-    """Integers that mostly ascend by little: kept as differences; `apart` keeps a first one that may be large."""
+    """Integers that mostly ascend in small steps, packed as differences; `apart` stores the first one separately."""
     steps = list(map(sub, values, chain((0,), values)))
     if not apart or not steps or not -(2**63) <= steps[0] < 2**63:
         return pack_integers(steps)
@@ -92,18 +92,18 @@ def pack_steps(values: Sequence[int], *, apart: bool = False) -> Packed:
 
 
 def unpack_steps(packed: Packed) -> Column[int]:
-    """The integers that `pack_steps` was given."""
+    """The inverse of `pack_steps`."""
     steps, first = _steps(packed)
     code, raw = packed
     if code.endswith(BYTES) and bytes(raw).count(1, len(raw) - len(steps) + 1) == len(steps) - 1:
-        return Numbers(range(first + steps[0], first + steps[0] + len(steps)))  # without a gap, as chunks mostly are
+        return Numbers(range(first + steps[0], first + steps[0] + len(steps)))  # consecutive, the usual case
     return RunningSums(steps, first)
 
 
 def pack_floats(values: Sequence[float], *, apart: bool = False) -> Packed:
-    """Floats, to the last bit; whole microseconds and single precision, where they are just that, take less room.
+    """Floats without loss; as whole microseconds or in single precision, if that is exact, since it is smaller.
 
-    `apart` keeps a first one that may be large, of those that mostly ascend by little.
+    `apart` stores a large first one separately, if the others ascend in small steps.
     """
     doubles = array("d", values)
     steps = _as_microseconds(doubles)
@@ -117,7 +117,7 @@ def pack_floats(values: Sequence[float], *, apart: bool = False) -> Packed:
 
 
 def unpack_floats(packed: Packed) -> Column[float]:
-    """The floats that `pack_floats` was given."""
+    """The inverse of `pack_floats`."""
     code, raw = packed
     if code.startswith(_MICROSECONDS):
         return Seconds(*_steps((code.removeprefix(_MICROSECONDS), raw)))
@@ -125,12 +125,12 @@ def unpack_floats(packed: Packed) -> Column[float]:
 
 
 def _steps(packed: Packed) -> tuple[Sequence[int], int]:
-    """Steps as they were packed, and what the first one is from."""
+    """The packed steps, and the number to which the first one is added."""
     code, raw = packed
     if not code.startswith(_FROM):
         return unpack_integers(packed), 0
-    behind = memoryview(raw)[_FROM_BYTES:]
-    return unpack_integers((code.removeprefix(_FROM), behind)), int.from_bytes(raw[:_FROM_BYTES], "little", signed=True)
+    rest = memoryview(raw)[_FROM_BYTES:]
+    return unpack_integers((code.removeprefix(_FROM), rest)), int.from_bytes(raw[:_FROM_BYTES], "little", signed=True)
 
 
 def _as_microseconds(values: Sequence[float]) -> list[int]:
@@ -155,7 +155,7 @@ def _as_singles(doubles: "array[float]") -> "array[float] | None":
 
 
 def _same(one: "array[float]", other: "array[float]") -> bool:
-    """Whether two arrays hold the same, to the sign of a zero."""
+    """Whether two arrays are identical, including the sign of zeros."""
     return one.tobytes() == other.tobytes()
 
 
@@ -166,7 +166,7 @@ def _little(values: "array[Any]") -> "array[Any]":
 
 
 def _numbers(code: str, raw: Buffer) -> Sequence[Any]:
-    """The numbers that lie in some bytes, which are not copied: a long stream's are many millions."""
+    """The numbers in these bytes, without copying them: a long stream has many millions."""
     if sys.byteorder == "little":
         view: Any = memoryview(raw)
         numbers: Sequence[Any] = view.cast(code)
@@ -182,7 +182,7 @@ _written = msgspec.json.Encoder().encode
 
 
 def pack(value: Any) -> bytes:
-    """`value` as bytes; a Decimal in it must have gone through `packable`, which MessagePack would turn into text."""
+    """`value` as bytes; pass a value with Decimals through `packable` first: MessagePack would turn them into text."""
     try:
         return _encode(value)
     except _REFUSED:
@@ -190,7 +190,7 @@ def pack(value: Any) -> bytes:
 
 
 def packable(value: Any) -> Any:
-    """`value` with everything that MessagePack refuses or changes put into extensions."""
+    """`value` with extensions for everything that MessagePack would refuse or change."""
     if _is_plain(value):
         return value
     try:
@@ -200,20 +200,20 @@ def packable(value: Any) -> Any:
 
 
 def unpack(raw: bytes | memoryview | msgspec.Raw) -> Any:
-    """The value that `pack` was given; msgspec.MsgspecError or another ValueError for bytes that it never made."""
+    """The inverse of `pack`; msgspec.MsgspecError or another ValueError for bytes that `pack` did not return."""
     return _decode(raw)
 
 
 def unpack_list(raw: bytes | memoryview | msgspec.Raw) -> list[msgspec.Raw]:
-    """The items of a list that `pack` was given, each still packed: `unpack` them one by one where they are many."""
+    """The items of a packed list, each still packed, so that a long list can be unpacked item by item."""
     try:
         return _items(raw)
-    except msgspec.ValidationError:  # one that is nested so deep that it is packed as something else
+    except msgspec.ValidationError:  # an item is nested so deeply that the list is packed as an extension
         return [msgspec.Raw(pack(packable(item))) for item in unpack(raw)]
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether MessagePack surely takes a value as it is; found out without a look at each of its parts."""
+    """Whether MessagePack certainly accepts a value unchanged; tested without visiting each of its items."""
     try:
         has_decimals = _encode(value) != _with_decimals_as_numbers(value)
         written = _written(value)
@@ -222,8 +222,8 @@ def _is_plain(value: Any) -> bool:
     return not has_decimals and written.count(b"{") + written.count(b"[") < _MAX_DEPTH
 
 
-def _packable(value: Any, room: int) -> Any:
-    if not room:
+def _packable(value: Any, remaining: int) -> Any:
+    if not remaining:
         raise RecursionError("a value is nested too deep")
     match value:
         case str():
@@ -235,11 +235,11 @@ def _packable(value: Any, room: int) -> Any:
         case Decimal():
             return Ext(_DECIMAL, str(value).encode())
         case dict():
-            plain = [(_packable(key, room), _packable(item, room - 1)) for key, item in value.items()]
+            plain = [(_packable(key, remaining), _packable(item, remaining - 1)) for key, item in value.items()]
             if any(isinstance(key, Ext) for key, _ in plain):
                 return Ext(_PAIRS, _encode([side for pair in plain for side in pair]))
             return dict(plain)
-    return [_packable(item, room - 1) for item in value]
+    return [_packable(item, remaining - 1) for item in value]
 
 
 def _text(value: str) -> str | Ext:

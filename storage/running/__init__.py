@@ -1,1 +1,1 @@
-"""Traces that are still being recorded: what of them is in the database until they end."""
+"""Traces that are still being recorded, and their rows in the database until they end."""

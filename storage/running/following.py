@@ -1,8 +1,8 @@
-"""Follows traces while another process records them: each look tells what happened since the one before.
+"""Follows traces while another process records them: each poll returns the events since the previous poll.
 
-A look costs two small statements while nothing happens. Recorders leave a sign of life in `live` with every write, so
-the pieces of open turns are asked for only where that moved, and then from behind the last one seen: nothing is read
-twice. A trace that a filter does not let through yet is looked at again whenever a turn of it has ended.
+A poll costs two small statements while nothing happens. Recorders update a heartbeat in `live` with every write, so a
+poll queries the pieces of open turns only if the heartbeat changed, and only the pieces after the last one seen:
+nothing is read twice. A trace that does not match the filter yet is matched again whenever one of its turns ends.
 """
 
 import time
@@ -24,12 +24,12 @@ from storage.running.session import chunks_in, opened_turn
 from storage.search_queries import held_words
 from storage.tables import in_groups
 
-_AT_ONCE = 50  # traces that are new in one look; an import beside it may bring a hundred thousand
+_AT_ONCE = 50  # new traces in one poll; an import at the same time may add a hundred thousand
 _live, _piece, _trace = tables.live.c, tables.live_piece.c, tables.trace.c
 
 
 class _FollowedTurn(Struct):
-    """An open turn: the last piece that was seen of it, and how many chunks and code points of each part came."""
+    """An open turn: the last piece seen, and how many chunks and code points of each part were reported."""
 
     piece: int = 0
     chunks: dict[str, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class _FollowedTurn(Struct):
 
 
 class _Followed(Struct):
-    """A trace that is followed. The turns in `ended` are told, or ended before anybody looked."""
+    """A trace that is followed. The turns in `ended` were already reported, or ended before following began."""
 
     beat: tuple[str, float] | None = None
     fingerprint: bytes = b""
@@ -53,7 +53,7 @@ class _Followed(Struct):
 
 
 class _RunningRow(Struct, frozen=True):
-    """A trace as it is now; `beat` is None where it is no longer running."""
+    """The current state of a trace; `beat` is None if it is no longer running."""
 
     beat: tuple[str, float] | None
     fingerprint: bytes
@@ -61,18 +61,18 @@ class _RunningRow(Struct, frozen=True):
 
 
 class Following:
-    """What happens to traces from now on; made by `Store.follow`. For one thread at a time."""
+    """Follows traces from now on; `Store.follow` returns it. Only one thread at a time may use it."""
 
     def __init__(
         self,
         reads: Callable[[], AbstractContextManager[sa.Connection]],
-        wanted: Filter,
+        filter_: Filter,
         *,
         from_start: bool,
         most: int | None = None,
     ) -> None:
         self._reads = reads
-        self._wanted = wanted
+        self._filter = filter_
         self._followed: dict[int, _Followed] = {}
         with reads() as connection:
             self._last_id = connection.scalar(sa.select(sa.func.max(_trace.id))) or 0
@@ -81,11 +81,11 @@ class Following:
                 if from_start and most is None:
                     continue
                 ended = _ended(row.turns, _open_turns(connection, id_))
-                told = most if from_start and most is not None else 0
-                self._followed[id_].ended = set(sorted(ended)[: max(len(ended) - told, 0)])
+                reported = most if from_start and most is not None else 0
+                self._followed[id_].ended = set(sorted(ended)[: max(len(ended) - reported, 0)])
 
     def poll(self) -> list[RecordEvent]:
-        """What happened since the last look, trace after trace, each in its order; raises as `Store.trace` does."""
+        """The events since the last poll, trace by trace, each in order. Raises the same errors as `Store.trace`."""
         with self._reads() as connection:
             rows = self._changed(connection)
             self._match(connection, rows)
@@ -100,36 +100,36 @@ class Following:
         return events
 
     def _changed(self, connection: sa.Connection) -> dict[int, _RunningRow]:
-        """The traces that changed since the last look, and those that are new, as they are now, by id."""
+        """The current state of the traces that are new or changed since the last poll, by id."""
         ids = sa.select(_trace.id).where(_trace.id > self._last_id).order_by(_trace.id).limit(_AT_ONCE)
         new: list[int] = list(connection.scalars(ids))
         self._last_id = new[-1] if new else self._last_id
         rows = {id_: row for id_, row in _running(connection).items() if id_ <= self._last_id}
-        left = [id_ for id_ in (*self._followed, *new) if id_ not in rows]
+        not_running = [id_ for id_ in (*self._followed, *new) if id_ not in rows]
         for id_ in (*rows, *new):
             self._followed.setdefault(id_, _Followed())
         rows = {id_: row for id_, row in rows.items() if row.beat != self._followed[id_].beat}
-        gone = dict.fromkeys(left, _RunningRow(None, b"", 0))
-        return dict(sorted((rows | gone | _stopped(connection, left)).items()))
+        deleted = dict.fromkeys(not_running, _RunningRow(None, b"", 0))
+        return dict(sorted((rows | deleted | _stopped(connection, not_running)).items()))
 
     def _match(self, connection: sa.Connection, rows: dict[int, _RunningRow]) -> None:
-        """See which traces the filter lets through that it did not before."""
-        asked = [
+        """Update which of the changed traces match the filter."""
+        candidates = [
             id_
             for id_, row in rows.items()
             if not self._followed[id_].matches and row.fingerprint != self._followed[id_].fingerprint
         ]
-        if not asked:
+        if not candidates:
             return
-        now_s, words = time.time(), set(words_in(self._wanted))
-        plain = tuple(term for term in self._wanted if not any(words_in((term,))))
-        for id_ in matching(connection, plain, asked, now_s):
-            # The text index does not know yet what is being recorded: the texts are read.
-            known = with_known_words(self._wanted, held_words(connection, id_, words)) if words else ()
+        now_s, words = time.time(), set(words_in(self._filter))
+        without_words = tuple(term for term in self._filter if not any(words_in((term,))))
+        for id_ in matching(connection, without_words, candidates, now_s):
+            # The text index does not contain texts that are still being recorded: read the texts themselves.
+            known = with_known_words(self._filter, held_words(connection, id_, words)) if words else ()
             self._followed[id_].matches = not words or id_ in matching(connection, known, [id_], now_s)
 
     def _turns(self, connection: sa.Connection, id_: int, row: _RunningRow) -> Iterator[RecordEvent]:
-        """The beginning of a trace, and its turns that ended."""
+        """The start of a trace, and its turns that ended."""
         key, followed = str(id_), self._followed[id_]
         if not followed.begun:
             followed.begun = True
@@ -149,18 +149,18 @@ class Following:
         followed.open = {number: turn for number, turn in followed.open.items() if number in still_open}
 
     def _pieces(self, connection: sa.Connection, ids: list[int]) -> Iterator[RecordEvent]:
-        """What came of the open turns of these traces."""
+        """The new pieces of the open turns of these traces."""
         for group in in_groups(ids, _AT_ONCE):
-            wanted = sa.select(_piece.trace_id, _piece.turn, _piece.number, _piece.body).where(
+            query = sa.select(_piece.trace_id, _piece.turn, _piece.number, _piece.body).where(
                 sa.or_(*(sa.and_(_piece.trace_id == id_, _unseen(self._followed[id_].open)) for id_ in group))
             )
-            found = connection.execute(wanted.order_by(_piece.trace_id, _piece.turn, _piece.number)).all()
+            found = connection.execute(query.order_by(_piece.trace_id, _piece.turn, _piece.number)).all()
             for id_, turn, number, body in found:
                 opened = self._followed[id_].open
                 if number == 0:
                     opened[turn] = _FollowedTurn()
-                    said = opened_turn(body)
-                    yield TurnStarted(str(id_), turn, said.role, said.generation)
+                    turn_start = opened_turn(body)
+                    yield TurnStarted(str(id_), turn, turn_start.role, turn_start.generation)
                 elif turn in opened:
                     chunks = chunks_in(body)
                     opened[turn].piece = number
@@ -174,8 +174,8 @@ class Following:
 
 
 def _running(connection: sa.Connection) -> dict[int, _RunningRow]:
-    wanted = sa.select(_live.trace_id, _live.owner, _live.beat_at_s, _trace.fingerprint, _trace.turns)
-    joined = wanted.join_from(tables.live, tables.trace)
+    columns = sa.select(_live.trace_id, _live.owner, _live.beat_at_s, _trace.fingerprint, _trace.turns)
+    joined = columns.join_from(tables.live, tables.trace)
     return {
         id_: _RunningRow((owner, at_s), bytes(fingerprint), turns)
         for id_, owner, at_s, fingerprint, turns in connection.execute(joined)
@@ -183,40 +183,40 @@ def _running(connection: sa.Connection) -> dict[int, _RunningRow]:
 
 
 def _stopped(connection: sa.Connection, ids: list[int]) -> dict[int, _RunningRow]:
-    """Those of these traces that are there, and no longer running."""
+    """Those of these traces that exist and are no longer running."""
     found: dict[int, _RunningRow] = {}
     for group in in_groups(ids):
-        wanted = sa.select(_trace.id, _trace.fingerprint, _trace.turns).where(_trace.id.in_(group))
+        query = sa.select(_trace.id, _trace.fingerprint, _trace.turns).where(_trace.id.in_(group))
         found |= {
-            id_: _RunningRow(None, bytes(fingerprint), turns) for id_, fingerprint, turns in connection.execute(wanted)
+            id_: _RunningRow(None, bytes(fingerprint), turns) for id_, fingerprint, turns in connection.execute(query)
         }
     return found
 
 
 def _open_turns(connection: sa.Connection, id_: int) -> set[int]:
-    wanted = sa.select(_piece.turn).where(_piece.trace_id == id_, _piece.number == 0)
-    return set(connection.scalars(wanted))
+    query = sa.select(_piece.turn).where(_piece.trace_id == id_, _piece.number == 0)
+    return set(connection.scalars(query))
 
 
 def _ended(count: int, still_open: set[int]) -> set[int]:
-    """The numbers of the `count` turns that have ended: turns count from 1, and open ones are among them."""
+    """The numbers of the `count` turns that have ended: numbers start at 1, and open turns have numbers too."""
     numbers = (number for number in range(1, count + len(still_open) + 1) if number not in still_open)
     return {number for number, _ in zip(numbers, range(count), strict=False)}
 
 
 def _unseen(opened: dict[int, _FollowedTurn]) -> sa.ColumnElement[bool]:
-    """Pieces behind the last one seen of each turn, and those of other turns, said as stretches of the key."""
+    """Pieces after the last one seen of each turn, and those of other turns, as ranges of the key."""
     turns = sorted(opened)
     if not turns:
         return sa.true()
-    stretches: list[sa.ColumnElement[bool]] = [_piece.turn < turns[0], _piece.turn > turns[-1]]
-    stretches += (sa.and_(_piece.turn == turn, _piece.number > opened[turn].piece) for turn in turns)
-    stretches += (sa.and_(_piece.turn > turn, _piece.turn < following) for turn, following in pairwise(turns))
-    return sa.or_(*stretches)
+    ranges: list[sa.ColumnElement[bool]] = [_piece.turn < turns[0], _piece.turn > turns[-1]]
+    ranges += (sa.and_(_piece.turn == turn, _piece.number > opened[turn].piece) for turn in turns)
+    ranges += (sa.and_(_piece.turn > turn, _piece.turn < following) for turn, following in pairwise(turns))
+    return sa.or_(*ranges)
 
 
 def _ending(key: str, number: int, turn: Turn, opened: _FollowedTurn | None) -> Iterator[RecordEvent]:
-    """What was still to be told of a turn, and that it ended."""
+    """The part of a turn that was not reported yet, and the end of the turn."""
     if opened is None:
         yield TurnStarted(key, number, turn.role, turn.generation)
     rest = sorted(_rest(turn, opened or _FollowedTurn()), key=lambda chunk: chunk.sequence)
@@ -226,7 +226,7 @@ def _ending(key: str, number: int, turn: Turn, opened: _FollowedTurn | None) -> 
 
 
 def _rest(turn: Turn, opened: _FollowedTurn) -> Iterator[Chunk]:
-    """The arrivals of a turn behind those that were seen; of a part that came and was kept whole, its last words."""
+    """The chunks of a turn after those seen; for a part that is stored without chunks, the rest of its text."""
     for part in turn.parts:
         seen = opened.characters.get(part.name, 0)
         if part.chunks is None:

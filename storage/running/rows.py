@@ -1,4 +1,4 @@
-"""Writes running traces to the database, settles them when they end, and ends those whose recorder is gone."""
+"""Writes running traces to the database, finishes them when they end, and ends those whose recorder is gone."""
 
 import os
 import secrets
@@ -24,10 +24,8 @@ from storage.running.session import SessionWrite, read_so_far
 from storage.search import remove_from_index
 from storage.tables import Row, in_groups
 
-# Running traces into the database, step by step, and out of the running ones when they end.
-#
-# A running trace has a row of its own from its first step on, under an identity that no other has; when it ends, it is
-# settled as any trace that is saved: it takes its true identity, or gives way to the trace that has it already.
+# From its first step on, a running trace has a row in `trace`, with a random identity. When it ends, it is saved like
+# any other trace: it gets its real identity, or is merged into the trace that already has this identity.
 
 
 _live, _piece = tables.live.c, tables.live_piece.c
@@ -41,33 +39,33 @@ def write_steps(
     *,
     idle_after_s: float = IDLE_AFTER_S,
 ) -> list[int | None]:
-    """Write the steps of the sessions that `owner` records; the id of each, None for a trace that is gone.
+    """Write the steps of the sessions that `owner` records; the trace id of each, None for a trace that was deleted.
 
-    What most steps are, chunks of open turns, is written by one statement for all sessions.
+    Most steps are chunks of open turns; one statement writes those of all sessions.
     """
     connection.execute(sa.update(tables.live).where(_live.owner == owner).values(beat_at_s=now_s))
-    there: set[int | None] = set()
+    running: set[int | None] = set()
     for group in in_groups(step.id for step in steps if step.id is not None):
-        there |= set(connection.scalars(sa.select(_live.trace_id).where(_live.trace_id.in_(group))))
-    there.add(None)
-    ids = [_write(connection, owner, step, now_s) if step.id in there else None for step in steps]
+        running |= set(connection.scalars(sa.select(_live.trace_id).where(_live.trace_id.in_(group))))
+    running.add(None)
+    ids = [_write(connection, owner, step, now_s) if step.id in running else None for step in steps]
     still_open = [(id_, step) for id_, step in zip(ids, steps, strict=True) if id_ is not None and not step.ended]
     _note_idle(connection, still_open, now_s + idle_after_s)
     _put_pieces(connection, still_open)
     return ids
 
 
-def finish_trace(connection: sa.Connection, id_: int, made: writing.TraceRows, kept: int, now_s: float) -> int:
-    """End a running trace, whose first `kept` turns stand already; the id under which it is kept from now on."""
+def finish_trace(connection: sa.Connection, id_: int, draft: writing.TraceRows, kept: int, now_s: float) -> int:
+    """End a running trace whose first `kept` turns are stored already; the id that it has from now on."""
     trace = tables.trace.c
-    identity = made.record.identity
+    identity = draft.record.identity
     other = connection.scalar(sa.select(trace.id).where(trace.identity == identity, trace.id != id_))
     if other is not None:
         move_marks(connection, id_, other)
         move_exchanges(connection, id_, other)
         writing.delete_traces(connection, [id_])
-        return writing.write(connection, [made], now_s)[0].id
-    _replace(connection, id_, made, kept, identity)
+        return writing.write(connection, [draft], now_s)[0].id
+    _replace(connection, id_, draft, kept, identity)
     writing.delete_rows(connection, (tables.live_piece, tables.live), [id_])
     return id_
 
@@ -75,7 +73,7 @@ def finish_trace(connection: sa.Connection, id_: int, made: writing.TraceRows, k
 def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: float) -> int:
     id_ = step.id
     if id_ is None:
-        assert step.draft is not None  # a session's first step brings its trace
+        assert step.draft is not None  # a session's first step has its trace
         if step.ended:
             id_ = writing.write(connection, [step.draft], now_s)[0].id
             put_exchanges(connection, id_, step.exchanges)
@@ -93,16 +91,16 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
 
 
 def _note_idle(connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]], idle_at_s: float) -> None:
-    """From when on each of these traces is idle: never while a turn is open."""
+    """Store the time from which each of these traces is idle; none while a turn is open."""
     for group in in_groups(id_ for id_, step in written if step.waits):
-        begun = sa.update(tables.live).where(_live.trace_id.in_(group), _live.idle_at_s.is_not(None))
-        connection.execute(begun.values(idle_at_s=None))
+        resumed = sa.update(tables.live).where(_live.trace_id.in_(group), _live.idle_at_s.is_not(None))
+        connection.execute(resumed.values(idle_at_s=None))
     for group in in_groups(id_ for id_, step in written if not step.waits):
         connection.execute(sa.update(tables.live).where(_live.trace_id.in_(group)).values(idle_at_s=idle_at_s))
 
 
 def _put_pieces(connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]]) -> None:
-    """Keep what came of open turns, and let go of those that have ended."""
+    """Insert the new pieces of open turns, and delete those of turns that have ended."""
     for id_, step in written:
         for group in in_groups(step.closed):
             connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
@@ -115,23 +113,24 @@ def _put_pieces(connection: sa.Connection, written: Sequence[tuple[int, SessionW
         connection.execute(sa.insert(tables.live_piece), rows)
 
 
-def _begin(connection: sa.Connection, owner: str, step: SessionWrite, made: writing.TraceRows, now_s: float) -> int:
+def _begin(connection: sa.Connection, owner: str, step: SessionWrite, draft: writing.TraceRows, now_s: float) -> int:
     identity = secrets.token_bytes(32)
-    id_ = _cut_off(connection, made.record, step)
+    id_ = _interrupted_trace(connection, draft.record, step)
     if id_ is None:
-        (id_,) = writing.insert_traces(connection, {identity: made}, now_s).values()
-        writing.insert_records(connection, [(id_, made.record)])
-        writing.insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
+        (id_,) = writing.insert_traces(connection, {identity: draft}, now_s).values()
+        writing.insert_records(connection, [(id_, draft.record)])
+        writing.insert_derived(connection, [(id_, draft.sort_at_s, draft.derived)])
     else:
-        _replace(connection, id_, made, 0, identity)
+        _replace(connection, id_, draft, 0, identity)
     connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
     return id_
 
 
-def _cut_off(connection: sa.Connection, record: RecordRows, step: SessionWrite) -> int | None:
-    """The ended trace of this very recording, of which another process kept no turn that is not here: it goes on.
+def _interrupted_trace(connection: sa.Connection, record: RecordRows, step: SessionWrite) -> int | None:
+    """The ended trace of the same recording, which this session continues; None if there is none.
 
-    That process was killed. Who records told the whole trace again, from its beginning.
+    Another process recorded it and was killed; the recorder then sent the whole trace again from its beginning. The
+    stored trace must not have more turns than this session.
     """
     if not any(row["name"] == RECORDING_ID for row in record.external_ids):
         return None
@@ -142,17 +141,17 @@ def _cut_off(connection: sa.Connection, record: RecordRows, step: SessionWrite) 
 
 
 def _replace(
-    connection: sa.Connection, id_: int, made: writing.TraceRows, kept: int, identity: bytes | None = None
+    connection: sa.Connection, id_: int, draft: writing.TraceRows, kept: int, identity: bytes | None = None
 ) -> None:
-    """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
-    columns = made.derived.trace | {"sort_at_s": made.sort_at_s} | ({"identity": identity} if identity else {})
-    _put_turns(connection, id_, _behind(made.record, kept), kept, columns)
+    """Replace a trace with a longer version of it; the rows of the first `kept` turns stay as they are."""
+    columns = draft.derived.trace | {"sort_at_s": draft.sort_at_s} | ({"identity": identity} if identity else {})
+    _put_turns(connection, id_, _rows_after(draft.record, kept), kept, columns)
     writing.delete_rows(connection, tables.DERIVED, [id_])
-    writing.insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
+    writing.insert_derived(connection, [(id_, draft.sort_at_s, draft.derived)])
 
 
 def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int, columns: Row) -> None:
-    """Put these turns after the first `kept` of a trace, in the place of those that are there."""
+    """Replace all turns of a trace after the first `kept` with these."""
     remove_from_index(connection, [id_])
     writing.delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
     for table, number in ((tables.turn, tables.turn.c.number), (tables.part, tables.part.c.turn)):
@@ -161,8 +160,8 @@ def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int, 
     writing.insert_records(connection, [(id_, new)])
 
 
-def _behind(record: RecordRows, kept: int) -> RecordRows:
-    """The rows without those of the first turns."""
+def _rows_after(record: RecordRows, kept: int) -> RecordRows:
+    """The record without the rows of the first `kept` turns."""
     turns = [row for row in record.turns if row["number"] > kept]
     used = {row["toolset"] for row in turns}
     return replace(
@@ -174,14 +173,14 @@ def _behind(record: RecordRows, kept: int) -> RecordRows:
 
 
 def new_owner() -> str:
-    """A name for one recorder, by which others see whether its process lives."""
+    """A name for one recorder, from which other processes can see whether its process is alive."""
     return f"{socket.gethostname()} {os.getpid()} {uuid4().hex}"
 
 
 def orphaned_traces(connection: sa.Connection, now_s: float) -> list[int]:
-    """The running traces whose recorder has ended without ending them."""
-    there = tables.live.join(tables.trace)  # a recorder of an earlier version leaves rows of traces that are gone
-    running = sa.select(_live.trace_id, _live.owner, _live.beat_at_s).select_from(there).order_by(_live.trace_id)
+    """The running traces whose recorder has stopped without ending them."""
+    existing = tables.live.join(tables.trace)  # a recorder of an earlier version leaves rows of deleted traces
+    running = sa.select(_live.trace_id, _live.owner, _live.beat_at_s).select_from(existing).order_by(_live.trace_id)
     rows = connection.execute(running).all()
     return [id_ for id_, owner, beat_at_s in rows if now_s - beat_at_s > SILENT_S or not _lives(owner)]
 
@@ -189,25 +188,25 @@ def orphaned_traces(connection: sa.Connection, now_s: float) -> list[int]:
 def end_orphaned_trace(
     connection: sa.Connection, inspect: Callable[[Trace], Inspection], id_: int, now_s: float
 ) -> int:
-    """End a running trace with what is kept of its open turns, cut; the id under which it is kept from now on."""
-    begun = read_trace(connection, id_)
+    """End a running trace with the stored parts of its open turns, truncated; the id that it has from now on."""
+    stored = read_trace(connection, id_)
     still_open = read_open_turns(connection, id_)
-    whole = replace(begun, turns=_in_order(begun.turns, still_open))
-    kept = min([len(begun.turns), *(number - 1 for number in still_open)])
+    whole = replace(stored, turns=_in_order(stored.turns, still_open))
+    kept = min([len(stored.turns), *(number - 1 for number in still_open)])
     return finish_trace(connection, id_, writing.trace_rows(whole, inspect(whole)), kept, now_s)
 
 
 def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
-    """The turns of a running trace that have begun and not ended, by number, cut where the last piece ends."""
+    """The open turns of a running trace by number, truncated at the end of the last stored piece."""
     found: defaultdict[int, list[bytes]] = defaultdict(list)
-    wanted = sa.select(_piece.turn, _piece.body).where(_piece.trace_id == id_).order_by(_piece.turn, _piece.number)
-    for turn, body in connection.execute(wanted):
+    query = sa.select(_piece.turn, _piece.body).where(_piece.trace_id == id_).order_by(_piece.turn, _piece.number)
+    for turn, body in connection.execute(query):
         found[turn].append(body)
     return {number: read_so_far(pieces[0], pieces[1:]) for number, pieces in found.items()}
 
 
 def _in_order(ended: Entries[Turn], still_open: dict[int, Turn]) -> tuple[Turn, ...]:
-    """All turns, each open one at its number among those that have ended."""
+    """All turns in order: the open ones inserted by number among those that have ended."""
     turns = list(ended)
     for number, turn in sorted(still_open.items()):
         turns.insert(number - 1, turn)
@@ -215,7 +214,7 @@ def _in_order(ended: Entries[Turn], still_open: dict[int, Turn]) -> tuple[Turn, 
 
 
 def _lives(owner: str) -> bool:
-    """Whether the recorder's process may live: only a process of this machine can be seen to be gone."""
+    """Whether the recorder's process may be alive; for a process on another machine always true."""
     host, pid, _ = owner.rsplit(" ", 2)
     if host != socket.gethostname():
         return True

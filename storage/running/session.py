@@ -1,6 +1,6 @@
-"""A session while it is recorded: what came, what the database holds of it, and what each transaction writes.
+"""A session while it is recorded: the events received, the part already stored, and what each transaction writes.
 
-What waits for the database is kept in a bounded buffer; beyond the bound, texts are dropped and the loss is recorded.
+Events that wait for the database are in a bounded buffer; beyond its bound, texts are dropped and the loss is recorded.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ from storage.packing.values import pack, unpack
 from storage.record_rows import NOTHING, RecordRows, record_rows
 from storage.writing import TraceRows, trace_rows
 
-_FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
+_FOR_CHUNKS = 0.75  # share of the buffer; the rest is for the ends of turns, which contain their chunks again
 _FOR_SHORTENED = 1.25
 _SMALL = 500
 
@@ -40,10 +40,11 @@ class TurnPiece(Struct, frozen=True):
 class SessionWrite(Struct, frozen=True):
     """What one transaction writes of a session.
 
-    `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` are in the database as they
-    are. `draft` is the trace with its inspection; or `grown` the turns behind those, not inspected yet; or neither
-    where no turn has ended since the last step. `closed` are turns whose pieces go. With `ended` the trace is no
-    longer open; `waits` says that a turn is open. `exchanges` are packed, with their numbers.
+    `id` is the trace's, None if it is not stored yet. Its first `kept` turns are already in the database, unchanged.
+    `draft` is the trace with its inspection; or `grown` has the turns after the first `kept`, not inspected yet; or
+    both are None if no turn has ended since the last step. `closed` are the turns whose pieces are to be deleted.
+    `ended` is true if the trace is no longer open, `waits` if a turn is open. `exchanges` are packed, with their
+    numbers.
     """
 
     id: int | None
@@ -58,7 +59,7 @@ class SessionWrite(Struct, frozen=True):
 
 
 class RunningTurn(Struct):
-    """A turn that has begun; `written` chunks of it are in the database, in `pieces` pieces with the opening."""
+    """A turn that has begun; its first `written` chunks are in the database, in `pieces` pieces with the opening."""
 
     role: Role
     generation: Generation | None = None
@@ -67,11 +68,11 @@ class RunningTurn(Struct):
     pieces: int = 0
 
     def so_far(self) -> Turn:
-        """The turn, cut where it has come to."""
+        """The turn so far, marked as truncated."""
         return turn_so_far(self.role, self.chunks, self.generation)
 
     def new_pieces(self, number: int) -> Iterator[TurnPiece]:
-        """What of it is not in the database yet; `number` is the turn's."""
+        """The pieces that are not in the database yet; `number` is the turn's."""
         if not self.pieces:
             yield TurnPiece(number, 0, opening(self.role, self.generation))
         new = self.chunks[self.written :]
@@ -80,13 +81,13 @@ class RunningTurn(Struct):
 
 
 def opening(role: Role, generation: Generation | None) -> bytes:
-    """A turn's first piece: what is known of it when it begins."""
+    """A turn's first piece: what is known when it begins."""
     tools = [tool_facts(tool) for tool in generation.tools] if generation else []
     return to_blob(pack([role.value, turn_facts(Turn(role, (), generation=generation)), tools]))
 
 
 def piece(chunks: Iterable[Chunk]) -> bytes:
-    """Some chunks of a turn, each part's packed together."""
+    """Chunks of a turn as a piece, grouped by part."""
     parts = parts_of(chunks)
     return to_blob(
         pack([[part.name, text_to_bytes(part.text), pack_chunks(part.chunks)] for part in parts if part.chunks])
@@ -94,7 +95,7 @@ def piece(chunks: Iterable[Chunk]) -> bytes:
 
 
 def opened_turn(opened: bytes) -> Turn:
-    """What an opening says, as a turn without words."""
+    """The turn of an opening, without parts."""
     role, facts, tools = unpack(from_blob(opened))
     return turn_from(role, facts, (), tuple(map(tool_from, tools)))
 
@@ -109,16 +110,16 @@ def chunks_in(blob: bytes) -> list[Chunk]:
 
 
 def read_so_far(opened: bytes, pieces: Sequence[bytes]) -> Turn:
-    """The turn of which this opening and these pieces are kept, cut where they end."""
+    """The turn of this opening and these pieces, truncated at the end of the last piece."""
     chunks = [chunk for blob in pieces for chunk in chunks_in(blob)]
-    begun = opened_turn(opened)
-    return turn_so_far(begun.role, chunks, begun.generation)
+    turn = opened_turn(opened)
+    return turn_so_far(turn.role, chunks, turn.generation)
 
 
 class ShortenedEvent(Struct, frozen=True):
-    """An event whose texts there was no room for, in the place of the event.
+    """Replaces an event whose texts did not fit into the buffer.
 
-    Its turns stand without parts: what came of an open one before is all that is kept of it.
+    Its turns have no parts: of an open turn, only the chunks received before are stored.
     """
 
     event: TraceStarted | TurnEnded
@@ -130,7 +131,7 @@ class ShortenedEvent(Struct, frozen=True):
 
 
 class DroppedChunks(Struct, frozen=True):
-    """From here on, chunks of a turn are dropped: what was kept of it is its beginning."""
+    """From here on, the chunks of a turn are dropped: only its beginning is stored."""
 
     key: str
     turn: int
@@ -140,19 +141,19 @@ BufferedEvent: TypeAlias = RecordEvent | ShortenedEvent | DroppedChunks
 
 
 class BoundedBuffer:
-    """Events in line for the writer. Thread-safe; `put` never waits for more than the lock.
+    """A bounded queue of events for the writer. Thread-safe; `put` never waits for anything but the lock.
 
-    An event takes its room from `put` until `written` says that all that was taken is in the database; sizes are
-    those of `inspector.capture.send_queue.event_weight`. Chunks find three quarters of the room, the other events all.
-    Where a turn's end, or a trace's beginning, finds no room, it is shortened to its facts, which find a quarter more;
-    beyond that only the ends of traces are taken. Where nothing waits, one is taken whatever its size. `dropped`
-    counts what was shortened or not taken.
+    An event counts against the bound from `put` until `written` confirms that all taken events are in the database;
+    sizes are those of `inspector.capture.send_queue.event_weight`. Chunks may use three quarters of the bound, other
+    events all of it. If the end of a turn or the start of a trace does not fit, it is shortened to its facts, which may
+    exceed the bound by a quarter; beyond that, only the ends of traces are accepted. If the buffer is empty, it accepts
+    such an event of any size. `dropped` counts the events that were shortened or not accepted.
     """
 
     def __init__(self, room_bytes: int) -> None:
         self._room = room_bytes
         self._line: deque[tuple[BufferedEvent, int]] = deque()
-        self._lock = RLock()  # a signal's handler may record too
+        self._lock = RLock()  # reentrant, because a signal handler may record too
         self._held = self._taken = 0
         self._gaps: set[DroppedChunks] = set()
         self.dropped = 0
@@ -162,11 +163,11 @@ class BoundedBuffer:
 
     @property
     def held_bytes(self) -> int:
-        """How much of the room is taken."""
+        """The size of the events that are in the buffer, or taken and not written yet."""
         return self._held
 
     def put(self, event: RecordEvent) -> None:
-        """Put an event in line, or what there is room for of it."""
+        """Add an event, or the part of it that fits."""
         size = event_weight(event)
         with self._lock:
             match event:
@@ -197,7 +198,7 @@ class BoundedBuffer:
             self._add_within(self._room * _FOR_SHORTENED, short, event_weight(short.event))
 
     def take(self) -> Iterator[BufferedEvent]:
-        """The events in line, in their order, until none is left; they still take their room."""
+        """The queued events in order, until none is left; they count against the bound until `written`."""
         while self._line:
             with self._lock:
                 event, size = self._line.popleft()
@@ -205,7 +206,7 @@ class BoundedBuffer:
             yield event
 
     def written(self) -> None:
-        """All that was taken is in the database, or is kept by whoever took it."""
+        """Confirm that all taken events are in the database, or held by the caller."""
         with self._lock:
             self._held -= self._taken
             self._taken = 0
@@ -230,7 +231,7 @@ def _shortened(event: TraceStarted | TurnEnded) -> ShortenedEvent:
 
 
 def without_texts(turn: Turn) -> Turn:
-    """The turn's facts; of a model's turn they say that it is truncated, and without the tools it was offered."""
+    """The turn without its parts; a model's turn is marked as truncated and loses its tools."""
     generation = turn.generation
     if turn.role is Role.ASSISTANT:
         generation = structs.replace(generation or Generation(), body=BodyState.TRUNCATED, tools=())
@@ -238,31 +239,31 @@ def without_texts(turn: Turn) -> Turn:
 
 
 def with_warning(trace: Trace, numbers: Iterable[int]) -> Trace:
-    """The trace, whose provenance says of which turns not all is kept."""
+    """The trace with a warning in its provenance that names the incomplete turns."""
     turns = sorted(numbers)
     if not turns:
         return trace
     named = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(map(str, turns[:20]))}"
     more = f" and {len(turns) - 20} others" if len(turns) > 20 else ""
-    said = f"Not all of {named}{more} is kept: the database could not be written for too long."
+    warning = f"Not all of {named}{more} is kept: the database could not be written for too long."
     return structs.replace(
-        trace, provenance=structs.replace(trace.provenance, warnings=(*trace.provenance.warnings, said))
+        trace, provenance=structs.replace(trace.provenance, warnings=(*trace.provenance.warnings, warning))
     )
 
 
 class RecordedSession:
-    """One session: each turn is written when it has ended, and inspected with all that came before, maybe later.
+    """One session: each turn is written when it has ended, and inspected with all turns before it, possibly later.
 
-    What came before is held until `let_go`. `step` says what is to be written and changes nothing, so that it can be
-    asked again when writing failed; `wrote` takes note that it was written.
+    The turns are held in memory until `release`. `step` returns what to write and changes nothing, so that it can be
+    called again if writing failed; `mark_written` records that it was written.
     """
 
     def __init__(self, trace: Trace) -> None:
         self._facts = trace
-        self._turns: dict[int, Turn | None] = {}  # None: it is in the database alone
+        self._turns: dict[int, Turn | None] = {}  # None: only the database has it
         self._written: list[int] = []
         self.weight = 0
-        """About how much memory the turns take that have ended; see `inspector.capture.send_queue.event_weight`."""
+        """About how much memory the ended turns take; see `inspector.capture.send_queue.event_weight`."""
         self._open: dict[int, RunningTurn] = {}
         self._closed: list[int] = []
         self._lossy: set[int] = set()
@@ -277,7 +278,7 @@ class RecordedSession:
         self._start(trace)
 
     def take(self, event: BufferedEvent) -> None:
-        """One more event of this session; what comes for a turn that has ended already is left out, but its new end."""
+        """Process one event of this session; for a turn that has already ended, everything but a new end is ignored."""
         match event:
             case TraceStarted(_, trace):
                 self._start(trace)
@@ -291,7 +292,7 @@ class RecordedSession:
                 self._lossy.discard(number)
                 self._end_turn(number, turn)
             case ShortenedEvent(short):
-                self._take_short(short)
+                self._take_shortened(short)
             case DroppedChunks(_, number):
                 self._lossy |= {number} - self._turns.keys()
             case TraceEnded(_, outcome):
@@ -301,7 +302,7 @@ class RecordedSession:
                 assert_never(event)
 
     def end(self) -> None:
-        """Nothing follows: what is open is cut."""
+        """End the session: open turns are truncated."""
         for number, turn in tuple(self._open.items()):
             self._end_turn(number, turn.so_far())
         self.ended = self._changed = True
@@ -318,26 +319,25 @@ class RecordedSession:
         *,
         may_lag: bool = False,
     ) -> SessionWrite | None:
-        """What is to be written now; None where nothing is.
+        """What to write now; None if there is nothing to write.
 
-        With `may_lag`, a trace that only has more turns behind those it had is written and not inspected, at the cost
-        of those turns alone. `recall` gives the turns that the database holds of a trace, None where it is no longer
-        there.
+        With `may_lag`, a trace that only got more turns at its end is written without an inspection, at the cost of
+        those turns alone. `recall` returns the stored turns of a trace, None if the trace was deleted.
         """
-        made: TraceRows | None = None
+        draft: TraceRows | None = None
         grown: RecordRows | None = None
         if self._changed or (self.is_behind and not may_lag):
             trace = self._trace(recall)
-            made = trace_rows(trace, inspect(trace))
+            draft = trace_rows(trace, inspect(trace))
         elif self._grew:
             new = tuple(turn for number in sorted(self._turns)[self._kept :] if (turn := self._turns[number]))
-            grown = record_rows(with_warning(structs.replace(self._facts, turns=new), self._lossy), behind=self._totals)
+            grown = record_rows(with_warning(structs.replace(self._facts, turns=new), self._lossy), after=self._totals)
         pieces = tuple(piece for number, turn in self._open.items() for piece in turn.new_pieces(number))
-        if made is None and grown is None and not pieces:
+        if draft is None and grown is None and not pieces:
             return None
         return SessionWrite(
             self._id,
-            made,
+            draft,
             grown,
             self._kept,
             pieces,
@@ -347,8 +347,8 @@ class RecordedSession:
             tuple(self._exchanges),
         )
 
-    def wrote(self, step: SessionWrite, id_: int | None) -> None:
-        """That `step` is under this id; None says that the trace is gone, so that all is to be written again."""
+    def mark_written(self, step: SessionWrite, id_: int | None) -> None:
+        """Record that `step` is stored under this id; None if the trace was deleted, so that all is written again."""
         if id_ is None:
             self.forget_written()
             return
@@ -369,19 +369,19 @@ class RecordedSession:
     def _open_turn(
         self, number: int, role: Role = Role.ASSISTANT, generation: Generation | None = None
     ) -> RunningTurn | None:
-        """The open turn of that number, which begins now where it was not open; None where it has ended already."""
+        """The open turn with this number, which begins now if it was not open; None if it has already ended."""
         if number in self._turns:
             return None
         return self._open.setdefault(number, RunningTurn(role, generation))
 
-    def let_go(self) -> None:
-        """Hold no longer what the database holds; it is read again when the session is inspected."""
+    def release(self) -> None:
+        """Release the turns that the database has; they are read again when the session is inspected."""
         if self._id is not None and not self._changed and not self._grew:
             self._turns = dict.fromkeys(self._turns)
             self.weight = 0
 
     def forget_written(self) -> None:
-        """Nothing of the session is in the database any more: all that is held is to be written."""
+        """Nothing of the session is in the database any more: write again everything that is held in memory."""
         self._lossy |= {number for number, turn in self._turns.items() if turn is None}
         self._turns = {number: turn for number, turn in self._turns.items() if turn is not None}
         self._id, self._kept, self._changed, self._closed = None, 0, True, []
@@ -389,8 +389,8 @@ class RecordedSession:
         for turn in self._open.values():
             turn.written = turn.pieces = 0
 
-    def _take_short(self, event: TraceStarted | TurnEnded) -> None:
-        """An event without its texts: what came of its turns is in their place."""
+    def _take_shortened(self, event: TraceStarted | TurnEnded) -> None:
+        """Process an event without its texts; the chunks received before replace them."""
         if isinstance(event, TraceStarted):
             self._lossy.update(range(1, len(event.trace.turns) + 1))
             self._start(event.trace)
@@ -411,7 +411,7 @@ class RecordedSession:
         if opened is not None and opened.pieces:
             self._closed.append(number)
         if number <= max(self._turns, default=0):
-            # Not at the end: what is in the database behind it stands no longer in its place.
+            # Not at the end: the stored turns after it no longer have the right position.
             self._kept = min(self._kept, sum(one < number for one in self._turns))
             self._changed = True
         self._turns[number] = turn
@@ -419,12 +419,12 @@ class RecordedSession:
         self._grew = True
 
     def _trace(self, recall: Callable[[int], Sequence[Turn] | None]) -> Trace:
-        away: dict[int, Turn] = {}
+        recalled: dict[int, Turn] = {}
         if self._id is not None and None in self._turns.values():
-            kept = recall(self._id)
-            if kept is None or len(kept) != len(self._written):
+            stored = recall(self._id)
+            if stored is None or len(stored) != len(self._written):
                 self.forget_written()
             else:
-                away = dict(zip(self._written, kept, strict=True))
-        turns = (self._turns[number] or away[number] for number in sorted(self._turns))
+                recalled = dict(zip(self._written, stored, strict=True))
+        turns = (self._turns[number] or recalled[number] for number in sorted(self._turns))
         return with_warning(structs.replace(self._facts, turns=tuple(turns)), self._lossy)

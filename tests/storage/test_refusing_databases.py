@@ -86,7 +86,7 @@ def test_a_turn_that_found_no_room_is_kept_up_to_there_and_says_so(
         _give(sink, *_begun(), *_pieces(LONG))
         assert _in_trouble(sink)
         assert sink.dropped > 300
-        assert sink._room.held_bytes <= SMALL_ROOM
+        assert sink._buffer.held_bytes <= SMALL_ROOM
     sink.flush()
     _give(sink, *_pieces(LONG[:80]), TraceEnded("k"))
     sink.close()

@@ -1,4 +1,4 @@
-"""The first tables that a database may have and still be upgraded; those before them were never released."""
+"""The first released tables; older versions were never released and cannot be upgraded."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,8 +11,8 @@ depends_on = None
 _BY_HAND = {
     "sqlite": (
         "CREATE VIRTUAL TABLE search_text USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')",
-        # When the traces of one stretch of ids began and ended to be: where a text index that goes by id has to look.
-        # PostgreSQL's gives all that it holds at once, in no order, so it has no use for this.
+        # For the first and last time of the traces in a range of ids: the text index is ordered by id, and these times
+        # determine which ranges of it to search. The text index of PostgreSQL has no order and does not need this.
         "CREATE INDEX search_text_times ON trace (id / 4096, sort_at_s)",
     ),
     "postgresql": (

@@ -1,4 +1,4 @@
-"""Checksums of what a trace's rows hold; none for traces that are there already."""
+"""Checksums of the rows of a trace; existing traces get none."""
 
 import sqlalchemy as sa
 from alembic import op

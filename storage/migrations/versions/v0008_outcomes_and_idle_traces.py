@@ -1,6 +1,6 @@
-"""The source's own outcome of a trace for filters, the chain against it for statistics, and when a trace is idle.
+"""The source's own outcome of a trace for filters, its comparison with the chain for statistics, and idle times.
 
-`storage.schema` fills in `trace.outcome` and `trace.reward` from the facts that are kept.
+`storage.schema` fills in `trace.outcome` and `trace.reward` from the stored facts.
 """
 
 import sqlalchemy as sa
@@ -14,7 +14,7 @@ depends_on = None
 _UNBROKEN = "(is_ok + is_recovered)"
 _FAILED = "(is_judged - is_judged_success)"
 _NEW_FIGURES = {
-    "is_unknown": "0",  # the status `unknown` comes with the next inspection
+    "is_unknown": "0",  # the next inspection sets the status `unknown`
     "is_unbroken_success": f"{_UNBROKEN} * is_judged_success",
     "is_unbroken_failure": f"{_UNBROKEN} * {_FAILED}",
     "is_broken_success": "is_broken * is_judged_success",

@@ -1,4 +1,4 @@
-"""Traces whose source gave no time come last in lists; earlier versions put them where they were imported."""
+"""Traces whose source gave no time come last in lists; earlier versions sorted them by their import time."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -20,7 +20,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Back to the time of their import."""
+    """Sort these traces by their import time again."""
     _place("trace", "started_at_s IS NULL", "imported_at_s")
     for table in _BY_TRACE:
         imported = f"(SELECT imported_at_s FROM trace WHERE trace.id = {table}.trace_id)"

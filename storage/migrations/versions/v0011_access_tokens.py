@@ -1,4 +1,4 @@
-"""Tokens of people and recorders, and who set a mark."""
+"""Access tokens of users and recorders, and the author of a mark."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The largest share of its context window that a turn took; of traces that are there, of a window of 131,072 tokens."""
+"""The largest share of the context window that a turn used; existing traces get 131,072 tokens as their window."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
-"""Partitions by time on PostgreSQL, of the tables that hold what traces are made of; see `storage.partitions`.
+"""Partitions by time on PostgreSQL, for the tables with the rows of traces; see `storage.partitions`.
 
-The rows that are there become the first partition as they lie: each table is renamed and attached. No table keeps its
-foreign key on `trace`: to delete a trace would ask every partition of every table, and cost eight times as much.
+The existing tables become the first partition without copying: each table is renamed and attached. No table keeps its
+foreign key to `trace`: deleting a trace would query every partition of every table, and cost eight times as much.
 """
 
 import sqlalchemy as sa
@@ -72,7 +72,7 @@ def downgrade() -> None:
 
 
 def _set_aside(name: str, suffix: str) -> tuple[list[tuple[str, str, bool, str]], list[tuple[str, str]]]:
-    """Rename a table with its key and indexes, so that their names are free; its constraints and its indexes."""
+    """Rename a table with its key and indexes, so that their names are free; returns its constraints and indexes."""
     bind = op.get_bind()
     found = bind.execute(sa.text(_CONSTRAINTS.format(name=name)))
     constraints = [(str(one[0]), str(one[1]), bool(one[2]), str(one[3])) for one in found]

@@ -1,4 +1,4 @@
-"""When a token ends."""
+"""The expiry time of an access token."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The project of a trace, for filters. `storage.schema` fills it in from the facts that are kept."""
+"""The project of a trace, for filters. `storage.schema` fills it in from the stored facts."""
 
 import sqlalchemy as sa
 from alembic import op

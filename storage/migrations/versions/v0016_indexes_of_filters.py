@@ -27,8 +27,8 @@ def upgrade() -> None:
     op.create_index("ix_trace_context_share", "trace", ["context_share"])
     for name, (columns, where) in _PARTIAL.items():
         op.create_index(name, "trace", columns, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
-    # Without regard to case, in the order of characters: a range of it holds what begins with the same. PostgreSQL
-    # takes no long texts into an index, and its collations have orders of their own.
+    # Case-insensitive and ordered by code point, so that a prefix is a range of the index. PostgreSQL does not index
+    # long texts, and its collations have different orders.
     if op.get_bind().dialect.name == "postgresql":
         op.execute(f'CREATE INDEX {_NAME} ON trace (lower("left"(name, 200)) COLLATE "C", sort_at_s, id)')
         op.execute(f'CREATE INDEX {_VALUE} ON external_id (lower(value) COLLATE "C", trace_id)')
