@@ -1,1 +1,1 @@
-"""Training data: conversations and raw outputs, rewritten for another model."""
+"""Training data: checks, repairs, conversions, rendering and verification of samples."""

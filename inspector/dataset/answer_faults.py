@@ -1,8 +1,8 @@
-"""Faults in a recorded answer, for a replay on purpose: in its delivery, or in the call that it makes.
+"""Faults to inject into a recorded answer when it is replayed: in its delivery, or in the call that it makes.
 
-A word names a fault: `drop-after=20` (the connection ends after 20 pieces, at the latest in the middle of the last
-one), `delay=5s`, `status=429`, `truncate-call`, a kind of `inspector.dataset.faults_to_inject`, or the code of a rule
-that such a kind breaks (`J110`, `S201`).
+A word names a fault: `drop-after=20` (the connection ends after 20 pieces, or in the middle of the last piece if there
+are no more than 20), `delay=5s`, `status=429`, `truncate-call`, a kind of `inspector.dataset.faults_to_inject`, or the
+code of a rule that such a kind breaks (`J110`, `S201`).
 """
 
 import json
@@ -27,7 +27,7 @@ from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.replay.answers import error_answer
 
 DELIVERY = ("drop-after=1", "delay=1s", "status=429", "status=500")
-"""The faults of delivery that `all` tries."""
+"""The delivery faults that `all` tries."""
 
 CALLS = (
     "truncate-call",
@@ -40,7 +40,7 @@ CALLS = (
     "wrong-format",
     "drafted-in-reasoning",
 )
-"""The faults of calls that `all` tries."""
+"""The call faults that `all` tries."""
 
 _WORD = re.compile(r"(?P<kind>[^@]+?)(?:@turn(?P<turn>\d{1,9}))?")
 _DELIVERY = re.compile(r"(drop-after)=(\d{1,9})|(delay)=(\d{1,5}(?:\.\d{1,3})?)s?|(status)=([45]\d\d)")
@@ -48,18 +48,19 @@ _RENAMED = {"truncate-call": "truncated-stream"}
 _OF_DELIVERY = {"drop-after": ("C504",), "status": ("C505",)}
 _DRAWS, _FEW_DRAWS = 60, 6
 _OBJECTS = frozenset({anthropic.API, gemini.API, *OLLAMA})
-"""APIs whose answers hold arguments as a JSON object, where none is malformed; Anthropic's streams hold their text."""
+"""APIs whose answers contain arguments as a JSON object, which is never malformed; Anthropic's streams contain text."""
 
 
 class InjectionError(WeaklinkError):
-    """A fault cannot be put where it was asked for; the text says why."""
+    """A fault cannot be injected where it was requested; the message says why."""
 
 
 class AnswerFault(Struct, frozen=True):
     """A fault for the answer of one turn.
 
-    `turn` is its number in the trace, `delivery` a fault of delivery, `value` its number; else `answer` is the turn to
-    send in the recorded one's place. `rules` are the codes that may be found for it, the first of them always.
+    `turn` is the number of the turn in the trace. `delivery` names a delivery fault and `value` is its number; for a
+    call fault, `answer` is the turn to send instead of the recorded one. `rules` are the codes of the rules that may
+    report the fault; the first one always does.
     """
 
     kind: str
@@ -70,7 +71,7 @@ class AnswerFault(Struct, frozen=True):
     rules: tuple[str, ...] = ()
 
     def altered(self, exchange: RecordedExchange) -> tuple[RecordedExchange, float]:
-        """An exchange with the fault of delivery, and the delay in seconds before its answer."""
+        """The exchange with the delivery fault applied, and the delay in seconds before its answer."""
         match self.delivery:
             case "delay":
                 return exchange, self.value
@@ -92,10 +93,10 @@ class AnswerFault(Struct, frozen=True):
 def answer_fault(
     word: str, trace: Trace, inspection: Inspection, streamed: Container[int] = frozenset()
 ) -> AnswerFault:
-    """The fault that a word such as `malformed-json@turn3` names; without a turn, in the first that offers a place.
+    """The fault that a word such as `malformed-json@turn3` names; without a turn, in the first turn that can have it.
 
-    `streamed` are the numbers of the turns whose answers are streams.
-    InjectionError where the word names no fault, or the fault cannot be in that answer.
+    `streamed` are the numbers of the turns whose answers are streams. Raises InjectionError if the word names no fault,
+    or the answer cannot contain the fault.
     """
     found = _WORD.fullmatch(word.strip())
     if found is None:
@@ -165,13 +166,13 @@ def _sound_calls(trace: Trace, inspection: Inspection, turn: int | None) -> Iter
 
 
 def _offered(trace: Trace, inspection: Inspection, number: int) -> tuple[ToolDefinition, ...]:
-    """The tools of a turn's request, else those that the texts before it define."""
+    """The tools of a turn's request; if it has none, the tools that earlier texts define."""
     generation = trace.turns[number - 1].generation
     if generation is not None and generation.tools:
         return generation.tools
-    asked = (part for part in inspection.parts if part.turn < number)
+    earlier = (part for part in inspection.parts if part.turn < number)
     return tuple(
-        tool for part in asked if trace.turns[part.turn - 1].role is not Role.ASSISTANT for tool in part.definitions
+        tool for part in earlier if trace.turns[part.turn - 1].role is not Role.ASSISTANT for tool in part.definitions
     )
 
 

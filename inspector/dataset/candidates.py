@@ -35,11 +35,11 @@ _NO_BYTES = b"{}"  # a candidate's trace gets no id from its bytes, so the row i
 
 
 class VerifierInput(Struct, frozen=True):
-    """An answer to verify: the whole conversation with it, and what the row says about it.
+    """An answer to verify: its whole conversation, and the facts that its row contains.
 
-    `own_from` is the turn, from 1, where the candidate's own turns begin: what `expected` is compared with. `schema` is
-    the JSON Schema of the answer that was asked for, None where none was. `expected` are the calls that the task needs,
-    empty where it needs none, None where the row has no reference. `answer_format` is a regular expression.
+    `own_from` is the turn, from 1, at which the candidate's own turns begin; they are compared with `expected`.
+    `schema` is the JSON Schema that the answer must follow, or None. `expected` are the calls that the task requires:
+    empty if it requires none, None if the row has no reference. `answer_format` is a regular expression.
     """
 
     trace: Trace
@@ -51,7 +51,7 @@ class VerifierInput(Struct, frozen=True):
 
 
 class CandidateCall(Struct, frozen=True):
-    """A call of the conversation and its place. `step` is its step in the chain, None where no chain was needed."""
+    """A call of the conversation and its location. `step` is its step in the chain, None if no chain was needed."""
 
     call: ToolCall
     location: Location
@@ -59,10 +59,11 @@ class CandidateCall(Struct, frozen=True):
 
 
 class CandidateReading:
-    """What a candidate's conversation holds, read when first used.
+    """The parsed conversation of a candidate; each property is computed when it is first used.
 
     A candidate that is one answer to a prompt without earlier answers and results has no chain: only its own turn is
-    read, and the rest of the conversation only as the context of values. That is what most rewards are computed for.
+    parsed, and the rest of the conversation is used only as context for values. Most rewards are computed for such
+    candidates.
     """
 
     def __init__(self, candidate: VerifierInput) -> None:
@@ -71,19 +72,19 @@ class CandidateReading:
 
     @property
     def answer_turn(self) -> int:
-        """The number of the last assistant turn, which is the candidate's answer; 0 where there is none."""
+        """The number of the last assistant turn, which is the candidate's answer; 0 if there is none."""
         turns = self.trace.turns
         return next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.ASSISTANT), 0)
 
     @cached_property
     def is_single(self) -> bool:
-        """Whether the candidate is the only answer, and no result is in the conversation."""
+        """Whether the candidate is the only answer, and the conversation contains no result."""
         roles = [turn.role for turn in self.trace.turns]
         return roles[-1:] == [Role.ASSISTANT] and roles.count(Role.ASSISTANT) == 1 and Role.TOOL not in roles
 
     @cached_property
     def format(self) -> Format:
-        """The format that the conversation is read in."""
+        """The format that the conversation is parsed as."""
         return format_of(self.trace)
 
     @cached_property
@@ -101,12 +102,12 @@ class CandidateReading:
 
     @property
     def parts(self) -> Sequence[PartInspection]:
-        """The inspected parts: of the whole conversation, or of the only answer."""
+        """The inspected parts of the whole conversation, or of the only answer."""
         return self._last[0] if self.is_single else tuple(self.inspection.parts)
 
     @property
     def diagnostics(self) -> Sequence[Diagnostic]:
-        """The faults of these parts, and of the chain where there is one."""
+        """The faults of these parts, and of the chain if there is one."""
         return self._last[1] if self.is_single else tuple(self.inspection.diagnostics)
 
     @property
@@ -116,7 +117,7 @@ class CandidateReading:
 
     @cached_property
     def calls(self) -> tuple[CandidateCall, ...]:
-        """Every call of the conversation, in order, attempted ones included where there is a chain."""
+        """Every call of the conversation, in order, including attempted calls if there is a chain."""
         if not self.is_single:
             return tuple(CandidateCall(step.call, step.location, step) for step in self.steps)
         return tuple(
@@ -127,20 +128,23 @@ class CandidateReading:
 
     @cached_property
     def tools(self) -> tuple[ToolDefinition, ...]:
-        """The tools on offer: those of the last request, else those that the prompt's text defines."""
+        """The offered tools: those of the last request; if it has none, those that the prompt's text defines."""
         for turn in reversed(self.trace.turns):
             if turn.generation is not None and turn.generation.tools:
                 return turn.generation.tools
         if not self.is_single:
             return tuple(tool for part in self.inspection.parts for tool in part.definitions)
-        told = (turn for turn in self.trace.turns if turn.role in (Role.SYSTEM, Role.USER))
+        prompt_turns = (turn for turn in self.trace.turns if turn.role in (Role.SYSTEM, Role.USER))
         return tuple(
-            tool for turn in told for part in turn.parts for tool in _defined(part.text, self.format.name, turn.role)[0]
+            tool
+            for turn in prompt_turns
+            for part in turn.parts
+            for tool in _defined(part.text, self.format.name, turn.role)[0]
         )
 
     @cached_property
     def answer(self) -> str:
-        """What the last answer says in words, without its calls, reasoning and markers."""
+        """The text of the last answer, without its calls, reasoning and markers."""
         number = self.answer_turn
         found = [part for part in self.parts if part.turn == number and part.part == "text"]
         if not found:
@@ -150,18 +154,18 @@ class CandidateReading:
         return "".join(span.inner.of(text) for span in found[0].spans if span.kind is SpanKind.TEXT)
 
     def context(self, before_turn: int, tool: ToolDefinition | None = None) -> ContextValues:
-        """The values that a call of `tool` in a turn may use: those of the messages before it that are not the agent's.
+        """The values that a call of `tool` may use: those in messages before `before_turn` that are not the agent's.
 
-        The tools' definitions count only as far as they offer values of this tool: enums, defaults and descriptions.
+        Of the tool definitions, only the values that this tool offers count: enums, defaults and descriptions.
         """
-        texts = [text for number, text in self._said if number < before_turn]
+        texts = [text for number, text in self._context_texts if number < before_turn]
         allowed, described = _offered_values(tool) if tool is not None else (frozenset[str](), None)
         return ContextValues(
             (*texts, described) if described is not None else texts, allowed, user_script_is_latin=self._user_is_latin
         )
 
     @cached_property
-    def _said(self) -> tuple[tuple[int, FoldedText], ...]:
+    def _context_texts(self) -> tuple[tuple[int, FoldedText], ...]:
         return tuple(
             (number, fold_text(text))
             for number, turn in enumerate(self.trace.turns, 1)
@@ -196,17 +200,17 @@ def _defined(text: str, format: str, role: Role) -> tuple[tuple[ToolDefinition, 
     """The tools that a prompt's text defines, and the text without them."""
     if "{" not in text:
         return (), text
-    found = segment(text, format, role=role)
-    places = (span.range for span in found.spans if span.kind is SpanKind.TOOL_DEFINITIONS)
-    return found.definitions, _without(text, places)
+    segmented = segment(text, format, role=role)
+    ranges = (span.range for span in segmented.spans if span.kind is SpanKind.TOOL_DEFINITIONS)
+    return segmented.definitions, _without(text, ranges)
 
 
-def _without(text: str, places: Iterable[Range]) -> str:
-    """The text without what is at these places, which come in order."""
+def _without(text: str, ranges: Iterable[Range]) -> str:
+    """The text without these ranges, which must be in order."""
     kept, at = [], 0
-    for place in places:
-        kept.append(text[at : place.start])
-        at = place.end
+    for removed in ranges:
+        kept.append(text[at : removed.start])
+        at = removed.end
     return " ".join((*kept, text[at:])) if kept else text
 
 
@@ -265,21 +269,21 @@ def candidate_of(
     format: str = "",
     facts: Mapping[str, Json] | None = None,
 ) -> VerifierInput:
-    """The candidate of OpenAI-shaped messages: `completion` (a text, a message, a list of them), or the last answer.
+    """The candidate in OpenAI-shaped messages: `completion` (a text, a message, a list of them), or the last answer.
 
-    `messages` may be a text, the user's words. `facts` are the row's members that say what was asked for (see
+    `messages` may be a string, the user's message. `facts` are the row's members that describe the task (see
     `with_row_facts`). Raises ValueError for facts that cannot be read.
     """
     prompt = _as_messages(messages, "user")
     before = list(read_messages(prompt)) if prompt else []
-    own = list(read_messages(_as_messages(completion, "assistant"))) if completion is not None else []
+    answer_turns = list(read_messages(_as_messages(completion, "assistant"))) if completion is not None else []
     offered = Generation(tools=read_tools(tools))
     turns = tuple(
         structs.replace(turn, generation=offered) if turn.role is Role.ASSISTANT and offered.tools else turn
-        for turn in (*before, *own)
+        for turn in (*before, *answer_turns)
     )
     trace = Trace(turns, format="" if format == "auto" else format)
-    return with_row_facts(trace, facts or {}, own_from=len(before) + 1 if own else None)
+    return with_row_facts(trace, facts or {}, own_from=len(before) + 1 if answer_turns else None)
 
 
 def _as_messages(value: Json, role: str) -> Json:
@@ -289,19 +293,19 @@ def _as_messages(value: Json, role: str) -> Json:
 def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | None = None) -> VerifierInput:
     """The candidate of a row whose conversation is `trace`.
 
-    The schema is `schema`, else `response_format`, else `<schema>` in the system prompt. The reference is `expected`,
-    where `[]` means that no call is needed; else the type `no_tool_call` or `should_call_tool: false` mean the same.
-    Without `own_from` the candidate's turns begin after the user's last words. Raises ValueError, with the reason, for
-    a member that cannot be read.
+    The schema is `schema`, or else `response_format`, or else `<schema>` in the system prompt. The reference is
+    `expected`; `[]` means that no call is needed. Without `expected`, the type `no_tool_call` and `should_call_tool:
+    false` mean the same. Without `own_from`, the candidate's turns begin after the last user turn. Raises ValueError,
+    with the reason, for a member that cannot be read.
     """
     turns = trace.turns
-    last_words = next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.USER), 0)
+    last_user_turn = next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.USER), 0)
     answer_format = row.get("answer_format")
     if answer_format is not None and not isinstance(answer_format, str):
         raise ValueError("`answer_format` must be a regular expression as text")
     return VerifierInput(
         trace,
-        own_from=last_words + 1 if own_from is None else own_from,
+        own_from=last_user_turn + 1 if own_from is None else own_from,
         schema=_schema(trace, row),
         expected=_expected(row),
         answer_format=answer_format,
@@ -330,7 +334,7 @@ def _schema(trace: Trace, row: Mapping[str, Json]) -> Json:
 
 
 def _response_schema(value: Json) -> Json:
-    """The schema in OpenAI's `response_format`; any object for `json_object`, None where plain text was asked for."""
+    """The schema in OpenAI's `response_format`; any object for `json_object`, None if plain text was requested."""
     if not isinstance(value, dict):
         raise ValueError("`response_format` must be an object")
     inner = value.get("json_schema", value.get("schema"))
@@ -351,11 +355,11 @@ def _decoded(value: Json, name: str) -> Json:
 
 
 def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
-    """The candidate of a row of any shape that samples are read in.
+    """The candidate in a row of any shape that a sample can have.
 
-    The answer is `completion`, `answer` or `response` after the row's conversation or prompt, else the conversation's
-    last assistant message. A prompt that is a rendered chat template is cut into its turns. Raises ValueError for a row
-    without a conversation, or with facts that cannot be read.
+    The answer is `completion`, `answer` or `response` after the row's conversation or prompt, or else the
+    conversation's last assistant message. A prompt that is a rendered chat template is split into its turns. Raises
+    ValueError for a row without a conversation, or with facts that cannot be read.
     """
     named = row.get("format")
     format = format or (named if isinstance(named, str) else "")
@@ -376,8 +380,8 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
         )
         trace = _with_format(sample.trace, format)
         return with_row_facts(trace, row)
-    own = read_messages(_as_messages(row[key], "assistant"))
-    turns = (*sample.trace.turns, *own)
+    answer_turns = read_messages(_as_messages(row[key], "assistant"))
+    turns = (*sample.trace.turns, *answer_turns)
     trace = _with_tools(structs.replace(sample.trace, turns=turns), row.get("tools"), format)
     return with_row_facts(trace, row, own_from=len(sample.trace.turns) + 1)
 
@@ -387,7 +391,7 @@ def _with_format(trace: Trace, format: str) -> Trace:
 
 
 def _with_tools(trace: Trace, tools: Json, format: str) -> Trace:
-    """The trace in this format, its answers with the tools that were offered to them."""
+    """The trace with this format, and with the offered tools on each of its answers."""
     offered = read_tools(tools)
     generation = Generation(tools=offered)
     turns = tuple(

@@ -1,4 +1,4 @@
-"""Finds what an answer claims without evidence: a number that no text gives, or an action that no call did."""
+"""Finds claims of an answer that have no evidence: a number that no text contains, or an action that no call did."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,18 +35,18 @@ _PLAIN_PATTERN = lazy_pattern(r"\^?[\w\-:. ]*(?:\.\*)?\$?")
 
 
 class Claim(Struct, frozen=True):
-    """What an answer claims: its characters, and what kind of thing that is, for a message."""
+    """A claim of an answer: its exact text, and what kind of claim it is, for a message."""
 
     text: str
     what: str
 
 
 def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], *, has_acted: bool) -> Claim | None:
-    """The first claim of an answer without evidence; None where there is none.
+    """The first claim of an answer without evidence, or None.
 
-    A number of one digit is no claim. Evidence are the numbers of the context and of `made`, the arguments of the calls
-    made; also rounded, in other units of ten, as a percentage, and their counts, sums, differences, products and
-    quotients of two. An action that the agent says it did needs a call that was ok (`has_acted`).
+    A number of one digit is not a claim. Evidence is any number in the context or in `made`, the arguments of the calls
+    made: also rounded, scaled by a power of ten, or as a percentage, and counts, and sums, differences, products and
+    quotients of two such numbers. An action that the agent claims requires a call that succeeded (`has_acted`).
     """
     words = _CODE.sub(" ", answer)
     action = _ACTION.search(words)
@@ -55,14 +55,14 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
     texts = (*context.texts, *map(fold_text, made))
     known = frozenset(number for text in texts for number in text.numbers)
     derived: frozenset[float] | None = None
-    for said in islice(_numbers(words), _MOST_NUMBERS):
-        value = float(said.replace("−", "-").translate(_SEPARATORS))
-        digits = len(said.partition(".")[2])
-        if _is_known(value, digits, known) or _is_in_words(said, texts):
+    for claimed in islice(_numbers(words), _MOST_NUMBERS):
+        value = float(claimed.replace("−", "-").translate(_SEPARATORS))
+        digits = len(claimed.partition(".")[2])
+        if _is_known(value, digits, known) or _is_in_words(claimed, texts):
             continue
         derived = _derived(known, texts) if derived is None else derived
         if not _is_known(value, digits, derived):
-            return Claim(said, "a value that must be looked up")
+            return Claim(claimed, "a value that must be looked up")
     return None
 
 
@@ -72,11 +72,11 @@ _SEPARATORS = str.maketrans("", "", ",_\u202f'")
 def _numbers(words: str) -> Iterator[str]:
     items = {place.start() for place in _LIST_ITEM.finditer(words)}
     for found in _NUMBER.finditer(words):
-        said = found[0]
+        number = found[0]
         line = words.rfind("\n", 0, found.start()) + 1
         is_item = line in items and not words[line : found.start()].strip(" \t-*+")
-        if not is_item and len(said.strip("-−")) > 1:
-            yield said
+        if not is_item and len(number.strip("-−")) > 1:
+            yield number
 
 
 def _is_known(value: float, digits: int, known: frozenset[float]) -> bool:
@@ -95,14 +95,14 @@ def _is_known(value: float, digits: int, known: frozenset[float]) -> bool:
     )
 
 
-def _is_in_words(said: str, texts: Sequence[FoldedText]) -> bool:
-    """Whether the digits stand in a text as a word of their own, as in an id or a date."""
-    plain = said.strip("-−")
+def _is_in_words(number: str, texts: Sequence[FoldedText]) -> bool:
+    """Whether the digits are a separate word in a text, as in an id or a date."""
+    plain = number.strip("-−")
     return any(plain in text.words for text in texts)
 
 
 def _derived(known: frozenset[float], texts: Sequence[FoldedText]) -> frozenset[float]:
-    """What can be computed from the numbers: of two of them, of all together, and counts."""
+    """The values that can be computed from the numbers: from pairs, from all of them, and counts."""
     values = sorted(known, key=abs, reverse=True)[:_MOST_VALUES]
     found = {float(count) for count in range(len(values) + 1)}
     found.add(sum(values))
@@ -120,7 +120,7 @@ def _derived(known: frozenset[float], texts: Sequence[FoldedText]) -> frozenset[
 
 
 class InventedKey(Struct, frozen=True):
-    """A key that no part of the schema names: the path to it, and the keys that the schema names there."""
+    """A key that no part of the schema names: its path, and the keys that the schema names there."""
 
     path: SchemaPath
     known: tuple[str, ...]
@@ -129,7 +129,7 @@ class InventedKey(Struct, frozen=True):
 def invented_keys(value: Json, schema: Json) -> Iterator[InventedKey]:
     """The keys of `value`, at any depth, that `schema` does not name.
 
-    A key is allowed where `additionalProperties` or `unevaluatedProperties` is true or a schema, or where a pattern of
+    A key is allowed if `additionalProperties` or `unevaluatedProperties` is true or a schema, or if a pattern of
     `patternProperties` matches it. A schema without any constraint (`true`, `{}`) allows everything below it. All
     branches of `anyOf`, `oneOf` and `if` name keys. Bounded: 64 levels, 256 subschemas for one value.
     """
@@ -162,7 +162,7 @@ class _Schemas:
         self._root = root
 
     def expanded(self, schemas: Sequence[Json]) -> list[Json]:
-        """The schemas with all that they refer to and are composed of, each once."""
+        """The schemas and all schemas that they refer to or are composed of, each once."""
         found: list[Json] = []
         seen: set[int] = set()
         left = list(schemas)
@@ -240,10 +240,10 @@ def _member_schemas(schema: Json, key: str) -> Iterator[Json]:
 
 
 def _matches(pattern: str, key: str) -> bool:
-    """Whether a key fits a pattern of the schema.
+    """Whether a key matches a pattern of the schema.
 
-    Only plain patterns run here, which cannot backtrack; the schema's validator decides on any other, and it has
-    already refused a key that fits none where `additionalProperties` is false.
+    Only plain patterns run here, which cannot backtrack; any other pattern counts as a match. The schema's validator
+    decides on those, and has already refused a key that matches none if `additionalProperties` is false.
     """
     return re.search(pattern, key) is not None if _PLAIN_PATTERN.fullmatch(pattern) else True
 

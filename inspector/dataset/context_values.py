@@ -1,19 +1,19 @@
 """Decides whether a value of a call comes from its context: the same value after folding case, dates and numbers.
 
-Theory of operation. A context is a row of texts: the system prompt, the user's words, the results, and what the tool's
-definition itself offers. Each text is folded once into words (case and accents removed) and numbers (separators,
-number words, `2k`, `15 %`). A value is supported when one of these holds, tried in this order:
+Theory of operation. A context is a sequence of texts: the system prompt, the user's messages, the results, and the
+values that the tool's definition offers. Each text is folded once into words (case and accents removed) and numbers
+(separators, number words, `2k`, `15 %`). A value is supported if one of these is true, tried in this order:
 
-1. It is trivial: a truth value, null, an empty text.
+1. It is trivial: a boolean, null, an empty text.
 2. It is a number whose value is in the context, also as a number word or a percentage.
-3. Its words are in the context, one behind the other; or it is a date or a time that the context writes in another way.
+3. Its words are in the context, next to each other; or it is a date or a time that the context writes differently.
 4. It is an ISO code of a currency, a country or a language.
 5. It is a list in one text (`Tokyo, Japan`), of which the first member is supported.
-6. It is composed free text: its parameter's name says so (`query`, `subject`), or it has several words; what in it has
-   digits, years apart, must still be in the context.
-7. It is written in another script than all of the user's words, so that it can be a translation.
+6. It is composed free text: its parameter's name implies that (`query`, `subject`), or it has several words. Words with
+   digits, except years, must still be in the context.
+7. It is in another script than the user's messages, so that it can be a translation.
 
-The cost is linear in the texts. Folded texts are cached, since the rows of a group share their prompt.
+The cost is linear in the texts. Folded texts are cached, because the rows of a group share their prompt.
 """
 
 import re
@@ -90,7 +90,7 @@ _MOST_WORDS = 64
 
 
 class FoldedText(Struct, frozen=True):
-    """A text as values are looked for in it: its words in a line between blanks, its numbers, its full dates."""
+    """A text prepared for lookups: its words in one line separated by spaces, its numbers, its full dates."""
 
     line: str
     words: frozenset[str]
@@ -100,7 +100,7 @@ class FoldedText(Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def fold_text(text: str) -> FoldedText:
-    """The folded text; of a long one its first and last 100,000 code points."""
+    """The folded text; of a long text, only the first and last 100,000 code points."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
     words = folded(text)
@@ -117,9 +117,9 @@ def folded(text: str) -> list[str]:
 
 
 class ContextValues(Struct, frozen=True):
-    """The values that a call may use: those of `texts` (what was said to the model) and `allowed` (enums, defaults).
+    """The values that a call may use: those in `texts` (the model's input) and `allowed` (enums, defaults).
 
-    `user_script_is_latin` is None where the user wrote no letters.
+    `user_script_is_latin` is None if the user wrote no letters.
     """
 
     texts: Sequence[FoldedText]
@@ -127,7 +127,7 @@ class ContextValues(Struct, frozen=True):
     user_script_is_latin: bool | None = None
 
     def supports(self, name: str, value: Json) -> bool:
-        """Whether the value of the parameter `name` comes from the context. See the module for the rule."""
+        """Whether the value of the parameter `name` comes from the context; the module docstring has the rules."""
         if value is None or isinstance(value, bool | dict | list):
             return True
         if not isinstance(value, str):
@@ -143,8 +143,8 @@ class ContextValues(Struct, frozen=True):
             number = float(value)
         except OverflowError:
             return self._has_words(str(value))
-        wanted = (number, number * 100, -number)
-        return any(one in text.numbers for text in self.texts for one in wanted) or self._has_words(str(value))
+        candidates = (number, number * 100, -number)
+        return any(one in text.numbers for text in self.texts for one in candidates) or self._has_words(str(value))
 
     def _has_text(self, text: str) -> bool:
         if self._has_words(text) or is_iso_code(text):
@@ -191,14 +191,14 @@ class ContextValues(Struct, frozen=True):
         spoken = {f"{hour} {minute:02}", f"{hour:02} {minute:02}", f"{hour:02}{minute:02}"}
         short, half = (hour % 12 or 12), "pm" if hour >= 12 else "am"
         minutes = (f" {minute:02}", f"{minute:02}") if minute else ("", " 00")
-        spoken |= {f"{short}{said}{gap}{half}" for said in minutes for gap in ("", " ")}
-        spoken |= {f"{short}{said} {half[0]} m" for said in minutes}
+        spoken |= {f"{short}{minute_text}{gap}{half}" for minute_text in minutes for gap in ("", " ")}
+        spoken |= {f"{short}{minute_text} {half[0]} m" for minute_text in minutes}
         if not minute:
             spoken |= {"noon", "midday"} if hour == 12 else {"midnight"} if hour == 0 else set()
         return any(f" {one} " in text.line for text in self.texts for one in spoken)
 
     def _is_composed(self, name: str, text: str) -> bool:
-        """Whether a text is the model's own wording, whose words with digits the context has."""
+        """Whether a text is the model's own wording and the context contains all its words with digits."""
         words = folded(text)
         is_free = bool(_FREE_TEXT.fullmatch(_CAMEL.sub("_", name)))
         if not is_free and (len(words) < _MANY_WORDS or not self._shares_words(words)):
@@ -211,27 +211,31 @@ class ContextValues(Struct, frozen=True):
 
     def _shares_words(self, words: Sequence[str]) -> bool:
         """Whether at least half of the words of four letters and more are in the context."""
-        telling = [word for word in words if len(word) >= 4] or list(words)
-        return 2 * sum(any(word in one.words for one in self.texts) for word in telling) >= len(telling)
+        long_words = [word for word in words if len(word) >= 4] or list(words)
+        return 2 * sum(any(word in one.words for one in self.texts) for word in long_words) >= len(long_words)
 
     def _is_number(self, word: str) -> bool:
         number = _as_number(word)
         return number is not None and self.has_number(number)
 
     def _may_be_translated(self, text: str) -> bool:
-        own = is_latin(text)
-        return own is not None and self.user_script_is_latin is not None and own is not self.user_script_is_latin
+        value_is_latin = is_latin(text)
+        return (
+            value_is_latin is not None
+            and self.user_script_is_latin is not None
+            and value_is_latin is not self.user_script_is_latin
+        )
 
 
 def allowed_key(value: Json) -> str:
-    """The key under which a value of an enum or a default is compared: without case; 5 and 5.0 are one."""
+    """The key by which a value of an enum or a default is compared: case-insensitive; 5 and 5.0 are equal."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip().casefold()
 
 
 def is_latin(text: str) -> bool | None:
-    """Whether most letters of a text are Latin; None where it has no letters."""
+    """Whether most letters of a text are Latin; None if it has no letters."""
     if text.isascii():
         return any(map(str.isalpha, text[:2_000])) or None
     letters = [one for one in text[:2_000] if one.isalpha()]
@@ -265,7 +269,7 @@ def _digit_numbers(text: str) -> Iterable[float]:
 
 
 def _word_numbers(words: Sequence[str]) -> Iterable[float]:
-    """The numbers that words say: `five`, `twenty five`, `two hundred`."""
+    """The numbers written as words: `five`, `twenty five`, `two hundred`."""
     for at, word in enumerate(words):
         value = _WORD_VALUES.get(word)
         if value is None:

@@ -1,4 +1,4 @@
-"""Converts training data from one format to another: raw outputs, conversations, and the tools they present."""
+"""Converts training data from one format to another: raw outputs, conversations, and their tool definitions."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -41,9 +41,9 @@ _SAMPLE = 65_536
 
 
 class ToolsBlock(Struct, frozen=True):
-    """Where a system turn tells the tools.
+    """The block of a system turn that presents the tools.
 
-    `range` is the place of the block; `is_whole` that the family's words around the definitions belong to it.
+    `range` is the position of the block. `is_whole` is true if it includes the template's words around the definitions.
     """
 
     tools: tuple[ToolDefinition, ...]
@@ -52,7 +52,7 @@ class ToolsBlock(Struct, frozen=True):
 
 
 def find_tools_block(text: str, source: Format) -> ToolsBlock | None:
-    """The block in a system turn that tells the tools as `source` does; None where there is none."""
+    """The block in a system turn that presents the tools as `source` does, or None."""
     found = segment(text, source.name, role=Role.SYSTEM)
     template = find_template(source)
     block = template.tools_block.search(text) if template is not None and template.tools_block is not None else None
@@ -62,25 +62,28 @@ def find_tools_block(text: str, source: Format) -> ToolsBlock | None:
     return ToolsBlock(found.definitions, span.range, is_whole=False) if span is not None and found.definitions else None
 
 
-def with_tools_block(text: str, told: ToolsBlock | None, tools: tuple[ToolDefinition, ...], template: Template) -> str:
-    """The system turn's text with the tools as the template tells them; without them where a field holds them."""
+def with_tools_block(
+    text: str, existing: ToolsBlock | None, tools: tuple[ToolDefinition, ...], template: Template
+) -> str:
+    """The system turn's text with the tools as the template presents them; without them if a field contains them."""
     block = "" if template.offered is not None or not tools else template.tools(tools)
-    if told is None:
+    if existing is None:
         return template.join(text, block) if block else text
-    before, behind = text[: told.range.start], text[told.range.end :]
+    before, after = text[: existing.range.start], text[existing.range.end :]
     if block:
-        return f"{before}{block}{behind}"
-    return "\n\n".join(part for part in (before.rstrip(), behind.lstrip()) if part)
+        return f"{before}{block}{after}"
+    return "\n\n".join(part for part in (before.rstrip(), after.lstrip()) if part)
 
 
 def convert_row(
     row: dict[str, Json], source: Format | None, target: Format, *, tools: tuple[ToolDefinition, ...] = ()
 ) -> dict[str, Json]:
-    """One row with its `text`, or its `messages` or `conversations`, as the target has them, and `dropped`.
+    """One row with its `text`, `messages` or `conversations` converted to the target, and `dropped`.
 
-    `source` is None where the row's own text is to say its format. `tools` are offered where the row names none.
-    `prompt` is there where the target's completion begins inside a header. Everything else is kept as it is.
-    Raises ValueError, in words, for a row that holds neither, or both, or anything that cannot be read as it.
+    `source` is None if the format is to be detected from the row's text. `tools` are used if the row names none. The
+    result has `prompt` if the target's completion begins inside a header. All other members are unchanged. Raises
+    ValueError, with the reason, for a row that has neither a text nor a conversation, or both, or one that cannot be
+    read.
     """
     listed = [key for key in LISTS if isinstance(row.get(key), list)]
     if "text" in row and listed:
@@ -121,19 +124,19 @@ def _conversation(
     assert isinstance(messages, list)
     if not any(isinstance(message, dict) for message in messages):
         raise ValueError(f"`{key}` holds no messages")
-    said = (text_of(one) for one in messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT)
-    known = source or _detected("\n".join(text for text in said if text), row)
-    told = _tools_block(messages, known)
-    offered = _offered(row) or (told.tools if told is not None else ()) or tools
+    texts = (text_of(one) for one in messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT)
+    known = source or _detected("\n".join(text for text in texts if text), row)
+    tools_block = _tools_block(messages, known)
+    offered = _offered(row) or (tools_block.tools if tools_block is not None else ()) or tools
     converter = ConversationConverter(known, target, offered)
     converted: dict[str, Json] = {**row, key: converter.convert(messages)}
     template = find_template(target)
-    is_told = told is not None and known is target
+    is_presented = tools_block is not None and known is target
     if template is None:
-        converter.dropped += _not_presented(told, target)
-    elif not is_told:
-        _present_tools(converted, key, told, offered, template)
-        if told is not None and not told.is_whole:
+        converter.dropped += _not_presented(tools_block, target)
+    elif not is_presented:
+        _present_tools(converted, key, tools_block, offered, template)
+        if tools_block is not None and not tools_block.is_whole:
             converter.dropped.append(
                 f"How `{known.name}` writes calls, in the system turn: only the list of tools was recognised and "
                 "rewritten, the words around it are as they were."
@@ -147,9 +150,13 @@ def _tools_block(messages: list[Json], source: Format) -> ToolsBlock | None:
 
 
 def _present_tools(
-    row: dict[str, Json], key: str, told: ToolsBlock | None, tools: tuple[ToolDefinition, ...], template: Template
+    row: dict[str, Json],
+    key: str,
+    tools_block: ToolsBlock | None,
+    tools: tuple[ToolDefinition, ...],
+    template: Template,
 ) -> None:
-    """Tell the tools in the row as the template does: in its system turn, a new one if need be, or in its `tools`."""
+    """Add the tools to the row as the template presents them: in its (maybe new) system turn, or in its `tools`."""
     if template.offered is not None and tools:
         row["tools"] = template.offered(tools)
     messages = row[key]
@@ -157,7 +164,7 @@ def _present_tools(
     at = next((at for at, one in enumerate(messages) if isinstance(one, dict) and role_of(one) is Role.SYSTEM), None)
     system = messages[at] if at is not None else None
     if isinstance(system, dict) and at is not None:
-        messages[at] = with_text(system, with_tools_block(text_of(system) or "", told, tools, template))
+        messages[at] = with_text(system, with_tools_block(text_of(system) or "", tools_block, tools, template))
     elif isinstance(row.get("system"), str):
         row["system"] = with_tools_block(str(row["system"]), None, tools, template)
     elif tools and template.offered is None:
@@ -165,8 +172,8 @@ def _present_tools(
         messages.insert(0, {shape.role_key: shape.system, shape.text_key: with_tools_block("", None, tools, template)})
 
 
-def _not_presented(told: ToolsBlock | None, target: Format) -> list[str]:
-    if told is None:
+def _not_presented(tools_block: ToolsBlock | None, target: Format) -> list[str]:
+    if tools_block is None:
         return []
     return [f"How `{target.name}` presents tools: weaklink does not know; the system turn is as it was."]
 
@@ -177,15 +184,15 @@ def _detected(text: str, row: dict[str, Json]) -> Format:
 
 
 def _offered(row: dict[str, Json]) -> tuple[ToolDefinition, ...]:
-    """The tools that the row names, in a list or in its JSON text."""
+    """The tools that the row names, as a list or as JSON text."""
     return tuple(tool for tool in read_tools(row.get("tools"), row.get("functions")) if tool.name)
 
 
 @dataclass(slots=True)
 class ConversationConverter:
-    """Converts the messages of one row, in order; `dropped` grows with what does not survive.
+    """Converts the messages of one row, in order; `dropped` collects what cannot be converted.
 
-    `tools` are those that the calls are read by.
+    `tools` are the definitions used to parse the calls.
     """
 
     source: Format
@@ -201,7 +208,7 @@ class ConversationConverter:
         self._fitting = CallFitter(self.target, self.tools)
 
     def convert(self, messages: list[Json]) -> list[Json]:
-        """The messages in the target's words; what is neither an answer nor a result is kept as it is."""
+        """The messages in the target's format; messages that are neither answers nor results are unchanged."""
         converted: list[Json] = []
         numbered = list(enumerate(messages, start=1))
         for are_results, group in groupby(numbered, key=lambda one: bool(self._results(one[1]))):
@@ -236,7 +243,7 @@ class ConversationConverter:
         return with_text(message, completion.prompt + completion.text)
 
     def _returned(self, messages: list[dict[str, Json]]) -> Iterator[Json]:
-        """Messages with results, as the family hands them back."""
+        """Messages with results, as the template returns them to the model."""
         template = self._template
         assert template is not None
         rows = [(message, [self._paired(one) for one in self._results(message)]) for message in messages]
@@ -250,22 +257,24 @@ class ConversationConverter:
     def _handed_back(self, message: dict[str, Json], results: list[ToolResult], template: Template) -> Json:
         shape = shape_of(message)
         if template.returned is not None:
-            said = template.returned(results)
-            return with_object(message, said) if shape.is_structured else with_text(message, json_of(said))
+            api_message = template.returned(results)
+            return (
+                with_object(message, api_message) if shape.is_structured else with_text(message, json_of(api_message))
+            )
         changed = with_text(message, template.results(results))
         if role_of(message) is not Role.TOOL:
             changed[shape.role_key] = shape.tool
         return changed
 
     def _paired(self, result: ToolResult) -> ToolResult:
-        """The result with the name of its call and the id that the call bears now: by id, else in order."""
-        waiting = self._unanswered
-        found = next((one for one in waiting if result.call_id is not None and one[0].id == result.call_id), None)
-        if found is None and waiting and (result.call_id is None or all(call.id is None for call, _ in waiting)):
-            found = waiting[0]
+        """The result with the name of its call and the call's new id; paired by id, or else in order."""
+        unanswered = self._unanswered
+        found = next((one for one in unanswered if result.call_id is not None and one[0].id == result.call_id), None)
+        if found is None and unanswered and (result.call_id is None or all(call.id is None for call, _ in unanswered)):
+            found = unanswered[0]
         if found is None:
             return structs.replace(result, call_id=self._fitting.ids.get(result.call_id or "", result.call_id))
-        waiting.remove(found)
+        unanswered.remove(found)
         call, call_id = found
         return structs.replace(result, name=result.name or call.name, call_id=call_id)
 
@@ -273,10 +282,10 @@ class ConversationConverter:
 def convert_text(
     text: str, source: Format, target: Format, *, prompt: str = "", tools: Sequence[ToolDefinition] = ()
 ) -> Completion:
-    """`text`, an output of a model of `source`, as a model of `target` would emit it.
+    """`text`, an output in the format `source`, as a model of the format `target` would write it.
 
-    `prompt` is what stood before `text`; `tools` are those on offer, by which values without types are read. `dropped`
-    names everything that the target cannot hold, and each malformed call. Raises ValueError where `text` is more than
+    `prompt` is the text before `text`; `tools` are the offered ones, used to parse values without types. `dropped`
+    lists everything that the target cannot express, and each malformed call. Raises ValueError if `text` is more than
     one model output.
     """
     offered = tuple(tools)
@@ -289,10 +298,12 @@ def convert_text(
 def written(
     pieces: Sequence[CompletionPiece], target: Format, tools: tuple[ToolDefinition, ...], notes: list[str]
 ) -> Completion:
-    """The completion of these pieces, with `notes` and what reading it back finds changed in `dropped`."""
+    """The completion of these pieces; `dropped` has `notes` and the changes found by parsing the completion again."""
     completion = write_completion(pieces, target)
-    told = [*notes, *completion.dropped]
-    return Completion(completion.text, completion.prompt, (*told, *_changed(pieces, completion, target, tools, told)))
+    reported = [*notes, *completion.dropped]
+    return Completion(
+        completion.text, completion.prompt, (*reported, *_changed(pieces, completion, target, tools, reported))
+    )
 
 
 def _changed(
@@ -300,9 +311,9 @@ def _changed(
     completion: Completion,
     target: Format,
     tools: tuple[ToolDefinition, ...],
-    told: Sequence[str],
+    reported: Sequence[str],
 ) -> Iterator[str]:
-    """What the text says to a reader of the target that the pieces did not say."""
+    """The differences between the pieces and the completion when it is parsed as the target's format."""
     back = segment(completion.text, target.name, prompt=completion.prompt, tools=tools)
     name, calls = target.name, calls_of(pieces)
     found = [call for call in back.calls if call.valid or call.recovered]
@@ -313,7 +324,7 @@ def _changed(
         )
         return
     changed = [one.name for one, two in zip(calls, found, strict=True) if one.arguments != two.arguments]
-    if changed and not any("exact arguments" in one for one in told):
+    if changed and not any("exact arguments" in one for one in reported):
         yield f"The exact arguments of the call of `{changed[0]}`: read as `{name}`, they come back changed."
     if completion.dropped or len(found) != len(back.calls):
         return
@@ -324,7 +335,7 @@ def _changed(
 
 
 def _bare(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type[CompletionReasoning]) -> str:
-    """The texts of one kind without white space, which formats put between pieces as they like."""
+    """The texts of one kind without white space, because formats differ in the white space between pieces."""
     return "".join(word for piece in tidy(pieces) if isinstance(piece, kind) for word in piece.text.split())
 
 

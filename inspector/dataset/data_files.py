@@ -1,14 +1,14 @@
-"""The files that a path of training data stands for: a file, a URL, a pattern, or a folder with or without a card.
+"""The files that a path of training data refers to: a file, a URL, a pattern, or a folder with or without a card.
 
 A data set of the Hugging Face Hub has a card: the `configs` in the YAML head of its README.md name the files of each
 config and split. The convention is that of huggingface/datasets ("Manual Configuration" in the Hub's documentation;
 `utils/metadata.py`, `data_files.py`): a config has a `config_name`, and `data_files`, which is a pattern or a list of
 patterns (both are split `train`), a list of `{split, path}`, or an object of splits with patterns; a `path` is a
 pattern or a list of them. Patterns count from the folder, or from the config's `data_dir`; a config without
-`data_files` has all files there, and says no split.
+`data_files` has all files there, and names no split.
 
-`load_dataset` takes one config; here a folder is all of its configs and splits, each file once, and
-`FOLDER#CONFIG/SPLIT` chooses. A card comes from outside: none of its patterns leads out of the folder.
+`load_dataset` loads one config; here a folder means all of its configs and splits, each file once, and
+`FOLDER#CONFIG/SPLIT` selects one. A card is untrusted input: a pattern that leads out of the folder is an error.
 """
 
 import glob
@@ -35,20 +35,20 @@ _READ = "JSON lines, JSON, Parquet or Arrow file"
 _CARD = "README.md"
 _CARD_BYTES = 1 << 20  # the head is at its beginning
 _CONFIGS = re.compile(r"^configs[ \t]*:", re.MULTILINE)
-_MOST_PATTERNS = 10_000  # aliases of YAML make much out of little
+_MOST_PATTERNS = 10_000  # YAML aliases can expand a small file to a huge value
 _TRAIN, _DEFAULT = "train", "default"
 _ANYWHERE = re.compile(r"\*\*(?:/+\*\*)+")
 
 
 def find_data_files(paths: Iterable[str]) -> list[str]:
-    """The files that paths stand for, in order, each once.
+    """The files that the paths refer to, in order, each once.
 
-    A path is a file, a URL (see `inspector.importers.remote`), a pattern as `data_files` takes it
-    (`data/train-*.parquet`, `**/*.jsonl`), or a folder: a data set or a `DatasetDict` that Hugging Face's
-    `save_to_disk` wrote, a folder whose README.md has `configs`, or any other, which is searched for JSON, Parquet and
-    Arrow files. `FOLDER#CONFIG/SPLIT` is one split of a config, `FOLDER#CONFIG` all of them, `FOLDER#/SPLIT` that split
-    of every config, or of a `DatasetDict`. Raises UnreadableFileError where there is no such file, config or split, a
-    card cannot be read, or a folder or pattern gives no file, and MissingLibraryError where a card needs PyYAML.
+    A path is a file, a URL (see `inspector.importers.remote`), a pattern as in `data_files` (`data/train-*.parquet`,
+    `**/*.jsonl`), or a folder: a data set or a `DatasetDict` that Hugging Face's `save_to_disk` wrote, a folder whose
+    README.md has `configs`, or any other folder, which is searched for JSON, Parquet and Arrow files.
+    `FOLDER#CONFIG/SPLIT` is one split of a config, `FOLDER#CONFIG` all of them, `FOLDER#/SPLIT` that split of every
+    config, or of a `DatasetDict`. Raises UnreadableFileError if there is no such file, config or split, a card cannot
+    be read, or a folder or pattern has no file, and MissingLibraryError if a card needs PyYAML and it is not installed.
     """
     found: dict[str, None] = {}
     for path in paths:
@@ -60,10 +60,9 @@ def find_data_files(paths: Iterable[str]) -> list[str]:
 
 
 def find_set_files(path: str) -> list[str] | None:
-    """The files of a data set that describes its files: `FOLDER`, or a choice as `find_data_files` takes it.
+    """The files of a data set that lists its files: `FOLDER`, or a selection as in `find_data_files`.
 
-    None where the folder does not say which files it has, or the path is none of a folder. Raises what
-    `find_data_files` does.
+    None if the folder does not list its files, or the path is not a folder. Raises the errors of `find_data_files`.
     """
     chosen = _Chosen.of(path)
     if chosen is None:
@@ -72,7 +71,7 @@ def find_set_files(path: str) -> list[str] | None:
 
 
 class _Chosen(Struct, frozen=True):
-    """A folder, with the config and split that were chosen; "" is every one. `path` is how its user wrote it."""
+    """A folder with the selected config and split; "" means all. `path` is the path as the user wrote it."""
 
     path: str
     folder: Path
@@ -96,7 +95,7 @@ class _Chosen(Struct, frozen=True):
 
     @property
     def is_described(self) -> bool:
-        """Whether the folder says which files it has, or the user chose some of them."""
+        """Whether the folder lists its files, or the user selected some of them."""
         names = ("dataset_dict.json", "state.json")
         return self.is_chosen or any((self.folder / name).is_file() for name in names) or _head(self.folder) is not None
 
@@ -129,7 +128,7 @@ def _files_in(chosen: _Chosen) -> Iterator[str]:
 
 
 def _described(chosen: _Chosen) -> Iterator[str] | None:
-    """The files that the folder, or its card, says it has; None where it says nothing."""
+    """The files that the folder or its card lists; None if neither lists any."""
     folder = chosen.folder
     splits = _member(folder / "dataset_dict.json", "splits")
     if isinstance(splits, list):
@@ -165,7 +164,7 @@ def _found_below(folder: Path) -> Iterator[str]:
 
 
 def _member(path: Path, key: str) -> Json:
-    """A member of the object in a JSON file; None where there is none."""
+    """A member of the object in a JSON file, or None."""
     try:
         value: Json = json.loads(path.read_bytes()) if path.is_file() else None
     except (OSError, ValueError, RecursionError):
@@ -189,14 +188,14 @@ def _require(chosen: _Chosen, what: str, name: str, known: Iterable[str]) -> Non
 
 
 class _Config(Struct, frozen=True):
-    """A config of a card: its patterns by split, in order. A split "" is of files whose split the card does not say."""
+    """A config of a card: its patterns by split, in order. The split "" is for files without a named split."""
 
     name: str
     patterns: tuple[tuple[str, str], ...]
 
 
 def _head(folder: Path) -> str | None:
-    """The YAML head of a folder's card; None where there is none, or it has no `configs`."""
+    """The YAML head of a folder's card; None if there is none, or it has no `configs`."""
     try:
         with (folder / _CARD).open("rb") as file:
             text = decode(file.read(_CARD_BYTES)).removeprefix("\ufeff").replace("\r\n", "\n")
@@ -246,7 +245,7 @@ def _config(folder: Path, config: dict[str, Json]) -> _Config:
 
 
 def _split_patterns(folder: Path, name: str, files: Json) -> Iterator[tuple[str, str]]:
-    """Splits with a pattern each, as `data_files` has them."""
+    """The splits of `data_files`, each with a pattern."""
     if isinstance(files, dict) and "path" not in files:
         for split, listed in files.items():
             yield from ((str(split), one) for one in _texts(folder, name, listed))
@@ -304,14 +303,14 @@ def _card_error(folder: Path, why: str) -> UnreadableFileError:
 
 
 class MissingLibraryError(WeaklinkError):
-    """A library of the extra `data` is not installed; the text names it and the command that installs it."""
+    """A library of the extra `data` is not installed; the message names it and the command that installs it."""
 
 
 class DataRow(Struct, frozen=True):
     """One row as it was read.
 
-    `record` is its place in the file: `line 12`, `entry 3`, `document 2`, or `row 7` in Parquet and Arrow, each counted
-    from 1. `raw` are its exact bytes, empty in Parquet and Arrow.
+    `record` is its position in the file: `line 12`, `entry 3`, `document 2`, or `row 7` in Parquet and Arrow, each
+    counted from 1. `raw` is its exact bytes, empty for Parquet and Arrow.
     """
 
     file: str
@@ -326,16 +325,16 @@ class DataRow(Struct, frozen=True):
         return f"{self.file}:{self.record}"
 
     def random(self, seed: int, use: str = "") -> Random:
-        """A generator for what is chosen at random for this row: the same in whichever folder or bucket its file is."""
+        """A random generator for this row; it does not depend on the folder or bucket of the file."""
         name = self.file.replace("\\", "/").rpartition("/")[2]
         return Random(f"{seed}\0{use}\0{name}\0{self.record}")
 
 
 class RejectedRow(Struct, frozen=True):
-    """A row that could not be read: its place and the reason, one sentence without a period.
+    """A row that could not be read: its position and the reason, one sentence without a period.
 
-    `line` and `column` count from 1; None where the file has none, as Parquet. `record` is `file` or `end of file`
-    where what could not be read is no single row. `text` is the row's text, "" where there is none.
+    `line` and `column` count from 1; they are None if the file has none, as in Parquet. `record` is `file` or `end of
+    file` if the unreadable data is not a single row. `text` is the row's text, or "".
     """
 
     file: str
@@ -352,7 +351,7 @@ class RejectedRow(Struct, frozen=True):
 
     @property
     def value(self) -> JsonObject:
-        """The line for it in a file of rejected rows."""
+        """The JSON object for this row in a file of rejected rows."""
         return {
             "file": self.file,
             "record": self.record,
@@ -364,5 +363,5 @@ class RejectedRow(Struct, frozen=True):
 
 
 def missing_library(name: str, use: str) -> MissingLibraryError:
-    """The error for a library of the extra `data` that is not installed; `use` is what needs it: "Counting tokens"."""
+    """The error for a missing library of the extra `data`; `use` names what needs it, such as "Counting tokens"."""
     return MissingLibraryError(f"{use} needs `{name}`, which is not installed: pip install 'weaklink[data]'")

@@ -1,10 +1,11 @@
-"""How diverse a set is: its shares beside the recommended distribution, and what else it consists of.
+"""How diverse a data set is: its shares compared with the recommended distribution, and other statistics.
 
-`SampleFacts` is what one sample adds; it is small and can cross from process to process. `SetReport` sums facts up; it
-keeps two numbers a sample (lengths), a digest (duplicates) and counters.
+`SampleFacts` is what one sample adds; it is small and can be sent between processes. `SetReport` sums up the facts; it
+keeps two numbers per sample (lengths), a digest (duplicates) and counters.
 
-Shares are fractions of 1. `tools` (distinct tools) and `steps` (calls; parallel and failed ones count singly) are over
-samples with a call, the others over all samples, `parameter_types` over the top-level values of all arguments.
+Shares are fractions of 1. `tools` (distinct tools) and `steps` (calls; parallel and failed calls count separately) are
+fractions of the samples with a call, the others of all samples, `parameter_types` of the top-level values of all
+arguments.
 """
 
 from array import array
@@ -40,10 +41,10 @@ RECOMMENDED: Mapping[str, Mapping[str, float] | float] = MappingProxyType(
         "languages": {},
     }
 )
-"""The recommended distribution; `error_recovery` is a minimum, and languages are as needed."""
+"""The recommended distribution; `error_recovery` is a minimum, and `languages` has no recommendation."""
 
 TOLERANCE = 0.05
-"""The deviation from which a share is marked."""
+"""A share that deviates by at least this much is marked."""
 
 _DEEPEST = 24
 _MOST_VISITED = 2_000
@@ -52,9 +53,9 @@ _MOST_VISITED = 2_000
 class SampleFacts(Struct, frozen=True):
     """What one sample adds to a report.
 
-    `features` are the words by which a sample is listed: `steps=2`, `tools=1`, `should_call=no`, `error_recovery=yes`,
-    `languages=en`, `parameter_types=array`, `formats=hermes`, `tool=NAME`, `errors=KIND`, `recoveries=KIND`,
-    `faults=D709`. `parameter_types` counts argument values by type.
+    `features` are the words by which samples are counted and listed: `steps=2`, `tools=1`, `should_call=no`,
+    `error_recovery=yes`, `languages=en`, `parameter_types=array`, `formats=hermes`, `tool=NAME`, `errors=KIND`,
+    `recoveries=KIND`, `faults=D709`. `parameter_types` counts argument values by type.
     """
 
     reference: str
@@ -72,7 +73,7 @@ class SampleFacts(Struct, frozen=True):
 
 
 def facts_of(sample: Sample, counter: TokenCounter | None = None, options: LintOptions | None = None) -> SampleFacts:
-    """The facts of a sample; `counter` counts its tokens where it is given."""
+    """The facts of a sample; `counter`, if given, counts its tokens."""
     steps = tuple(sample.inspection.chain.steps)
     values = [
         value for step in steps if isinstance(step.call.arguments, dict) for value in step.call.arguments.values()
@@ -105,8 +106,8 @@ def _features(
     should = sample.should_call if sample.should_call is not None else bool(steps)
     yield f"should_call={'yes' if should else 'no'}"
     yield f"error_recovery={'yes' if has_recovery(steps) else 'no'}"
-    said = language_of("\n".join(sample.texts(Role.USER)), fewest_letters=12, certain=0.5)
-    yield f"languages={said or 'unknown'}"
+    language = language_of("\n".join(sample.texts(Role.USER)), fewest_letters=12, certain=0.5)
+    yield f"languages={language or 'unknown'}"
     yield from (f"parameter_types={one}" for one in types)
     yield from (f"tool={one}" for one in tools)
     yield f"formats={format_of(sample) or ('structured' if steps else 'no calls')}"
@@ -127,7 +128,7 @@ def _bucket(number: int) -> str:
 
 
 def has_recovery(steps: Sequence[Step]) -> bool:
-    """Whether a call has an error as its result, and a later call of the same intent does its work."""
+    """Whether a call has an error as its result, and a later call of the same intent recovers from it."""
     return any(
         is_corrected(step, steps) or (_has_error(step) and step.recovery is not None and step.recovery.is_sure)
         for step in steps
@@ -135,7 +136,7 @@ def has_recovery(steps: Sequence[Step]) -> bool:
 
 
 def is_corrected(step: Step, steps: Sequence[Step]) -> bool:
-    """Whether a call has an error as its result, and a later call of the same tool has not failed."""
+    """Whether a call has an error as its result, and a later call of the same tool did not fail."""
     later = (one for one in steps if one.number > step.number and not one.outcome.failed)
     return _has_error(step) and any(one.call.name == step.call.name for one in later)
 
@@ -158,7 +159,7 @@ def type_name(value: Json) -> str:
 
 
 def _depth(value: Json) -> int:
-    """How deep arrays and objects are nested in a value."""
+    """How deeply arrays and objects are nested in a value."""
     if not isinstance(value, list | dict):
         return 0
     inner = value.values() if isinstance(value, dict) else value
@@ -171,30 +172,30 @@ def _measured(parameters: str) -> tuple[int, int]:
 
 
 def schema_depth(tool: ToolDefinition) -> tuple[int, int]:
-    """How deep the properties of a tool's schema are nested, and the longest chain of `$ref`; each 24 at most."""
+    """How deeply the properties of a tool's schema are nested, and the longest chain of `$ref`; each at most 24."""
     return _measured(write_json(tool.parameters))
 
 
 def _schema(root: Json) -> tuple[int, int]:
     deepest = longest = visited = 0
-    waiting: list[tuple[Json, int, int]] = [(root, 0, 0)]
-    while waiting and visited < _MOST_VISITED:
+    pending: list[tuple[Json, int, int]] = [(root, 0, 0)]
+    while pending and visited < _MOST_VISITED:
         visited += 1
-        node, depth, chain = waiting.pop()
+        node, depth, chain = pending.pop()
         if not isinstance(node, dict) or depth > _DEEPEST or chain > _DEEPEST:
             continue
         deepest, longest = max(deepest, depth), max(longest, chain)
         target = node.get("$ref")
         if isinstance(target, str) and target.startswith("#"):
-            waiting.append((_resolved(root, target), depth, chain + 1))
+            pending.append((_resolved(root, target), depth, chain + 1))
         properties = node.get("properties")
         if isinstance(properties, dict):
-            waiting += ((one, depth + 1, chain) for one in properties.values())
+            pending += ((one, depth + 1, chain) for one in properties.values())
         for key in ("items", "additionalProperties", "if", "then", "else", "not"):
-            waiting.append((node.get(key), depth, chain))
+            pending.append((node.get(key), depth, chain))
         for key in ("anyOf", "oneOf", "allOf"):
             listed = node.get(key)
-            waiting += ((one, depth, chain) for one in (listed if isinstance(listed, list) else ()))
+            pending += ((one, depth, chain) for one in (listed if isinstance(listed, list) else ()))
     return deepest, longest
 
 
@@ -223,7 +224,7 @@ class SetReport(Struct):
     _seen: set[bytes] = field(default_factory=set)
 
     def add(self, facts: SampleFacts) -> None:
-        """Take one more sample."""
+        """Add one more sample."""
         self.samples += 1
         self.with_calls += bool(facts.steps)
         self.counts.update(facts.features)
@@ -241,12 +242,12 @@ class SetReport(Struct):
             self._seen.add(facts.digest)
 
     def of(self, key: str) -> dict[str, int]:
-        """How many samples have each value of a feature, the most frequent first."""
+        """The number of samples with each value of a feature, most frequent first."""
         found = {name.partition("=")[2]: number for name, number in self.counts.items() if name.startswith(f"{key}=")}
         return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
     def shares(self) -> Shares:
-        """The shares that are compared with the recommended ones."""
+        """The shares, in the structure of the recommended distribution."""
         types = sum(self.parameter_types.values())
         return {
             "tools": self._fractions("tools", ("1", "2", "3+"), self.with_calls),
@@ -286,14 +287,14 @@ class SetReport(Struct):
 
 
 def deviations(shares: Shares) -> dict[str, Any]:
-    """Each share minus the recommended one; that of `error_recovery` is 0 where the minimum is reached."""
+    """Each share minus the recommended one; the deviation of `error_recovery` is 0 if the minimum is reached."""
     found: dict[str, Any] = {}
-    for key, wanted in RECOMMENDED.items():
+    for key, recommended in RECOMMENDED.items():
         share = shares[key]
-        if isinstance(wanted, Mapping) and isinstance(share, dict):
-            found[key] = {name: round(share.get(name, 0.0) - one, 6) for name, one in wanted.items()}
-        elif isinstance(share, float) and isinstance(wanted, float):
-            found[key] = round(min(share - wanted, 0.0), 6)
+        if isinstance(recommended, Mapping) and isinstance(share, dict):
+            found[key] = {name: round(share.get(name, 0.0) - one, 6) for name, one in recommended.items()}
+        elif isinstance(share, float) and isinstance(recommended, float):
+            found[key] = round(min(share - recommended, 0.0), 6)
     return found
 
 

@@ -1,7 +1,7 @@
-"""The kinds of faults that can be put into a call: how each changes it, how its tool refuses it, how a model says so.
+"""The kinds of faults that can be injected into a call, each with the tool's refusal and the model's reaction.
 
-Each maker takes a sound call and gives a `FaultyCall`, or None where the call offers no place for that kind: no enum to
-violate, no list of tools that a name could miss. Frequencies of the kinds of malformed JSON are those of 1,542 broken
+Each maker takes a sound call and returns a `FaultyCall`, or None if the call cannot have that kind of fault: it has no
+enum to violate, or no similar tool name is left. Frequencies of the kinds of malformed JSON are those of 1,542 broken
 calls of two real models (docs/training-data-making.md).
 """
 
@@ -26,9 +26,9 @@ _OPENERS = ("<tool_call>", "[tool_call]")
 
 
 class SoundCall(Struct, frozen=True):
-    """A call without faults: `text` is the part that holds it, `structured` that its part is the arguments alone.
+    """A call without faults: `text` is the part that contains it; `structured` means the part is only its arguments.
 
-    `span` is the call with its markers.
+    `span` is the range of the call with its markers.
     """
 
     call: ToolCall
@@ -53,7 +53,7 @@ class SoundCall(Struct, frozen=True):
 
     @property
     def required(self) -> list[str]:
-        """The parameters that the tool requires and the call gives."""
+        """The required parameters of the tool that the call has."""
         schema = self.tool.parameters
         named = schema.get("required") if isinstance(schema, dict) else None
         return (
@@ -64,17 +64,17 @@ class SoundCall(Struct, frozen=True):
 
 
 def span_of_call(step: Step, parts: Iterable[PartInspection]) -> Range:
-    """A step's call with its markers, in the text of its part."""
+    """The range of a step's call with its markers, in the text of its part."""
     at = (step.location.turn, step.location.part)
     spans = next((one.spans for one in parts if (one.turn, one.part) == at), ())
     return spans[step.call.span].range if step.call.span < len(spans) else step.call.range
 
 
 class FaultyCall(Struct, frozen=True):
-    """A call with one fault: `text` is the part's new text, `name` the tool's name where that is in a field of its own.
+    """A call with one fault: `text` is the part's new text, `name` the tool's name if that is in a separate field.
 
-    `rules` are the codes that may be found for the fault, the first of them always. `refusal` is what the tool answers,
-    `thought` what the model thinks then.
+    `rules` are the codes of the rules that may report the fault; the first one always does. `refusal` is the tool's
+    answer, and `thought` the model's reasoning after it.
     """
 
     text: str
@@ -89,7 +89,7 @@ Maker: TypeAlias = Callable[[SoundCall, Random], FaultyCall | None]
 
 
 def wrong_type(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """A value of another JSON type than the schema has."""
+    """A value of another JSON type than the schema requires."""
     places = [name for name in sound.arguments if _type(sound.properties.get(name)) in _WRONG]
     if not places:
         return None
@@ -131,7 +131,7 @@ def unknown_key(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 
 def enum_violation(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """A value that the schema's enum does not have."""
+    """A value that is not in the schema's enum."""
     places = [name for name in sound.arguments if len(_enum(sound.properties.get(name))) > 0]
     if not places:
         return None
@@ -148,7 +148,7 @@ def enum_violation(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 
 def wrong_value(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """A value with a slip in a required parameter, which only the tool's refusal shows."""
+    """A typo in the value of a required parameter, which only the tool's refusal reveals."""
     places = [name for name in sound.required if _slipped(sound.arguments[name], draw) is not None]
     places = [name for name in places if not _enum(sound.properties.get(name))]
     if not places:
@@ -164,7 +164,7 @@ def wrong_value(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 
 def wrong_tool_name(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """The name of a tool that is not offered, near the right one."""
+    """The name of a tool that is not offered, similar to the right one."""
     name = sound.call.name or ""
     near = [name.replace("_", ""), f"{name}s", f"{name}_tool", name[:-1], name.replace("get_", "fetch_")]
     near = [one for one in near if len(one) > 2 and one not in sound.offered and one != name]
@@ -197,7 +197,7 @@ def truncated_stream(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 
 def malformed_tags(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """A call in tags of which one is missing or in another spelling."""
+    """A call with one tag missing or in another spelling."""
     before, after = _around_markers(sound)
     framed = sound.text[len(before) : len(sound.text) - len(after)]
     opener = next((one for one in _OPENERS if framed.startswith(one)), None)
@@ -211,12 +211,12 @@ def malformed_tags(sound: SoundCall, draw: Random) -> FaultyCall | None:
         (f"{opener}{inside}{other[0]}/{other[1:]}", ("F308",), "the closing tag was in another spelling"),
         (f"{inside.lstrip()}{closer}", ("F309", "F302"), "the opening tag was missing"),
     )
-    changed, codes, said = draw.choice(kinds)
+    changed, codes, description = draw.choice(kinds)
     return FaultyCall(
         f"{before}{changed}{after}",
         codes,
-        _error(f"Tool call could not be parsed: {said}"),
-        f"The tags around my call were wrong: {said}. I will write it with both.",
+        _error(f"Tool call could not be parsed: {description}"),
+        f"The tags around my call were wrong: {description}. I will write it with both.",
     )
 
 
@@ -241,7 +241,7 @@ def wrong_format(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 
 def drafted_in_reasoning(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """A call that the reasoning holds, which is never closed, so that a server takes no call from it."""
+    """A call inside reasoning that is never closed, so that a server does not parse the call."""
     del draw
     if sound.structured or not _is_alone(sound) or sound.text.count("</think>") != sound.text.count("<think>"):
         return None
@@ -257,7 +257,7 @@ def drafted_in_reasoning(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 
 def malformed_json(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """JSON that is not strict, each kind as often as real models write it."""
+    """Invalid JSON, each kind as often as real models write it."""
     if not sound.structured and sound.call.parameters:
         return None
     arguments = sound.call.arguments_range or sound.call.range
@@ -272,20 +272,20 @@ def malformed_json(sound: SoundCall, draw: Random) -> FaultyCall | None:
     return FaultyCall(
         _replaced(sound.text, place.start, place.end, broken.text),
         broken.rules,
-        _error(f"Invalid JSON in tool call: {broken.said}"),
-        f"My call was not valid JSON: {broken.said}. Let me write it correctly.",
+        _error(f"Invalid JSON in tool call: {broken.description}"),
+        f"My call was not valid JSON: {broken.description}. Let me write it correctly.",
     )
 
 
 def timeout(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """The tool does not answer in time; the same call once more does its work."""
+    """The tool does not answer in time; the same call then succeeds."""
     refusal = draw.choice(("Request timed out after 30 seconds", "503 Service Unavailable", "429 Too Many Requests"))
     thought = f"`{sound.call.name}` failed with a transient error. I will try the same call once more."
     return FaultyCall(sound.text, ("T406",), _error(refusal), thought)
 
 
 def forbidden(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """The tool is refused access to one source; another one is tried."""
+    """The tool is denied access to one source; the model tries another one."""
     for name, value in sound.arguments.items():
         if isinstance(value, str) and re.match(r"https?://[^/]+", value):
             other = re.sub(r"^(https?://)(?:www\.)?", rf"\g<1>{draw.choice(('m', 'archive', 'api'))}.", value, count=1)
@@ -367,7 +367,7 @@ def _enum(schema: Json) -> list[Json]:
 
 
 def _slipped(value: Json, draw: Random) -> Json:
-    """The value with a slip of the pen; None where it is too short for one."""
+    """The value with a typo; None if it is too short for one."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     if isinstance(value, int):

@@ -18,20 +18,20 @@ _NO_PLACE = Range(0, 0)
 
 
 class CallFitter(Struct):
-    """Fits the calls of one row, in order, to `target`; `tools` are those on offer.
+    """Fits the calls of one row, in order, to `target`; `tools` are the offered tools.
 
-    `ids` has the id that a call bears now, by the one that it bore; `fitted` the calls of the last `fit`, as they were
-    before, each with the id that it bears now.
+    `ids` maps each call's original id to its new one. `fitted` has the original calls of the last `fit`, each with its
+    new id.
     """
 
     target: Format
     tools: tuple[ToolDefinition, ...]
     ids: dict[str, str | None] = field(default_factory=dict)
     fitted: list[tuple[ToolCall, str | None]] = field(default_factory=list)
-    _made: int = 0
+    _id_count: int = 0
 
     def fit(self, pieces: Sequence[CompletionPiece], text: str, notes: list[str]) -> tuple[CompletionPiece, ...]:
-        """The pieces with calls that the target holds; a call that it cannot hold stays as its raw text."""
+        """The pieces with calls that the target can express; a call that it cannot express stays as its raw text."""
         lost: list[str] = []
         self.fitted.clear()
         fitted = tuple(
@@ -50,8 +50,8 @@ class CallFitter(Struct):
     ) -> tuple[CompletionPiece, ...]:
         fitted: list[CompletionPiece] = []
         for call in piece.calls:
-            own = self._with_object(call)
-            named = self._with_id(own, call, lost)
+            adapted = self._with_object(call)
+            named = self._with_id(adapted, call, lost)
             why = self._why_not(named, notes)
             if not why:
                 fitted.append(CompletionCalls((named,)))
@@ -68,8 +68,8 @@ class CallFitter(Struct):
     def _with_id(self, call: ToolCall, original: ToolCall, lost: list[str]) -> ToolCall:
         kept = call.id if call.id is not None and self._holds_id(call.id) else None
         if kept is None and self.target.ids and self.target.name in _NEW_IDS:
-            kept = _NEW_IDS[self.target.name].format(self._made)
-            self._made += 1
+            kept = _NEW_IDS[self.target.name].format(self._id_count)
+            self._id_count += 1
         if call.id is not None:
             self.ids[call.id] = kept
             if kept != call.id:
@@ -87,7 +87,7 @@ class CallFitter(Struct):
         return f"`{self.target.name}` has none on the wire"
 
     def _why_not(self, call: ToolCall, notes: list[str]) -> str:
-        """Why the target cannot hold the call; "" where it can, if need be with the tool's schema to read it by."""
+        """Why the target cannot express the call; "" if it can, perhaps only with the tool's schema to parse it."""
         name = self.target.name
         if self.target.expresses(call):
             return ""
@@ -105,7 +105,7 @@ class CallFitter(Struct):
 
 
 class ParsedOutput(Struct, frozen=True):
-    """What an output is made of; `notes` say, a sentence each, what was repaired, left as it was, or left out."""
+    """The pieces of an output; `notes` has a sentence for each item that was repaired, kept as raw text or left out."""
 
     pieces: tuple[CompletionPiece, ...]
     notes: tuple[str, ...] = ()
@@ -114,8 +114,8 @@ class ParsedOutput(Struct, frozen=True):
 def parse_output(found: Segmentation) -> ParsedOutput:
     """The pieces of one model output.
 
-    A malformed call that a repair could read is written from its repair; one that nothing could read stays as its raw
-    text, among the words. Each is named. Raises ValueError where the text holds turns of others than the model.
+    A malformed call that could be repaired is written from its repair; one that could not be read stays as raw text.
+    The notes name each of them. Raises ValueError if the text contains turns of roles other than the model.
     """
     notes: list[str] = []
     pieces = tuple(piece for at in range(len(found.spans)) for piece in _pieces(found, at, notes))
@@ -124,12 +124,12 @@ def parse_output(found: Segmentation) -> ParsedOutput:
 
 def _pieces(found: Segmentation, at: int, notes: list[str]) -> Iterator[CompletionPiece]:
     span = found.spans[at]
-    said = found.decoded.get(at, span.inner.of(found.text))
+    text = found.decoded.get(at, span.inner.of(found.text))
     match span.kind:
         case SpanKind.TEXT:
-            yield CompletionText(said)
+            yield CompletionText(text)
         case SpanKind.REASONING:
-            yield CompletionReasoning(said)
+            yield CompletionReasoning(text)
         case SpanKind.TOOL_CALL:
             yield from _calls(found, at, notes)
         case SpanKind.TOOL_RESULT:
@@ -163,7 +163,7 @@ def _codes(call: ToolCall, diagnostics: tuple[Diagnostic, ...]) -> str:
 
 
 def _look_at_markup(span: Span, text: str, notes: list[str]) -> None:
-    """Markup is the format's own and goes with it; only what stands there without need is told."""
+    """Markup belongs to the format and is dropped with it; only stray markers are noted."""
     inner = span.inner.of(text)
     if span.label == "turn_header" and ROLE_HOMES.get(inner.partition("<")[0].strip().lower(), "text") != "text":
         raise ValueError(
@@ -179,9 +179,10 @@ def _place(span: Span) -> str:
 
 
 def sole_parameter(call: ToolCall, schemas: Mapping[str, object]) -> ToolCall | None:
-    """The call of a tool with one parameter whose whole input is a text, that text under the parameter's name.
+    """For a tool with one parameter: the call with its text input as the value of that parameter.
 
-    `schemas` are the schemas of the tools by name. None where the tool has another number of parameters, or is unknown.
+    `schemas` are the schemas of the tools by name. None if the tool is unknown, has another number of parameters, or
+    its parameter is not a string.
     """
     schema = schemas.get(call.name or "")
     properties = schema.get("properties") if isinstance(schema, dict) else None

@@ -1,10 +1,10 @@
-"""Error-recovery samples out of good ones: one call is broken, its tool refuses it, and the model corrects it.
+"""Makes error-recovery samples from good ones: one call is broken, its tool refuses it, and the model corrects it.
 
-Theory of operation. A sample whose chain is sound gets two more messages before one of its calls: the same message with
-one fault in the call, and the tool's refusal. The message itself follows, with reasoning that names the fault in the
-place of its words. What comes out is read again and inspected: it is kept only if the inspection finds the fault where
-it was put (a fault that only the refusal proves: at the refusal) and no other, and calls the chain recovered. So a
-sample that the engine misjudges, or a call that offers no place for a fault, is skipped with the reason.
+Theory of operation. A sample whose chain is ok gets two more messages before one of its calls: the same message with
+one fault in the call, and the tool's refusal. The original message follows, with its text replaced by reasoning that
+names the fault. The new row is parsed and inspected again: it is kept only if the inspection finds the injected fault
+at its position (at the refusal, if only the refusal proves the fault) and no other fault, and rates the chain as
+recovered. So a sample that the engine misjudges, or a call that cannot contain a fault, is skipped with the reason.
 """
 
 import json
@@ -43,24 +43,24 @@ DEFAULT_RATES: Mapping[str, float] = {
     "forbidden": 1.0,
     "empty-result": 1.0,
 }
-"""How often each kind is drawn where the call allows it."""
+"""The relative frequency at which each kind is drawn, if the call allows it."""
 _ANNOTATED = ("steps", "critical_path", "decision_points", "depends_on", "data_flow")
 _WRAPPERS = ("[inner_monologue]", "<scratch_pad>", "<think>")
-_BY_ITSELF = frozenset({"T406"})  # the refusal of a call whose own fault was found
+_BY_ITSELF = frozenset({"T406"})  # the refusal of a call that has a reported fault
 _WRONG_FORMAT = "wrong-format"
 _EMPTY = "empty-result"  # no call fails there
 _TRIES = 12
 
 
 class InjectedRow(Struct, frozen=True):
-    """A row with an injected fault, and the kind of it."""
+    """A row with an injected fault, and the kind of the fault."""
 
     value: JsonObject
     kind: str
 
 
 class NotInjected(Struct, frozen=True):
-    """Why nothing was injected into a row, in words that follow "skipped: "."""
+    """Why nothing was injected into a row; the reason follows "skipped: " in messages."""
 
     reason: str
 
@@ -68,7 +68,7 @@ class NotInjected(Struct, frozen=True):
 def inject_faults(
     row: DataRow, *, seed: int, rates: Mapping[str, float] = DEFAULT_RATES, count: int = 1
 ) -> Iterator[InjectedRow | NotInjected]:
-    """At most `count` rows out of one, each with a fault of another kind; a NotInjected where there is none.
+    """At most `count` rows from one row, each with a fault of a different kind; one NotInjected if there is none.
 
     The same row, seed and rates give the same rows.
     """
@@ -79,9 +79,9 @@ def inject_faults(
         return
     draw = row.random(seed)
     left = {kind: rate for kind, rate in rates.items() if rate > 0}
-    made = 0
+    injected_count = 0
     for _ in range(_TRIES * count):
-        if not left or made == count:
+        if not left or injected_count == count:
             break
         kind = draw.choices(list(left), list(left.values()))[0]
         found = _injected(sample, *draw.choice(places), kind, draw)
@@ -91,11 +91,11 @@ def inject_faults(
                 del left[kind]
             continue
         del left[kind]
-        made += 1
+        injected_count += 1
         injected = found.value["injected"]
         assert isinstance(injected, dict)
         yield InjectedRow({**found.value, "injected": {**injected, "seed": seed}}, kind)
-    if not made:
+    if not injected_count:
         yield NotInjected(
             "no fault of a chosen kind has a place in its calls, or the engine judges the result otherwise"
         )
@@ -116,7 +116,7 @@ def _list_key(row: JsonObject) -> str | None:
 
 
 def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
-    """The calls that a fault can be put into."""
+    """The calls that a fault can be injected into."""
     row = sample.row.value
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(row) is None or "injected" in row:
         return
@@ -157,7 +157,7 @@ def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Ran
     value["injected"] = {"parent": sample.id or sample.reference}
     _relabel(value, kind)
     if kind == _WRONG_FORMAT:
-        value.setdefault("format", sample.wire_format)  # two formats are in the row now: which one is right?
+        value.setdefault("format", sample.wire_format)  # the row now has two formats; declare the right one
     again = read_sample(structs.replace(sample.row, value=value, raw=b""))
     place = _verified(sample, again, step, fault, kind)
     if place is None:
@@ -177,7 +177,7 @@ def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Ran
 
 
 def _relabel(value: JsonObject, kind: str) -> None:
-    """What the row says of itself, as it is now."""
+    """Update the row's type, call count and id for the new conversation."""
     if "type" in value:
         value["type"] = "multi_step_tool_call" if kind == _EMPTY else "error_recovery"
     count = value.get("tool_call_count")
@@ -229,7 +229,7 @@ def _faulty_message(
 
 
 def _refusal_message(result: JsonObject, step: Step, fault: FaultyCall, new_id: str | None) -> JsonObject | None:
-    """The refusal in the words around the results of this sample."""
+    """The refusal in the same wrapping as the results of this sample."""
     key = shape_of(result).text_key
     text = result.get(key)
     content = step.result.content if step.result is not None else ""
@@ -248,13 +248,13 @@ def _refusal_message(result: JsonObject, step: Step, fault: FaultyCall, new_id: 
 def _corrected_message(sample: Sample, message: JsonObject, sound: SoundCall, fault: FaultyCall) -> JsonObject | None:
     key = shape_of(message).text_key
     if sound.structured:
-        told = next((name for name in ("reasoning_content", "reasoning") if name in message), key)
-        return {**message, told: fault.thought}
+        reasoning_key = next((name for name in ("reasoning_content", "reasoning") if name in message), key)
+        return {**message, reasoning_key: fault.thought}
     text = message.get(key)
     if not isinstance(text, str):
         return None
     usual = "[inner_monologue]" if "[tool_call]" in text else "<think>"
-    wrapper = next((one for one in _WRAPPERS if any(one in text for text in _said(sample))), usual)
+    wrapper = next((one for one in _WRAPPERS if any(one in text for text in _answer_texts(sample))), usual)
     closer = wrapper[0] + "/" + wrapper[1:]
     spans = [
         span
@@ -266,13 +266,13 @@ def _corrected_message(sample: Sample, message: JsonObject, sound: SoundCall, fa
     return {**message, key: f"{wrapper}\n{fault.thought}\n{closer}\n{text[first:]}"}
 
 
-def _said(sample: Sample) -> list[str]:
+def _answer_texts(sample: Sample) -> list[str]:
     turns = (turn for turn in sample.trace.turns if turn.role is Role.ASSISTANT)
     return [part.text for turn in turns for part in turn.parts if part.name == "text"]
 
 
 def _verified(before: Sample, after: Sample, step: Step, fault: FaultyCall, kind: str) -> Diagnostic | None:
-    """The diagnostic of the fault, if the inspection finds it in its place and nothing else, and a recovery."""
+    """The diagnostic of the fault, if the inspection finds it where it was injected, no other fault, and a recovery."""
     chain = after.inspection.chain
     turn = step.location.turn
     broken = next((one for one in chain.steps if one.location.turn == turn), None)
@@ -302,7 +302,7 @@ def _errors_in(found: Sequence[Diagnostic], turn: int) -> bool:
 
 
 def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnostic]:
-    """The diagnostics that the original sample does not have, whose turns from `turn` on are two earlier."""
+    """The diagnostics that the original sample does not have; its turns from `turn` on are two earlier."""
     old = Counter(
         (one.rule.code, one.location.turn if one.location.turn < turn else one.location.turn + 2)
         for one in before.inspection.diagnostics
@@ -318,7 +318,7 @@ def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnosti
 
 
 def known_kinds(words: Mapping[str, float]) -> Mapping[str, float]:
-    """The rates, checked: ValueError for a kind that does not exist."""
+    """The rates, validated. Raises ValueError for a kind that does not exist."""
     unknown = [kind for kind in words if kind not in KINDS]
     if unknown:
         raise ValueError(f"no kind of fault is called `{unknown[0]}`; there are {', '.join(KINDS)}")

@@ -1,4 +1,4 @@
-"""JSON that is not strict, or no proper call, out of a sound payload: each kind as often as real models write it.
+"""Makes invalid JSON, or an invalid call, from a valid payload; each kind as often as real models write it.
 
 Frequencies are those of 1,542 broken calls of two real models (docs/training-data-making.md).
 """
@@ -14,27 +14,27 @@ from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
-_Made: TypeAlias = tuple[str | None, tuple[str, ...], str]
+_MakerResult: TypeAlias = tuple[str | None, tuple[str, ...], str]
 _PROSE = ("I hope this helps!", "Let me know if you need anything else.", "This will get the data.")
 
 
 class BrokenJson(Struct, frozen=True):
-    """A payload with one fault: its text, the codes that may be found for it (the first always), and it in words."""
+    """A payload with one fault: its text, the codes that may be reported (the first always is), and a description."""
 
     text: str
     rules: tuple[str, ...]
-    said: str
+    description: str
 
 
 def broken_json(payload: str, draw: Random) -> BrokenJson | None:
-    """The payload, a JSON object, with a fault of a drawn kind; None where it offers no place for any."""
+    """The payload, a JSON object, with a fault of a drawn kind; None if it cannot contain any."""
     kinds = dict(JSON_KINDS)
     while kinds:
         kind = draw.choices(list(kinds), list(kinds.values()))[0]
         del kinds[kind]
-        broken, codes, said = _JSON_MAKERS[kind](payload, draw)
+        broken, codes, description = _JSON_MAKERS[kind](payload, draw)
         if broken is not None and broken != payload:
-            return BrokenJson(broken, codes, said)
+            return BrokenJson(broken, codes, description)
     return None
 
 
@@ -42,12 +42,12 @@ def _replaced(text: str, start: int, end: int, by: str) -> str:
     return text[:start] + by + text[end:]
 
 
-def _single_quotes(payload: str, draw: Random) -> _Made:
+def _single_quotes(payload: str, draw: Random) -> _MakerResult:
     del draw
     return (repr(json.loads(payload)) if "'" not in payload else None), ("J103", "J105"), "strings need double quotes"
 
 
-def _python_literal(payload: str, draw: Random) -> _Made:
+def _python_literal(payload: str, draw: Random) -> _MakerResult:
     del draw
     changed = re.sub(
         r"(?<=[:,\[ ])(true|false|null)(?=[,}\] ])",
@@ -57,11 +57,11 @@ def _python_literal(payload: str, draw: Random) -> _Made:
     return changed, ("J105",), "it has true, false and null, not True, False and None"
 
 
-def _prose_after(payload: str, draw: Random) -> _Made:
+def _prose_after(payload: str, draw: Random) -> _MakerResult:
     return f"{payload} {draw.choice(_PROSE)}", ("J109",), "something followed the object"
 
 
-def _arithmetic(payload: str, draw: Random) -> _Made:
+def _arithmetic(payload: str, draw: Random) -> _MakerResult:
     found = _some(_INTEGER, payload, draw)
     if found is None:
         return None, (), ""
@@ -74,25 +74,25 @@ def _arithmetic(payload: str, draw: Random) -> _Made:
     )
 
 
-def _missing_brace(payload: str, draw: Random) -> _Made:
+def _missing_brace(payload: str, draw: Random) -> _MakerResult:
     del draw
     end = payload.rfind("}")
     return payload[:end] + payload[end + 1 :], ("J120", "J102"), "a bracket was missing"
 
 
-def _trailing_comma(payload: str, draw: Random) -> _Made:
+def _trailing_comma(payload: str, draw: Random) -> _MakerResult:
     del draw
     end = payload.rfind("}", 0, payload.rfind("}")) if payload.rstrip().endswith("}}") else payload.rfind("}")
     has_members = not payload[:end].rstrip().endswith("{")
     return (payload[:end] + "," + payload[end:] if has_members else None), ("J104",), "a comma stood before a bracket"
 
 
-def _fence(payload: str, draw: Random) -> _Made:
+def _fence(payload: str, draw: Random) -> _MakerResult:
     del draw
     return f"```json\n{payload}\n```", ("J114",), "the object was in a code fence"
 
 
-def _smart_quotes(payload: str, draw: Random) -> _Made:
+def _smart_quotes(payload: str, draw: Random) -> _MakerResult:
     strings = list(re.finditer(r'"([A-Za-z][^"\\]{0,60})"(?=\s*[,}\]])', payload))
     if not strings:
         return None, (), ""
@@ -100,7 +100,7 @@ def _smart_quotes(payload: str, draw: Random) -> _Made:
     return _replaced(payload, found.start(), found.end(), f"“{found[1]}”"), ("J123",), "it had typographic quotes"
 
 
-def _unquoted_word(payload: str, draw: Random) -> _Made:
+def _unquoted_word(payload: str, draw: Random) -> _MakerResult:
     strings = list(re.finditer(r'"([A-Za-z]\w{1,30})"(?=\s*[,}\]])', payload))
     if not strings:
         return None, (), ""
@@ -108,7 +108,7 @@ def _unquoted_word(payload: str, draw: Random) -> _Made:
     return _replaced(payload, found.start(), found.end(), found[1]), ("J119",), "a text had no quotes"
 
 
-def _missing_comma(payload: str, draw: Random) -> _Made:
+def _missing_comma(payload: str, draw: Random) -> _MakerResult:
     commas = list(re.finditer(r'(?<=["\d}\]]),(?= ?")', payload))
     if not commas:
         return None, (), ""
@@ -116,7 +116,7 @@ def _missing_comma(payload: str, draw: Random) -> _Made:
     return _replaced(payload, found.start(), found.end(), " "), ("J118",), "a comma was missing"
 
 
-def _raw_line_feed(payload: str, draw: Random) -> _Made:
+def _raw_line_feed(payload: str, draw: Random) -> _MakerResult:
     strings = list(re.finditer(r'"[^"\\\n]*?[a-z]( )[a-z][^"\\\n]*"(?=\s*[,}\]])', payload))
     if not strings:
         return None, (), ""
@@ -124,14 +124,14 @@ def _raw_line_feed(payload: str, draw: Random) -> _Made:
     return _replaced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a text held a raw line feed"
 
 
-def _missing_quote(payload: str, draw: Random) -> _Made:
+def _missing_quote(payload: str, draw: Random) -> _MakerResult:
     found = _some(_STRING, payload, draw)
     if found is None:
         return None, (), ""
     return _replaced(payload, found.end() - 1, found.end(), ""), ("J121", "J102", "J101", "J118"), "a quote was missing"
 
 
-def _invalid_escape(payload: str, draw: Random) -> _Made:
+def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
     found = _some(_STRING, payload, draw)
     if found is None:
         return None, (), ""
@@ -142,12 +142,12 @@ def _invalid_escape(payload: str, draw: Random) -> _Made:
     )
 
 
-def _missing_value(payload: str, draw: Random) -> _Made:
+def _missing_value(payload: str, draw: Random) -> _MakerResult:
     found = _some(_STRING, payload, draw)
     return (None if found is None else _replaced(payload, *found.span(), "")), ("J126",), "a key had no value"
 
 
-def _invalid_number(payload: str, draw: Random) -> _Made:
+def _invalid_number(payload: str, draw: Random) -> _MakerResult:
     found = _some(_INTEGER, payload, draw)
     return (
         (None if found is None else _replaced(payload, *found.span(), f"0{found[0]}")),
@@ -156,34 +156,34 @@ def _invalid_number(payload: str, draw: Random) -> _Made:
     )
 
 
-def _non_finite_number(payload: str, draw: Random) -> _Made:
+def _non_finite_number(payload: str, draw: Random) -> _MakerResult:
     found = _some(_INTEGER, payload, draw)
     return (None if found is None else _replaced(payload, *found.span(), "NaN")), ("J111", "S202"), "JSON has no NaN"
 
 
-def _comment(payload: str, draw: Random) -> _Made:
+def _comment(payload: str, draw: Random) -> _MakerResult:
     found = _some(_STRING, payload, draw)
-    said = "/* as the user asked */"
+    comment = "/* as the user asked */"
     return (
-        (None if found is None else _replaced(payload, found.end(), found.end(), f" {said}")),
+        (None if found is None else _replaced(payload, found.end(), found.end(), f" {comment}")),
         ("J122",),
         "it had a comment",
     )
 
 
-def _duplicate_key(payload: str, draw: Random) -> _Made:
+def _duplicate_key(payload: str, draw: Random) -> _MakerResult:
     found = _some(_MEMBER, payload, draw)
     if found is None:
         return None, (), ""
     return _replaced(payload, found.end(), found.end(), f", {found[0]}"), ("J108",), "a key was there twice"
 
 
-def _list_of_calls(payload: str, draw: Random) -> _Made:
+def _list_of_calls(payload: str, draw: Random) -> _MakerResult:
     del draw
     return (f"[{payload}]" if _NAME_KEY.match(payload) else None), ("J110",), "it was a list of calls, not one call"
 
 
-def _arguments_as_string(payload: str, draw: Random) -> _Made:
+def _arguments_as_string(payload: str, draw: Random) -> _MakerResult:
     del draw
     call = json.loads(payload)
     inner = call.get("arguments") if isinstance(call.get("name"), str) else call
@@ -194,7 +194,7 @@ def _arguments_as_string(payload: str, draw: Random) -> _Made:
     return json.dumps(changed, ensure_ascii=False), ("J112", "S206"), "the arguments were a text, not an object"
 
 
-def _wrong_arguments_key(payload: str, draw: Random) -> _Made:
+def _wrong_arguments_key(payload: str, draw: Random) -> _MakerResult:
     del draw
     found = _ARGUMENTS_KEY.match(payload)
     if found is None:
@@ -204,7 +204,7 @@ def _wrong_arguments_key(payload: str, draw: Random) -> _Made:
     return changed, ("J113",), f"the arguments were under `{wrong}`, not `{found['key']}`"
 
 
-def _not_a_call(payload: str, draw: Random) -> _Made:
+def _not_a_call(payload: str, draw: Random) -> _MakerResult:
     del draw
     call = json.loads(payload)
     inner = call.get("arguments") if isinstance(call.get("name"), str) else None
@@ -215,7 +215,7 @@ def _not_a_call(payload: str, draw: Random) -> _Made:
     )
 
 
-def _stray_key(payload: str, draw: Random) -> _Made:
+def _stray_key(payload: str, draw: Random) -> _MakerResult:
     if not _NAME_KEY.match(payload):
         return None, (), ""
     key, value = draw.choice((("reason", "The user asks for it."), ("type_hint", "tool"), ("confidence", 0.9)))

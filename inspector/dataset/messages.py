@@ -1,4 +1,4 @@
-"""The messages of a row, in OpenAI's shape or ShareGPT's, as what they say; and put back in the shape they had."""
+"""Reads the messages of a row, in OpenAI's shape or ShareGPT's, and writes them back in the same shape."""
 
 from collections.abc import Iterator
 
@@ -17,8 +17,8 @@ from inspector.segmentation import segment
 from inspector.text import Range
 
 LISTS = ("messages", "conversations")
-"""The members of a row that hold a conversation."""
-_NOWHERE = Range(0, 0)
+"""The members of a row that contain a conversation."""
+_NO_RANGE = Range(0, 0)
 _ROLES = {
     **dict.fromkeys(("system", "developer"), Role.SYSTEM),
     **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "bot", "agent"), Role.ASSISTANT),
@@ -30,7 +30,7 @@ _STRUCTURED = frozenset({CALLS, "function_call", "reasoning_content", "reasoning
 
 
 class RowKeys(Struct, frozen=True):
-    """The words that a row's messages use for the role, its text, and the roles that weaklink may have to add."""
+    """The keys of the role and the text in a row's messages, and the names of roles that weaklink may have to add."""
 
     role_key: str
     text_key: str
@@ -39,7 +39,7 @@ class RowKeys(Struct, frozen=True):
 
     @property
     def is_structured(self) -> bool:
-        """Whether a message may hold more than a text: OpenAI's shape, not ShareGPT's."""
+        """Whether a message may contain more than text: OpenAI's shape, not ShareGPT's."""
         return self.text_key == "content"
 
 
@@ -50,13 +50,13 @@ def shape_of(message: dict[str, Json]) -> RowKeys:
 
 
 def role_of(message: dict[str, Json]) -> Role:
-    """Whose turn a message is; a role that is not known is the user's."""
+    """The role of a message; an unknown role counts as the user."""
     word = message.get(shape_of(message).role_key)
     return _ROLES.get(word.lower(), Role.USER) if isinstance(word, str) else Role.USER
 
 
 def text_of(message: dict[str, Json]) -> str | None:
-    """The message's text, or the joined texts of its blocks; None where it has something else."""
+    """The message's text, or the joined texts of its blocks; None if it has neither."""
     value = message.get(shape_of(message).text_key, message.get("parts"))
     if isinstance(value, list):
         texts = [one.get("text") for one in value if isinstance(one, dict)]
@@ -65,20 +65,20 @@ def text_of(message: dict[str, Json]) -> str | None:
 
 
 def with_text(message: dict[str, Json], text: str) -> dict[str, Json]:
-    """The message with another text in place of all that said something."""
+    """The message with all of its content replaced by this text."""
     key = shape_of(message).text_key
     kept = {name: value for name, value in message.items() if name not in _STRUCTURED}
     return {**kept, key: text}
 
 
-def with_object(message: dict[str, Json], said: dict[str, Json]) -> dict[str, Json]:
-    """The message with an API's message object in place of all that said something."""
+def with_object(message: dict[str, Json], api_message: dict[str, Json]) -> dict[str, Json]:
+    """The message with all of its content replaced by an API's message object."""
     kept = {name: value for name, value in message.items() if name not in _STRUCTURED | {"content", "role", "from"}}
-    return {**said, **kept}
+    return {**api_message, **kept}
 
 
 def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> ParsedOutput:
-    """What an assistant's message says: its text as `source` reads it, and what structured fields hold."""
+    """The parsed content of an assistant message: its text parsed as `source`, and its structured fields."""
     content = message.get("content")
     if not _STRUCTURED & message.keys() and not isinstance(content, list):
         return parse_output(segment(text_of(message) or "", source.name, tools=tools))
@@ -115,10 +115,10 @@ def _call(calls: tuple[ToolCall, ...], name: str, notes: list[str]) -> Iterator[
 
 
 def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, ...]:
-    """The results that a message hands back; none where it says anything else.
+    """The results in a message; none if it has any other content.
 
-    A tool's message holds one at least. A user's message counts where it holds nothing but results, as Qwen's template
-    and the APIs of Anthropic and Google have it.
+    A tool message has at least one. A user message counts if it has only results, as in Qwen's template and the APIs of
+    Anthropic and Google.
     """
     blocks = tuple(_blocks(message))
     role = role_of(message)
@@ -128,18 +128,18 @@ def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, 
     found = segment(text, source.name, role=role)
     if role is Role.USER and (not found.results or found.content.strip()):
         return ()
-    results = tuple(_unwrapped(result) for result in found.results if result.content) or (ToolResult(text, _NOWHERE),)
+    results = tuple(_unwrapped(result) for result in found.results if result.content) or (ToolResult(text, _NO_RANGE),)
     call_id, name = message.get("tool_call_id"), message.get("name")
     if len(results) == 1:
         only = results[0]
         call_id = call_id if isinstance(call_id, str) else only.call_id
         name = name if isinstance(name, str) else only.name
-        return (ToolResult(only.content, _NOWHERE, call_id, name, only.is_error),)
+        return (ToolResult(only.content, _NO_RANGE, call_id, name, only.is_error),)
     return results
 
 
 def _unwrapped(result: ToolResult) -> ToolResult:
-    """The result without the object that some agents and templates wrap it in together with its call."""
+    """The result without the object in which some agents and templates wrap it with its call's id or name."""
     if not result.content.lstrip().startswith("{") or (result.call_id is None and result.name is None):
         return result
     try:
@@ -148,13 +148,13 @@ def _unwrapped(result: ToolResult) -> ToolResult:
         return result
     if not isinstance(value, dict) or "content" not in value:
         return result
-    said = value["content"]
-    text = said if isinstance(said, str) else write_json(said, ascii_only=False)
-    return ToolResult(text, _NOWHERE, result.call_id, result.name, result.is_error)
+    content = value["content"]
+    text = content if isinstance(content, str) else write_json(content, ascii_only=False)
+    return ToolResult(text, _NO_RANGE, result.call_id, result.name, result.is_error)
 
 
 def _blocks(message: dict[str, Json]) -> Iterator[ToolResult]:
-    """The results in an API's blocks and parts."""
+    """The results in an API's content blocks or parts."""
     value = message.get("content", message.get("parts"))
     for block in value if isinstance(value, list) else ():
         if not isinstance(block, dict):
@@ -163,10 +163,10 @@ def _blocks(message: dict[str, Json]) -> Iterator[ToolResult]:
         if block.get("type") == "tool_result":
             call_id = block.get(RESULT_ID)
             text = text_of({"content": block.get("content")})
-            yield ToolResult(text or "", _NOWHERE, _word(call_id), None, block.get("is_error") is True or None)
+            yield ToolResult(text or "", _NO_RANGE, _word(call_id), None, block.get("is_error") is True or None)
         elif isinstance(response, dict):
             text = write_json(response.get("response"), ascii_only=False)
-            yield ToolResult(text, _NOWHERE, _word(response.get("id")), _word(response.get("name")))
+            yield ToolResult(text, _NO_RANGE, _word(response.get("id")), _word(response.get("name")))
 
 
 def _word(value: Json) -> str | None:

@@ -1,16 +1,16 @@
-"""Samples without a call, made from what exists; each is made only where no offered tool fits what the user wants.
+"""Makes samples without a call from existing ones, only if no offered tool fits the user's request.
 
-Three kinds: `tool-removed` (the question is kept, and the tool that it needs is not offered), `irrelevant-tools` (small
-talk, with tools offered that have nothing to do with it), `already-given` (the result is in the user's own words, so
-that the answer needs no call).
+Three kinds: `tool-removed` (the question stays, and the tool that it needs is not offered), `irrelevant-tools` (small
+talk, with unrelated tools offered), `already-given` (the result is in the user's message, so that the answer needs no
+call).
 
-The rule for "a tool fits" would rather skip a sample than make a false negative. A tool fits when one of these holds:
+The rule for "a tool fits" prefers skipping a sample to making a false negative. A tool fits if one of these is true:
 
 * it is generic: it searches, browses, asks a model, or runs code or commands, so that it can serve any request;
-* a word of its name, description or parameters' names is among the user's words (folded, without grammatical endings,
+* a word of its name, description or parameter names is among the user's words (folded, without grammatical endings,
   function words and words that most tools have);
-* it shares a word of its name with the name of the tool that was called, or two words of its description;
-* it could be called with what the call had: all of its required parameters are among the call's arguments by name.
+* it shares a word of its name with the name of the called tool, or two words of its description;
+* it could be called with the call's arguments: all of its required parameters are among them by name.
 """
 
 import json
@@ -57,7 +57,7 @@ _LEAST_WORD = 3
 
 
 class NegativeRow(Struct, frozen=True):
-    """A row without a call: its kind, and the tool that is not called (`""` for small talk)."""
+    """A row without a call, its kind, and the tool that is not called (`""` for small talk)."""
 
     value: JsonObject
     kind: str
@@ -65,13 +65,13 @@ class NegativeRow(Struct, frozen=True):
 
 
 class NoNegative(Struct, frozen=True):
-    """Why no negative was made of a row, in words that follow "skipped: "."""
+    """Why no negative was made from a row; the reason follows "skipped: " in messages."""
 
     reason: str
 
 
 class NegativeOptions(Struct, frozen=True):
-    """Which kinds are made; `pool` are tools of the set, from which irrelevant ones are offered."""
+    """Options for `make_negative`. `pool` are tools of the set, from which unrelated ones are offered."""
 
     seed: int
     kinds: tuple[str, ...] = KINDS
@@ -85,7 +85,7 @@ def has_call(sample: Sample) -> bool:
 
 
 def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoNegative:
-    """A row without a call out of a sample; the same sample, seed and pool give the same row."""
+    """A row without a call, made from a sample; the same sample, seed and pool give the same row."""
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or not isinstance(sample.row.value.get(_key(sample)), list):
         return NoNegative("it has no list of messages")
     draw = sample.row.random(options.seed)
@@ -107,10 +107,10 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
 
 def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
     needed = sample.offered.find(step.call.name)
-    asked = _first_question(sample)
-    if needed is None or asked is None:
+    first_question = _first_question(sample)
+    if needed is None or first_question is None:
         return NoNegative("its tool is not in a readable list, or the user asks nothing before the call")
-    index, question = asked
+    index, question = first_question
     left = [tool for tool in sample.offered.tools if tool.name != needed.name]
     fitting = next((tool for tool in left if tool_fits(tool, question, needed, step.call.arguments)), None)
     if fitting is not None:
@@ -126,20 +126,25 @@ def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Ra
         )
     messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
     if not options.leave_open:
-        messages.append(_said(sample, str(answer)))
+        messages.append(_assistant_message(sample, str(answer)))
     draft = _Draft(messages, left, "tool-removed", needed.name, synthetic=not options.leave_open)
     return _finished(sample, draft, options)
 
 
 def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
     del draw
-    asked = _first_question(sample)
+    first_question = _first_question(sample)
     last = sample.messages[-1] if sample.messages else None
-    if asked is None or step.result is None or not isinstance(last, dict) or role_of(last) is not Role.ASSISTANT:
+    if (
+        first_question is None
+        or step.result is None
+        or not isinstance(last, dict)
+        or role_of(last) is not Role.ASSISTANT
+    ):
         return NoNegative("it has no question, result and last answer to put together")
     if step.location.turn == len(sample.trace.turns):
         return NoNegative("it ends with its call")
-    index, question = asked
+    index, question = first_question
     result = step.result.content.strip()
     if len(result) > 2_000:
         return NoNegative("its result is too long to be in the user's words")
@@ -156,8 +161,10 @@ def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) ->
         return NoNegative("it has no call already")
     if sample.offered.tools or sample.offered.place is not None:
         return NoNegative("it has no call already, and offers tools")
-    asked = _first_question(sample)
-    if asked is None or not any(role_of(one) is Role.ASSISTANT for one in sample.messages if isinstance(one, dict)):
+    first_question = _first_question(sample)
+    if first_question is None or not any(
+        role_of(one) is Role.ASSISTANT for one in sample.messages if isinstance(one, dict)
+    ):
         return NoNegative("it has no question and answer")
     words = " ".join(sample.texts(Role.USER))
     tools = _unrelated(options.pool, words, draw)
@@ -170,7 +177,7 @@ def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) ->
 
 
 class _Draft(Struct, frozen=True):
-    """A negative to be: its messages, the tools that it offers, its kind, the tool that is not called."""
+    """The draft of a negative: its messages, the tools that it offers, its kind, and the tool that is not called."""
 
     messages: list[JsonObject]
     tools: Sequence[ToolDefinition]
@@ -184,8 +191,8 @@ def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> Negati
     if not _offer(sample, value, draft.tools):
         return NoNegative("its list of tools is in words that cannot be rewritten")
     parent = sample.id or sample.reference
-    told: JsonObject = {"kind": draft.kind, "tool": draft.tool, "synthetic": draft.synthetic}
-    value["negative"] = {**told, "open": options.leave_open, "seed": options.seed, "parent": parent}
+    details: JsonObject = {"kind": draft.kind, "tool": draft.tool, "synthetic": draft.synthetic}
+    value["negative"] = {**details, "open": options.leave_open, "seed": options.seed, "parent": parent}
     _relabel(value, draft.kind)
     again = read_sample(structs.replace(sample.row, value=value, raw=b""))
     names = [one.name for one in again.offered.tools]
@@ -195,7 +202,7 @@ def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> Negati
 
 
 def _relabel(value: JsonObject, kind: str) -> None:
-    """What the row says of itself, as it is now; annotations of steps that are gone are left out."""
+    """Update the row's type, annotation, call count and id; remove annotations of steps that no longer exist."""
     for key in ("steps", "critical_path", "decision_points", "depends_on", "data_flow", "expected", "annotations"):
         value.pop(key, None)
     if "type" in value or "annotation" in value:
@@ -208,7 +215,7 @@ def _relabel(value: JsonObject, kind: str) -> None:
 
 
 def _offer(sample: Sample, value: JsonObject, tools: Sequence[ToolDefinition]) -> bool:
-    """Offer these tools in the row, where it offers its own; whether that can be done."""
+    """Offer these tools in the row, in the place of its own tools. Returns False if that is not possible."""
     place = sample.offered.place
     names = {tool.name for tool in tools}
     if place in ("tools", "functions"):
@@ -267,11 +274,11 @@ def _first_question(sample: Sample) -> tuple[int, str] | None:
     return found
 
 
-def _said(sample: Sample, text: str) -> JsonObject:
-    """An assistant's message in the shape of the row's own."""
-    own = next((one for one in sample.messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT), {})
-    shape = shape_of(own)
-    return {shape.role_key: own.get(shape.role_key, "assistant"), shape.text_key: text}
+def _assistant_message(sample: Sample, text: str) -> JsonObject:
+    """An assistant message in the shape of the row's assistant messages."""
+    example = next((one for one in sample.messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT), {})
+    shape = shape_of(example)
+    return {shape.role_key: example.get(shape.role_key, "assistant"), shape.text_key: text}
 
 
 def _unrelated(
@@ -281,7 +288,7 @@ def _unrelated(
     needed: ToolDefinition | None = None,
     arguments: Json = None,
 ) -> list[ToolDefinition]:
-    """Up to three tools of the set that do not fit."""
+    """Up to three tools of the pool that do not fit."""
     tools = [tool for tool in pool if needed is None or tool.name != needed.name]
     draw.shuffle(tools)
     found: list[ToolDefinition] = []
@@ -294,7 +301,7 @@ def _unrelated(
 
 
 def tool_fits(tool: ToolDefinition, words: str, needed: ToolDefinition | None = None, arguments: Json = None) -> bool:
-    """Whether a tool may serve a request; see the module for the rule. `needed` was called with `arguments`."""
+    """Whether a tool may serve a request; the module docstring has the rule. `needed` was called with `arguments`."""
     if is_search(tool.name) or is_interpreter(tool.name) or _GENERIC.search(tool.name.lower()):
         return True
     if not tool_words(tool).isdisjoint(telling_words(words)):
@@ -312,7 +319,7 @@ def tool_fits(tool: ToolDefinition, words: str, needed: ToolDefinition | None = 
 
 
 def tool_words(tool: ToolDefinition) -> frozenset[str]:
-    """The telling words of a tool's name, description and parameters' names."""
+    """The significant words of a tool's name, description and parameter names."""
     schema = tool.parameters if isinstance(tool.parameters, dict) else {}
     properties = schema.get("properties")
     names = " ".join(properties) if isinstance(properties, dict) else ""
@@ -321,7 +328,7 @@ def tool_words(tool: ToolDefinition) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def telling_words(text: str) -> frozenset[str]:
-    """The words of a text, folded and without endings, but for function words and those that most tools have."""
+    """The words of a text, folded and without endings, except function words and words that most tools have."""
     return frozenset(
         _stem(word)
         for word in folded(text)
@@ -330,7 +337,7 @@ def telling_words(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    """A word without its grammatical endings, as many as it has, down to three letters; a plural has its word's."""
+    """A word without its grammatical endings, with at least three letters left; a plural gives the singular's stem."""
     ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _LEAST_WORD), None)
     if ending is None:
         return word
@@ -342,7 +349,7 @@ def _spaced(name: str) -> str:
 
 
 def tool_pool(rows: Iterator[DataRow], most: int = 200) -> tuple[ToolDefinition, ...]:
-    """The distinct tools that rows offer in a field of their own, the first `most` of them."""
+    """The first `most` distinct tools that the rows offer."""
     found: dict[str, ToolDefinition] = {}
     for row in rows:
         for tool in read_sample(row).offered.tools:

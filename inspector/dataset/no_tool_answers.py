@@ -1,9 +1,9 @@
-"""What an assistant answers where no tool fits, in the user's language: a table of texts, and which language that is.
+"""Answers of an assistant that has no fitting tool, in the user's language: a table of texts, and language detection.
 
-A text of 60 letters or more goes by `language_of`. A shorter one goes by its script where only one language of the
-table has it, else by function words: a language is taken where more of its words are there than of any other one's.
-Languages without a text are in the table of words too, so that Dutch is not taken for English. Where nothing decides,
-or the language has no text, there is no answer: never one in another language.
+Kana, Hangul and Han letters determine the language by themselves. `language_of` detects the language of other texts of
+60 letters or more. For shorter texts, function words are counted: the language with the most of them wins. Languages
+without an answer are in the table of words too, so that Dutch is not taken for English. If no language wins, or the
+language has no answer, there is no answer: never one in another language.
 """
 
 import re
@@ -67,7 +67,7 @@ NO_TOOL_ANSWERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""The texts by the ISO 639-1 code of their language."""
+"""The answers by the ISO 639-1 code of their language."""
 
 _FUNCTION_WORDS: Mapping[str, str] = {
     "en": "the is are what how can you please me my for of to in a an i and do does will when where which at from "
@@ -115,13 +115,13 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 
 
 def no_tool_answer(question: str, draw: Random) -> str | None:
-    """An answer that says so in the language of the question; None where its language is unclear, or has no text."""
+    """An answer in the language of the question; None if its language is uncertain, or has no text."""
     texts = NO_TOOL_ANSWERS.get(language_of_question(question) or "")
     return draw.choice(texts) if texts else None
 
 
 def language_of_question(question: str) -> str | None:
-    """The ISO 639-1 code of a text that may be a few words long; None where that is unclear."""
+    """The ISO 639-1 code of a text that may be a few words long; None if the language is uncertain."""
     if _KANA.search(question):
         return "ja"
     if _HANGUL.search(question):

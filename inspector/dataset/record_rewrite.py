@@ -1,4 +1,4 @@
-"""Writes repairs into the original record of a trace; everything that is not repaired stays character for character."""
+"""Writes repairs into the original record of a trace; every other character of the record stays unchanged."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -20,9 +20,9 @@ _TEXTS = ("text", "completion", "output", "response", "generated_text", "result"
 
 
 class Slot(Struct, frozen=True):
-    """The value that holds a part's text: a string, or an object of arguments.
+    """The JSON value that contains a part's text: a string, or an object of arguments.
 
-    `before` code points of the part stand elsewhere: a completion goes on where a prompt in a chat template ends.
+    The first `before` code points of the part are elsewhere: a completion continues a prompt in a chat template.
     """
 
     node: JsonNode
@@ -30,10 +30,10 @@ class Slot(Struct, frozen=True):
 
 
 def find_slots(row: JsonNode, trace: Trace) -> dict[PartPlace, Slot]:
-    """The value of each part, as far as there is one.
+    """The slot of each part that has one.
 
-    `row` is the record, `trace` what its importer made of it. A value counts only where its text is the part's, or the
-    end of it, so a part that an importer has put together of several values has none.
+    `row` is the record, and `trace` the trace that its importer built from it. A value is a slot only if its text is
+    the part's text or the end of it, so a part that an importer built from several values has none.
     """
     found: dict[PartPlace, Slot] = {}
     for number, message in _messages(row, trace):
@@ -47,7 +47,7 @@ def find_slots(row: JsonNode, trace: Trace) -> dict[PartPlace, Slot]:
 
 
 def _messages(row: JsonNode, trace: Trace) -> Iterator[tuple[int, JsonNode]]:
-    """The number of each turn, and the message or the value that it was made of."""
+    """The number of each turn, and the message or the value from which it was read."""
     if row.kind is JsonKind.ARRAY:
         yield from _numbered(row.items, trace)
         return
@@ -64,14 +64,14 @@ def _messages(row: JsonNode, trace: Trace) -> Iterator[tuple[int, JsonNode]]:
 
 
 def _numbered(messages: tuple[JsonNode, ...], trace: Trace) -> Iterator[tuple[int, JsonNode]]:
-    """Messages in order are the last turns: a system prompt beside them is a turn before."""
+    """The messages are the last turns, in order: a separate system prompt is a turn before them."""
     before = len(trace.turns) - len(messages)
     if before in (0, 1):
         yield from enumerate(messages, before + 1)
 
 
 def _values(message: JsonNode) -> Iterator[tuple[str, JsonNode]]:
-    """The names of a message's parts, and the values that may hold their texts."""
+    """The names of a message's parts, and the values that may contain their texts."""
     if message.kind is JsonKind.STRING:
         yield "text", message
     elif message.kind is JsonKind.ARRAY:
@@ -102,23 +102,25 @@ def _is_text(kind: JsonNode) -> bool:
 
 
 def _bare_calls(listed: JsonNode) -> Iterator[tuple[str, JsonNode]]:
-    """The arguments of calls as BFCL has them: `[{"name": "{...}"}]`."""
+    """The arguments of calls in BFCL's form: `[{"name": "{...}"}]`."""
     calls = [member.value for item in listed.items for member in item.members]
     yield from ((f"call:{at}", value) for at, value in enumerate(calls))
 
 
 def _before(value: JsonNode, text: str, *, is_end: bool) -> int | None:
-    """How much of a part's text stands before what a value says; None where the value does not say the part's text."""
+    """The number of code points of a part's text before the value's text; None if the value has another text."""
     if value.kind is JsonKind.OBJECT:
         return 0 if compact_json(value.value()) == text else None
-    said = value.scalar if value.kind is JsonKind.STRING else None
-    if not isinstance(said, str) or not (text.endswith(said) if is_end and said else text == said):
+    value_text = value.scalar if value.kind is JsonKind.STRING else None
+    if not isinstance(value_text, str) or not (
+        text.endswith(value_text) if is_end and value_text else text == value_text
+    ):
         return None
-    return len(text) - len(said)
+    return len(text) - len(value_text)
 
 
 class RewrittenRecord(Struct, frozen=True):
-    """A record's text with repairs in it, those repairs, and those for which no place was found in it."""
+    """A record's text after its repairs, the repairs that were made, and those without a slot in the record."""
 
     text: str
     changes: tuple[AppliedRepair, ...]
@@ -126,32 +128,34 @@ class RewrittenRecord(Struct, frozen=True):
 
 
 def rewrite_record(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
-    """A record's JSON with the repairs of `trace`, which its importer made of it.
+    """A record's JSON with the repairs of `trace`, which its importer built from it.
 
-    Only the characters that an edit touches change, in the spelling that the record itself uses: escapes stay ASCII
-    where the record is. A repair of a part whose text stands nowhere in the record as one value is unplaced.
+    Only the characters that an edit touches change, and the escaping follows the record: an ASCII record stays ASCII. A
+    repair of a part whose text is not a single value of the record is unplaced.
     """
     reading = read_json(text)
     slots = find_slots(reading.nodes[0], trace) if reading.strict and reading.nodes else {}
     by_place: dict[PartPlace, list[AppliedRepair]] = {}
     for change in repair.changes:
         by_place.setdefault(change.place, []).append(change)
-    placed = {place for place, mine in by_place.items() if place in slots and _all_within(slots[place], mine)}
+    placed = {
+        place for place, part_changes in by_place.items() if place in slots and _all_within(slots[place], part_changes)
+    }
     edits = [Edit(*_rewritten(text, slots[place], by_place[place])) for place in placed]
     rewritten = edited(text, sorted(edits, key=_range))
-    if edits and not read_json(rewritten).strict:  # arguments that are no string were left half repaired
+    if edits and not read_json(rewritten).strict:  # arguments that are not a string were only partly repaired
         return RewrittenRecord(text, (), repair.changes)
-    made = tuple(change for change in repair.changes if change.place in placed)
-    return RewrittenRecord(rewritten, made, tuple(change for change in repair.changes if change.place not in placed))
+    applied = tuple(change for change in repair.changes if change.place in placed)
+    return RewrittenRecord(rewritten, applied, tuple(change for change in repair.changes if change.place not in placed))
 
 
 def _all_within(slot: Slot, changes: Iterable[AppliedRepair]) -> bool:
-    """Whether no change touches what stands before the slot's value."""
+    """Whether no change touches the text before the slot's value."""
     return all(edit.range.start >= slot.before for change in changes for edit in change.edits)
 
 
 def _rewritten(record: str, slot: Slot, changes: Sequence[AppliedRepair]) -> tuple[Range, str]:
-    """What is to be replaced in the record, and by what."""
+    """The range of the record to replace, and its new text."""
     rounds = [_edits_of(group, slot.before) for _, group in groupby(changes, key=_round)]
     node = slot.node
     if node.kind is not JsonKind.STRING:
@@ -167,10 +171,10 @@ def _rewritten(record: str, slot: Slot, changes: Sequence[AppliedRepair]) -> tup
 
 
 def _edited_string(raw: str, text: str, edits: Sequence[Edit], *, ascii_only: bool) -> tuple[str, str]:
-    """A string's raw content and its value after edits of the value."""
+    """A string's raw content and its value after these edits of the value."""
     new_raw = edited(raw, edits_of_literal(Literal(0, raw, text), edits, ascii_only=ascii_only))
     new_text = edited(text, edits)
-    if decode_string(new_raw) != new_text:  # an edit has cut an escape, or a pair of surrogates
+    if decode_string(new_raw) != new_text:  # an edit split an escape, or a surrogate pair
         new_raw = between_quotes(new_text, ascii_only=ascii_only)
     return new_raw, new_text
 
@@ -189,7 +193,7 @@ def _round(change: AppliedRepair) -> int:
 
 
 class RecordPart:
-    """One part's text and where in the record its characters stand; what was found out once is kept for the next."""
+    """Maps positions in one part's text to positions in the record; the decoded string is kept for later calls."""
 
     def __init__(self, record: str, slot: Slot) -> None:
         content = Range(slot.node.range.start + 1, slot.node.range.end - 1)
@@ -200,34 +204,34 @@ class RecordPart:
             self._decoded = Decoded([self._literal])
 
     def place(self, within: Range) -> Range | None:
-        """Where a range of the text stands; None where the value is no string, or the range begins before it."""
+        """The position of a range of the text in the record; None if the slot is not a string or begins later."""
         if self._literal is None or within.start < self._before:
             return None
         return self._decoded.place(within.moved(-self._before))
 
     def edits(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """Edits of the text as edits of the record; none where one of them would cut an escape in two."""
-        made: list[Edit] = []
+        """Edits of the text as edits of the record; empty if one of them would split an escape."""
+        record_edits: list[Edit] = []
         for edit in edits:
             place = self.place(edit.range)
             if place is None or self._literal is None or not self._is_whole(place, edit.range):
                 return ()
-            made.append(Edit(place, between_quotes(edit.text, ascii_only=self._ascii_only)))
-        return tuple(made)
+            record_edits.append(Edit(place, between_quotes(edit.text, ascii_only=self._ascii_only)))
+        return tuple(record_edits)
 
     def _is_whole(self, place: Range, within: Range) -> bool:
-        """Whether the raw characters say exactly what stands in the range."""
+        """Whether the raw characters decode to exactly the text of the range."""
         assert self._literal is not None
         raw = place.moved(-self._literal.start).of(self._literal.raw)
         return decode_string(raw) == within.moved(-self._before).of(self._literal.text)
 
 
 def edits_of_literal(literal: Literal, edits: Sequence[Edit], *, ascii_only: bool) -> list[Edit]:
-    """Edits of a string's value as edits of the text that it stands in."""
+    """Edits of a string's value as edits of the text that contains the string."""
     decoded = Decoded([literal])
     return [Edit(decoded.place(edit.range), between_quotes(edit.text, ascii_only=ascii_only)) for edit in edits]
 
 
 def between_quotes(text: str, *, ascii_only: bool) -> str:
-    """A text as a JSON string spells it; what no encoding can hold becomes an escape."""
+    """A text as the content of a JSON string; if it has lone surrogates, all non-ASCII characters are escaped."""
     return write_json(text, ascii_only=ascii_only or any(lone_surrogates(text)))[1:-1]

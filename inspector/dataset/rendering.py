@@ -1,8 +1,8 @@
-"""One scenario in many formats: a conversation with its tools, calls, results and reasoning as each family holds it.
+"""Renders one scenario in many formats: a conversation with its tools, calls, results and reasoning.
 
-A sample is read once into turns that belong to no format. Each target gets them through its own template; what it
-cannot hold is said in `dropped`, a sentence each. Every rendered row is read again: where its calls are not those of
-the sample, that is a loss too.
+A sample is read once into turns that are independent of a format. Each target renders them with its own template;
+everything that it cannot express is listed in `dropped`, one sentence each. Every rendered row is read again: if its
+calls differ from those of the sample, that is a loss too.
 """
 
 import json
@@ -31,28 +31,28 @@ from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
 from inspector.scanning import lazy_pattern
 
 FORMATS = tuple(TEMPLATES)
-"""The formats with a chat template, which a scenario is rendered in unless others are named."""
+"""The formats with a chat template; a scenario is rendered in these unless others are named."""
 _FROM = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt", Role.TOOL: "tool"}
 _IDS = lazy_pattern(r"^(?:Message \d+: )?The ids? `")
 _KEPT = ("id", "type", "quality_score", "verified", "injected", "negative")
 
 
 class RowLayout(StrEnum):
-    """The shape of the rows that are written."""
+    """The shape of the output rows."""
 
-    MESSAGES = "messages"  # `messages` of `role` and `content`, calls as the format writes them
-    SHAREGPT = "sharegpt"  # `conversations` of `from` and `value`, the same
-    TRL = "trl"  # `messages` with `tool_calls` whose arguments are objects, and `tools`: TRL applies the template
+    MESSAGES = "messages"  # `messages` with `role` and `content`; calls in the syntax of the format
+    SHAREGPT = "sharegpt"  # `conversations` with `from` and `value`; otherwise the same
+    TRL = "trl"  # `messages` with `tool_calls`, arguments as objects, and `tools`: TRL applies the template
     AXOLOTL = "axolotl"  # the same with arguments as JSON text
     LLAMA_FACTORY = "llama-factory"  # `function_call` and `observation`, `system`, `tools` as JSON text
 
 
 STRUCTURED = (RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY)
-"""The layouts that hold calls in fields of their own, so that they do not depend on a format."""
+"""The layouts that have separate fields for calls, so that they do not depend on a format."""
 
 
 class Scenario(Struct, frozen=True):
-    """A conversation that belongs to no format: turns in order, and the tools on offer."""
+    """A conversation that is independent of a format: turns in order, and the offered tools."""
 
     id: str
     turns: tuple[TemplateMessage, ...]
@@ -66,7 +66,7 @@ class Scenario(Struct, frozen=True):
 
 
 class RenderedRow(Struct, frozen=True):
-    """A scenario in one format; `dropped` says what the format could not hold, `value` is the row with all of it."""
+    """A scenario in one format: `value` is the whole row, `dropped` lists what the format cannot express."""
 
     value: JsonObject
     format: str
@@ -74,7 +74,7 @@ class RenderedRow(Struct, frozen=True):
 
     @property
     def is_lossy(self) -> bool:
-        """Whether more than ids was dropped, which the format does not have or has in a form of its own."""
+        """Whether more was dropped than ids, which a format may lack or write in another form."""
         return any(_IDS.search(note) is None for note in self.dropped)
 
 
@@ -134,10 +134,10 @@ def _without_tools(text: str, source: Format) -> str:
 def render_sample(
     sample: Sample, targets: Sequence[Format], layout: RowLayout = RowLayout.MESSAGES, *, tokenizer: str | None = None
 ) -> Iterator[RenderedRow]:
-    """The sample in each target format, one row each; in a structured layout one row in all.
+    """The sample in each target format, one row each; in a structured layout, only one row.
 
-    `tokenizer` is the path of a `tokenizer.json`, by which the column `tokens` counts the rendered text. Raises
-    ValueError for a row that holds no scenario.
+    `tokenizer` is the path of a `tokenizer.json`, with which the tokens of the rendered text are counted for the column
+    `tokens`. Raises ValueError for a row without a scenario.
     """
     scenario = read_scenario(sample)
     if layout in STRUCTURED:
@@ -153,8 +153,8 @@ def _rendered(
     plain = _structured_messages(scenario, as_text=True)
     row: JsonObject = {"messages": list(plain), "tools": [openai_tool(tool) for tool in scenario.tools]}
     converted = convert_row(row, find_format("openai"), target)
-    said = converted.pop("dropped")
-    notes = [str(note) for note in (said if isinstance(said, list) else [])]
+    converted_notes = converted.pop("dropped")
+    notes = [str(note) for note in (converted_notes if isinstance(converted_notes, list) else [])]
     has_ids = any(call.id is not None for turn in scenario.turns for call in _calls(turn.pieces))
     dropped = [*scenario.notes, *(note for note in notes if has_ids or _IDS.search(note) is None)]
     value: JsonObject = {"scenario": scenario.id, "format": target.name, **_kept(sample), **converted}
@@ -183,7 +183,7 @@ def _same_calls(back: Sequence[tuple[str | None, Json]], calls: Sequence[tuple[s
 
 
 def _kept(sample: Sample) -> JsonObject:
-    """What the row says of itself that holds in any format; of its annotation, whether a tool should be called."""
+    """The members of the row that are valid in any format; of its annotation, only `should_call_tool`."""
     kept: JsonObject = {key: sample.row.value[key] for key in _KEPT if key in sample.row.value}
     if sample.should_call is not None:
         kept["annotation"] = {"should_call_tool": sample.should_call}
@@ -191,28 +191,28 @@ def _kept(sample: Sample) -> JsonObject:
 
 
 def _fitted(scenario: Scenario, target: Format) -> list[TemplateMessage]:
-    """The turns with calls and ids that the target holds; a result gets the name and the id of its call."""
+    """The turns with calls and ids as the target requires them; a result gets the name and the id of its call."""
     fitter = CallFitter(target, scenario.tools)
-    waiting: deque[tuple[ToolCall, str | None]] = deque()
+    unanswered: deque[tuple[ToolCall, str | None]] = deque()
     turns: list[TemplateMessage] = []
     for turn in scenario.turns:
         if turn.role is Role.ASSISTANT:
             turns.append(structs.replace(turn, pieces=fitter.fit(turn.pieces, "", [])))
-            waiting = deque(fitter.fitted)
+            unanswered = deque(fitter.fitted)
         elif turn.role is Role.TOOL:
-            turns.append(structs.replace(turn, results=tuple(_paired(result, waiting) for result in turn.results)))
+            turns.append(structs.replace(turn, results=tuple(_paired(result, unanswered) for result in turn.results)))
         else:
             turns.append(turn)
     return turns
 
 
-def _paired(result: ToolResult, waiting: deque[tuple[ToolCall, str | None]]) -> ToolResult:
-    found = next((one for one in waiting if result.call_id is not None and one[0].id == result.call_id), None)
+def _paired(result: ToolResult, unanswered: deque[tuple[ToolCall, str | None]]) -> ToolResult:
+    found = next((one for one in unanswered if result.call_id is not None and one[0].id == result.call_id), None)
     if found is None:
-        found = waiting[0] if waiting else None
+        found = unanswered[0] if unanswered else None
     if found is None:
         return result
-    waiting.remove(found)
+    unanswered.remove(found)
     return structs.replace(result, name=result.name or found[0].name, call_id=found[1])
 
 
@@ -221,13 +221,13 @@ def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> Render
     notes = list(scenario.notes)
     if layout is RowLayout.LLAMA_FACTORY:
         value |= _llama_factory(scenario)
-        beside = sum(
+        mixed = sum(
             any(isinstance(piece, CompletionCalls) for piece in turn.pieces)
             and any(not isinstance(piece, CompletionCalls) for piece in turn.pieces)
             for turn in scenario.turns
         )
-        notes += [f"The words and reasoning beside the calls of {beside} messages: `function_call` holds none."] * (
-            beside > 0
+        notes += [f"The words and reasoning beside the calls of {mixed} messages: `function_call` holds none."] * (
+            mixed > 0
         )
     else:
         value["messages"] = list(_structured_messages(scenario, as_text=layout is RowLayout.AXOLOTL))
@@ -238,21 +238,21 @@ def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> Render
 def _structured_messages(scenario: Scenario, *, as_text: bool) -> Iterator[Json]:
     """OpenAI's messages; a call's arguments as JSON text, or as an object. Calls without an id get one."""
     count = 0
-    waiting: deque[tuple[str | None, str | None, str]] = deque()
+    unanswered: deque[tuple[str | None, str | None, str]] = deque()
     for turn in scenario.turns:
         if turn.role is Role.ASSISTANT:
             calls: list[Json] = []
-            waiting = deque()
+            unanswered = deque()
             for call in _calls(turn.pieces):
                 new_id = call.id or f"call_{count}"
                 count += 1
-                waiting.append((call.id, call.name, new_id))
+                unanswered.append((call.id, call.name, new_id))
                 arguments = write_json(call.arguments, ascii_only=False) if as_text else call.arguments
                 function: Json = {"name": call.name, "arguments": arguments}
                 calls.append({"id": new_id, "type": "function", "function": function})
             yield _answer_message(turn.pieces, calls)
         elif turn.role is Role.TOOL:
-            yield from (_result_message(result, waiting) for result in turn.results)
+            yield from (_result_message(result, unanswered) for result in turn.results)
         else:
             yield {"role": turn.role.value, "content": turn.text}
 
@@ -268,20 +268,20 @@ def _answer_message(pieces: Sequence[CompletionPiece], calls: list[Json]) -> Jso
     return message
 
 
-def _result_message(result: ToolResult, waiting: deque[tuple[str | None, str | None, str]]) -> JsonObject:
-    found = next((one for one in waiting if result.call_id is not None and one[0] == result.call_id), None)
+def _result_message(result: ToolResult, unanswered: deque[tuple[str | None, str | None, str]]) -> JsonObject:
+    found = next((one for one in unanswered if result.call_id is not None and one[0] == result.call_id), None)
     if found is None:
-        found = waiting[0] if waiting else None
+        found = unanswered[0] if unanswered else None
     message: JsonObject = {"role": "tool", "content": result.content}
     if found is None:
         return message
-    waiting.remove(found)
+    unanswered.remove(found)
     return {**message, "tool_call_id": found[2], "name": result.name or found[1]}
 
 
 def _llama_factory(scenario: Scenario) -> JsonObject:
-    """LLaMA-Factory's ShareGPT with tools (data/README.md): one message of calls, or of words, at a time."""
-    said: list[Json] = []
+    """LLaMA-Factory's ShareGPT with tools (data/README.md): each message has either calls or text."""
+    messages: list[Json] = []
     system = [turn.text for turn in scenario.turns if turn.role is Role.SYSTEM]
     for turn in scenario.turns:
         if turn.role is Role.ASSISTANT:
@@ -291,32 +291,32 @@ def _llama_factory(scenario: Scenario) -> JsonObject:
             words = f"<think>\n{thoughts}\n</think>\n\n" if thoughts else ""
             words += str(message.get("content") or "")
             if not calls:
-                said.append({"from": "gpt", "value": words})
+                messages.append({"from": "gpt", "value": words})
             else:
-                told = write_json(calls[0] if len(calls) == 1 else calls, ascii_only=False)
-                said.append({"from": "function_call", "value": told})
+                calls_text = write_json(calls[0] if len(calls) == 1 else calls, ascii_only=False)
+                messages.append({"from": "function_call", "value": calls_text})
         elif turn.role is Role.TOOL:
             contents = [result.content for result in turn.results]
-            said.append({"from": "observation", "value": "\n".join(contents)})
+            messages.append({"from": "observation", "value": "\n".join(contents)})
         elif turn.role is Role.USER:
-            said.append({"from": "human", "value": turn.text})
+            messages.append({"from": "human", "value": turn.text})
     tools: list[Json] = []
     for tool in scenario.tools:
         shown = openai_tool(tool)
         tools.append(shown.get("function", shown))
-    return {"conversations": said, "system": "\n\n".join(system), "tools": write_json(tools, ascii_only=False)}
+    return {"conversations": messages, "system": "\n\n".join(system), "tools": write_json(tools, ascii_only=False)}
 
 
 def _as_sharegpt(value: JsonObject) -> JsonObject:
     messages = value.get("messages")
-    said: list[Json] = []
+    conversation: list[Json] = []
     for message in messages if isinstance(messages, list) else []:
         assert isinstance(message, dict)
         text = message.get("content")
         structured = not isinstance(text, str) or "tool_calls" in message
         words = write_json(message, ascii_only=False) if structured else text
-        said.append({"from": _FROM[role_of(message)], "value": words})
-    return {**{key: one for key, one in value.items() if key != "messages"}, "conversations": said}
+        conversation.append({"from": _FROM[role_of(message)], "value": words})
+    return {**{key: one for key, one in value.items() if key != "messages"}, "conversations": conversation}
 
 
 def _calls(pieces: Sequence[CompletionPiece]) -> Iterator[ToolCall]:
@@ -324,7 +324,7 @@ def _calls(pieces: Sequence[CompletionPiece]) -> Iterator[ToolCall]:
 
 
 def count_tokens(text: str, tokenizer: str) -> int:
-    """How many tokens a text has by the `tokenizer.json` at this path. Raises MissingLibraryError, and ValueError."""
+    """The number of tokens of a text by the `tokenizer.json` at this path. Raises MissingLibraryError, ValueError."""
     return len(_tokenizer(tokenizer).encode(text, add_special_tokens=False).ids)
 
 

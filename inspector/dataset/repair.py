@@ -1,4 +1,4 @@
-"""Repairs the texts of a trace by the fixes of its diagnostics, and takes back what would make anything worse."""
+"""Repairs the texts of a trace with the fixes of its diagnostics, and discards fixes that would make it worse."""
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -23,9 +23,9 @@ PartPlace = tuple[int, str]
 
 
 class RepairInput(Struct, frozen=True):
-    """What an inspection says of a trace, as far as a repair needs it: diagnostics, and how many calls are valid.
+    """The results of an inspection that a repair needs: the diagnostics, and the number of valid calls.
 
-    `inspection` is for who needs more of it afterwards; no repair looks at it.
+    `inspection` is for callers that need more of it afterwards; the repair does not use it.
     """
 
     diagnostics: Entries[Diagnostic]
@@ -34,9 +34,9 @@ class RepairInput(Struct, frozen=True):
 
 
 class AppliedRepair(Struct, frozen=True):
-    """One repair that was made: the diagnostic that asked for it, and the text of its part just before.
+    """One repair that was made: the diagnostic that has the fix, and the text of its part just before.
 
-    The diagnostic's place and edits count in that text. Repairs of a part follow one another in `round`s, from 1.
+    The diagnostic's range and edits refer to that text. Repairs of a part are made in `round`s, counted from 1.
     """
 
     diagnostic: Diagnostic
@@ -45,21 +45,21 @@ class AppliedRepair(Struct, frozen=True):
 
     @property
     def place(self) -> PartPlace:
-        """Which part it changes."""
+        """The part that the repair changes."""
         return self.diagnostic.location.turn, self.diagnostic.location.part
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """What was replaced by what."""
+        """The edits that were made."""
         fix = self.diagnostic.fault.fix
         return fix.edits if fix is not None else ()
 
 
 class Repair(Struct, frozen=True):
-    """A trace with its repairs made, in their order, and the diagnostics whose repairs were not taken.
+    """A repaired trace, its repairs in order, and the diagnostics whose fixes were refused.
 
-    A repair is not taken where fewer calls would be valid with it, or more would be wrong. `inspection` is that of the
-    repaired trace, None where `examine` kept none.
+    A fix is refused if fewer calls would be valid, or more errors would be found. `inspection` is that of the repaired
+    trace, or None if `examine` kept none.
     """
 
     trace: Trace
@@ -71,11 +71,11 @@ class Repair(Struct, frozen=True):
 def repair_trace(
     trace: Trace, examine: Callable[[Trace], RepairInput], *, rules: Container[Rule] = RULES, unsafe: bool = False
 ) -> Repair:
-    """Make every safe fix, or with `unsafe` every fix, of what `examine` finds of `rules`, until none is left.
+    """Apply every safe fix (with `unsafe`, every fix) that `examine` finds for `rules`, until none is left.
 
-    Fixes that touch one another are made one after the other, each in the text that the one before it left, in 16
-    rounds at most. `examine` is asked once a round, and once more for each fix while it is found out which one does
-    harm.
+    Overlapping fixes are applied one after another, each to the text that the previous one left, in at most 16 rounds.
+    `examine` is called once per round; if a round makes the trace worse, also once for each fix (at most 64) to find
+    the harmful ones.
     """
     work = _Work(trace, examine, rules, unsafe)
     for number in range(1, _ROUNDS + 1):
@@ -98,12 +98,12 @@ class _Work:
         self.now = self.examine(self.trace)
 
     def round(self, number: int) -> bool:
-        """Make all fixes that can be made together; whether there were any."""
-        wanted = list(_together(self._fixable()))
-        if not wanted:
+        """Apply all fixes that do not overlap. Returns whether there were any."""
+        diagnostics = list(_without_overlaps(self._fixable()))
+        if not diagnostics:
             return False
-        if not self._take(wanted, number):
-            self._take_one_by_one(wanted, number)
+        if not self._apply(diagnostics, number):
+            self._apply_one_by_one(diagnostics, number)
         return True
 
     def _fixable(self) -> Iterator[Diagnostic]:
@@ -111,46 +111,46 @@ class _Work:
             fix = one.fault.fix
             if fix is None or not fix.edits or one.rule not in self.rules:
                 continue
-            if (fix.safe or self.unsafe) and _known_by(one) not in self.refused:
+            if (fix.safe or self.unsafe) and _fix_key(one) not in self.refused:
                 yield one
 
-    def _take(self, wanted: Sequence[Diagnostic], number: int) -> bool:
-        """Make these fixes, unless that makes anything worse; whether they are made."""
-        repaired = _with_fixes(self.trace, wanted)
+    def _apply(self, diagnostics: Sequence[Diagnostic], number: int) -> bool:
+        """Apply these fixes unless the result is worse. Returns whether they were applied."""
+        repaired = _with_fixes(self.trace, diagnostics)
         after = self.examine(repaired)
         if _is_worse(self.now, after):
             return False
-        self.changes += (AppliedRepair(one, _text(self.trace, one), number) for one in wanted)
+        self.changes += (AppliedRepair(one, _text(self.trace, one), number) for one in diagnostics)
         self.trace, self.now = repaired, after
         return True
 
-    def _take_one_by_one(self, wanted: Sequence[Diagnostic], number: int) -> None:
-        """Try each fix alone, from the last to the first, so that the places of the others stay."""
-        for trial, one in enumerate(reversed(wanted)):
-            if trial >= _TRIALS or not self._take([one], number):
-                self.refused[_known_by(one)] = one
+    def _apply_one_by_one(self, diagnostics: Sequence[Diagnostic], number: int) -> None:
+        """Try each fix alone, from the last to the first, so that the positions of the others stay valid."""
+        for trial, one in enumerate(reversed(diagnostics)):
+            if trial >= _TRIALS or not self._apply([one], number):
+                self.refused[_fix_key(one)] = one
 
 
-def _known_by(one: Diagnostic) -> tuple[object, ...]:
-    """What a refused fix is known again by after others have moved its place."""
+def _fix_key(one: Diagnostic) -> tuple[object, ...]:
+    """The key by which a refused fix is recognised after other fixes have moved it."""
     edits = tuple((edit.text, len(edit.range)) for edit in one.fault.fix.edits) if one.fault.fix is not None else ()
     return one.rule.code, one.location.turn, one.location.part, one.fault.message, len(one.range), edits
 
 
-def _together(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """The fixes that touch no edit of one before them."""
+def _without_overlaps(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The fixes whose edits do not overlap those of an earlier one."""
     taken: dict[PartPlace, list[Edit]] = {}
     for one in sorted(fixable, key=_first_edit):
-        mine = taken.setdefault((one.location.turn, one.location.part), [])
+        part_edits = taken.setdefault((one.location.turn, one.location.part), [])
         edits = one.fault.fix.edits if one.fault.fix is not None else ()
-        if not any(_clashes(edit, mine) for edit in edits):
+        if not any(_clashes(edit, part_edits) for edit in edits):
             for edit in edits:
-                insort(mine, edit, key=_range)
+                insort(part_edits, edit, key=_range)
             yield one
 
 
 def _clashes(edit: Edit, taken: Sequence[Edit]) -> bool:
-    """Whether an edit stands in the same place as one of those taken, or overlaps one; these are in order."""
+    """Whether an edit has the same range as one of `taken`, or overlaps one; `taken` is sorted."""
     at = bisect_left(taken, edit.range, key=_range)
     return any(
         edit.range == other.range or (edit.range.start < other.range.end and other.range.start < edit.range.end)
@@ -168,9 +168,9 @@ def _first_edit(one: Diagnostic) -> tuple[int, str, int]:
 
 
 def _is_worse(before: RepairInput, after: RepairInput) -> bool:
-    """Whether fewer calls are valid, or more is wrong with the syntax, or with anything and no more calls are valid.
+    """Whether fewer calls are valid, or there are more syntax errors, or more errors and as many valid calls.
 
-    A call that can be read at last may turn out to break its schema: that is no harm done.
+    A call that becomes readable may turn out to violate its schema: that is not worse.
     """
     if after.valid_calls < before.valid_calls or _errors(after, _SYNTAX) > _errors(before, _SYNTAX):
         return True
@@ -188,13 +188,13 @@ def _text(trace: Trace, one: Diagnostic) -> str:
     return part.text if part is not None else ""
 
 
-def _with_fixes(trace: Trace, wanted: Iterable[Diagnostic]) -> Trace:
+def _with_fixes(trace: Trace, diagnostics: Iterable[Diagnostic]) -> Trace:
     edits: dict[PartPlace, list[Edit]] = {}
-    for one in wanted:
+    for one in diagnostics:
         if one.fault.fix is not None:
             edits.setdefault((one.location.turn, one.location.part), []).extend(one.fault.fix.edits)
-    for together in edits.values():
-        together.sort(key=_range)
+    for part_edits in edits.values():
+        part_edits.sort(key=_range)
     turns = list(trace.turns)
     for number in {turn for turn, _ in edits}:
         turns[number - 1] = _edited_turn(turns[number - 1], number, edits)
@@ -202,7 +202,7 @@ def _with_fixes(trace: Trace, wanted: Iterable[Diagnostic]) -> Trace:
 
 
 def _edited_turn(turn: Turn, number: int, edits: Mapping[PartPlace, Sequence[Edit]]) -> Turn:
-    """The turn with its parts edited; an edited part keeps no chunks, since it never arrived."""
+    """The turn with its parts edited; an edited part has no chunks, because it was never received."""
     parts = (
         structs.replace(part, text=edited(part.text, edits[number, part.name]), chunks=None)
         if (number, part.name) in edits

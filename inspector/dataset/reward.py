@@ -1,4 +1,4 @@
-"""Verifiers as functions: one verdict, and rewards as reinforcement learning frameworks take them."""
+"""Verifiers as functions: one verdict, and reward functions for reinforcement learning frameworks."""
 
 from collections.abc import Mapping, Sequence
 from itertools import repeat
@@ -22,7 +22,7 @@ class RewardFunction(Protocol):
         completions: Sequence[Json] | None = None,
         **columns: object,
     ) -> float | list[float]:
-        """The reward of one `completion`, or those of all `completions`."""
+        """The reward of one `completion`, or the rewards of all `completions`."""
         ...
 
 
@@ -41,12 +41,12 @@ def verify(
 ) -> VerifierVerdict:
     """The verdict of a verifier (`schema-adherence`, `tool-use`, ...) on one answer.
 
-    `messages` are the conversation as OpenAI's messages, or the user's words as a text; `completion` is the answer, a
-    text or messages, and without it the last assistant message is. `tools` are those offered, as OpenAI's `tools`.
-    `schema` is the JSON Schema asked for, `expected` the calls of the reference (`[]`: none), `answer_format` a regular
-    expression. `format` names the wire format of the answers, which is detected otherwise. `select` are rules instead
-    of the verifier's own, `ignore` rules that do not count. Raises UnknownVerifierError, UnknownRuleError,
-    UnknownFormatError, and ValueError for a reference or a schema that cannot be read.
+    `messages` are the conversation as OpenAI messages, or the user's message as a string. `completion` is the answer, a
+    string or messages; without it, the answer is the last assistant message. `tools` are the offered tools in OpenAI's
+    form. `schema` is the requested JSON Schema, `expected` the calls of the reference (`[]`: none), and `answer_format`
+    a regular expression. `format` names the wire format of the answers; without it, the format is detected. `select`
+    are rules instead of the verifier's own; `ignore` are rules that do not count. Raises UnknownVerifierError,
+    UnknownRuleError, UnknownFormatError, and ValueError for a reference or a schema that cannot be read.
     """
     chosen = find_verifier(verifier) if isinstance(verifier, str) else verifier
     facts: dict[str, Json] = {"schema": schema, "expected": expected, "answer_format": answer_format}
@@ -67,15 +67,15 @@ def reward(
 ) -> RewardFunction:
     """A reward function: `passed` for an answer that passes the verifier, else `failed`.
 
-    The same function serves TRL (`GRPOTrainer(reward_funcs=...)`), which hands it `prompts`, `completions` and the
-    data set's columns as lists, and `verifiers` (`Rubric(funcs=...)`), which hands it `prompt`, `completion`, `info`
+    The same function works for TRL (`GRPOTrainer(reward_funcs=...)`), which passes `prompts`, `completions` and the
+    data set's columns as lists, and for `verifiers` (`Rubric(funcs=...)`), which passes `prompt`, `completion`, `info`
     and more of one rollout. The columns, or the members of `info`, named `tools`, `schema`, `response_format`,
-    `expected`, `answer_format`, `type` and `annotation` are used; `tools` and `schema` given here stand in for columns
-    that are not there. A reference that cannot be read raises ValueError.
+    `expected`, `answer_format`, `type` and `annotation` are used; `tools` and `schema` given here are used if those
+    columns are missing. Raises ValueError for a reference that cannot be read.
     """
     chosen = find_verifier(verifier) if isinstance(verifier, str) else verifier
 
-    def one(prompt: Json, completion: Json, columns: Mapping[str, Json]) -> float:
+    def reward_of(prompt: Json, completion: Json, columns: Mapping[str, Json]) -> float:
         facts = {name: columns[name] for name in _FACTS if columns.get(name) is not None}
         if schema is not None:
             facts.setdefault("schema", schema)
@@ -89,17 +89,21 @@ def reward(
         prompts: Sequence[Json] | None = None, completions: Sequence[Json] | None = None, **columns: object
     ) -> float | list[float]:
         if completions is None:
-            return one(cast(Json, columns.get("prompt")), cast(Json, columns.get("completion", "")), _facts_of(columns))
+            return reward_of(
+                cast(Json, columns.get("prompt")), cast(Json, columns.get("completion", "")), _facts_of(columns)
+            )
         rows = _rows(columns, len(completions))
-        asked = repeat(None) if prompts is None else prompts
-        return [one(prompt, answer, row) for prompt, answer, row in zip(asked, completions, rows, strict=False)]
+        row_prompts = repeat(None) if prompts is None else prompts
+        return [
+            reward_of(prompt, answer, row) for prompt, answer, row in zip(row_prompts, completions, rows, strict=False)
+        ]
 
     reward_function.__name__ = f"{chosen.name.replace('-', '_')}_reward"
     return reward_function
 
 
 def _facts_of(columns: Mapping[str, object]) -> Mapping[str, Json]:
-    """The facts of one rollout: those in `info` and those handed over by name."""
+    """The facts of one rollout: those in `info` and those passed by name."""
     info = columns.get("info")
     found = dict(info) if isinstance(info, dict) else {}
     named = {name: columns[name] for name in (*_FACTS, "tools") if name in columns}
@@ -107,10 +111,10 @@ def _facts_of(columns: Mapping[str, object]) -> Mapping[str, Json]:
 
 
 def _rows(columns: Mapping[str, object], count: int) -> list[Mapping[str, Json]]:
-    """The columns row by row; a column that is no list of this length is the same for each row."""
-    wanted = {name: columns[name] for name in (*_FACTS, "tools") if columns.get(name) is not None}
-    listed = {name: value for name, value in wanted.items() if isinstance(value, list) and len(value) == count}
-    same = {name: value for name, value in wanted.items() if name not in listed}
+    """The columns as rows; a column that is not a list of this length has the same value in each row."""
+    facts = {name: columns[name] for name in (*_FACTS, "tools") if columns.get(name) is not None}
+    listed = {name: value for name, value in facts.items() if isinstance(value, list) and len(value) == count}
+    same = {name: value for name, value in facts.items() if name not in listed}
     return [
         cast(Mapping[str, Json], {**same, **{name: value[at] for name, value in listed.items()}}) for at in range(count)
     ]

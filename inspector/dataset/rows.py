@@ -1,14 +1,14 @@
-"""Rows of training data: JSON lines, JSON arrays, Parquet, and folders of Hugging Face `datasets`, read and written.
+"""Reads and writes rows of training data: JSON lines, JSON arrays, Parquet, and Hugging Face `datasets` folders.
 
-Reading takes one row at a time (Parquet and Arrow: one small batch), so memory does not grow with the file. A row that
-cannot be read is a `RejectedRow` with its place and the reason; the rest of the file is read on.
+Reading loads one row at a time (Parquet and Arrow: one small batch), so memory does not grow with the file. A row that
+cannot be read becomes a `RejectedRow` with its position and the reason; reading continues after it.
 
-Writing goes to a temporary file that takes its place when everything is written. Parquet needs one type a column, so
-rows wait in a temporary file until the types are known. A column whose values have no common type, or objects with
-different keys (Arrow would fill them up with nulls), is written as JSON text; the file's metadata lists these columns
-under `weaklink.json_columns`, and reading decodes them again. Messages may have different keys; a call's arguments
-in them become JSON text, as OpenAI has them. An absent member and null are the same in Parquet: null members of
-objects are left out when they are read.
+Rows are written to a temporary file that replaces the output file when all are written. Parquet needs one type per
+column, so rows are kept in a temporary file until the types are known. A column whose values have no common type, or
+objects with different keys (Arrow would add nulls), is written as JSON text; the file's metadata lists these columns
+under `weaklink.json_columns`, and reading decodes them again. Messages may have different keys; the arguments of their
+calls become JSON text, as in OpenAI's API. Parquet does not distinguish an absent member from null: reading leaves out
+null members of objects.
 """
 
 import base64
@@ -43,11 +43,11 @@ _KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"
 
 
 class OutputIsInputError(WeaklinkError):
-    """The output would replace a file that is read."""
+    """The output would replace an input file."""
 
 
 class RowWriter(Protocol):
-    """Takes rows one by one."""
+    """Accepts rows one by one."""
 
     def write(self, row: JsonObject) -> None:
         """Add a row."""
@@ -58,22 +58,22 @@ class RowWriter(Protocol):
 
 
 def read_data(paths: Iterable[str]) -> Iterator[DataRow | RejectedRow]:
-    """The rows of files, folders and patterns in order; see `find_data_files`. One row or small batch is in memory.
+    """The rows of files, folders and patterns in order; see `find_data_files`. Only one row or batch is in memory.
 
-    Raises UnreadableFileError for a path that gives no file, and MissingLibraryError.
+    Raises UnreadableFileError for a path without a file, and MissingLibraryError.
     """
     for file in find_data_files(paths):
         yield from read_file(file)
 
 
 def plan_rows(paths: Iterable[str], block_bytes: int) -> list[Block]:
-    """The blocks of files, folders, patterns and URLs; see `find_data_files`, which says what this raises."""
+    """The blocks of files, folders, patterns and URLs. Raises the errors of `find_data_files`."""
     files = (file for path in find_data_files(paths) for file in expand_urls([path]))
     return plan_blocks(files, lambda _: True, block_bytes)
 
 
 def read_file(path: str) -> Iterator[DataRow | RejectedRow]:
-    """The rows of one file or URL. A file that cannot be opened, or not read to its end, gives a RejectedRow."""
+    """The rows of one file or URL. A file that cannot be opened, or not be read to its end, gives a RejectedRow."""
     try:
         remote = find_remote_files(path)[0] if is_url(path) else None
     except (WeaklinkError, OSError) as error:
@@ -178,8 +178,8 @@ def _table_rows(block: Block, batches: Callable[[Block], Iterator[Any]]) -> Iter
                 number += 1
                 yield _table_row(path, number, value, decoded)
     except (arrow.ArrowException, OSError, ValueError) as error:
-        said = " ".join(str(error).split())
-        yield RejectedRow(path, f"row {number + 1}" if number else "file", f"the table cannot be read: {said}")
+        message = " ".join(str(error).split())
+        yield RejectedRow(path, f"row {number + 1}" if number else "file", f"the table cannot be read: {message}")
 
 
 def _table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[str]) -> DataRow | RejectedRow:
@@ -205,7 +205,7 @@ def _json_columns(metadata: dict[bytes, bytes] | None) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Json:
-    """A value of a table as JSON; members of objects that are null are left out."""
+    """A table value as JSON; null members of objects are left out."""
     match value:
         case dict():
             return {str(key): _plain(one) for key, one in value.items() if one is not None}
@@ -230,7 +230,7 @@ def _parquet_batches(block: Block) -> Iterator[Any]:
 
 
 def _arrow_batches(block: Block) -> Iterator[Any]:
-    """The batches of an Arrow file, as `datasets` writes it: a stream, or the file format."""
+    """The batches of an Arrow file as `datasets` writes it: in the stream format or the file format."""
     arrow = _arrow()
     with arrow.memory_map(block.path) if block.content is None else arrow.PythonFile(block.content.open()) as mapped:
         is_file = mapped.read(6) == b"ARROW1"
@@ -259,10 +259,10 @@ def _arrow() -> Any:
 
 @contextmanager
 def open_row_file(path: str, inputs: Iterable[str] = ()) -> Iterator[RowWriter]:
-    """A writer to a new file: Parquet where its name ends in `.parquet`, else JSON lines.
+    """A writer for a new file: Parquet if its name ends in `.parquet`, otherwise JSON lines.
 
-    The file takes its place when the block ends without an error. Raises OutputIsInputError where `path` is one of the
-    `inputs`, whatever it is called there, UnwritableFileError and MissingLibraryError.
+    The file is put in place when the block ends without an error. Raises OutputIsInputError if `path` is one of the
+    `inputs`, even under another name, UnwritableFileError and MissingLibraryError.
     """
     refuse_inputs(path, inputs)
     if path.lower().endswith(".parquet"):
@@ -277,7 +277,7 @@ def open_row_file(path: str, inputs: Iterable[str] = ()) -> Iterator[RowWriter]:
 
 
 def refuse_inputs(path: str, inputs: Iterable[str]) -> None:
-    """OutputIsInputError where `path` is one of the files that are read, or leads to one."""
+    """Raises OutputIsInputError if `path` is one of the input files, or links to one."""
     target = _identity(path)
     if target is not None and any(_identity(one) == target for one in inputs):
         raise OutputIsInputError(f"{path} is one of the files that are read; name another output")
@@ -298,7 +298,7 @@ class JsonLinesWriter:
         self._stream = stream
 
     def write(self, row: JsonObject) -> None:
-        """Add a line."""
+        """Write a row."""
         self._stream.write(write_json(row) + "\n")
 
 
@@ -318,7 +318,7 @@ def _write_parquet(spool: TextIO, target: BinaryIO) -> None:
 
 
 def _common_schema(arrow: Any, spool: TextIO) -> Any:
-    """A type for every column that holds all of its values; JSON text where there is none."""
+    """A type for every column that fits all of its values; JSON text if there is none."""
     types: dict[str, Any] = {}
     as_json: set[str] = set()
     keys: dict[tuple[str, ...], frozenset[str]] = {}
@@ -354,20 +354,20 @@ def _joined(arrow: Any, known: Any, found: Any) -> Any:
 
 
 def _same_keys(value: Json, path: tuple[str, ...], keys: dict[tuple[str, ...], frozenset[str]]) -> bool:
-    """Whether all objects in one place of a column have the same keys; messages need not."""
+    """Whether all objects at one position of a column have the same keys; messages need not."""
     if isinstance(value, list):
         return all(_same_keys(one, (*path, "[]"), keys) for one in value)
     if not isinstance(value, dict):
         return True
     is_message = len(path) == 2 and path[0] in _MESSAGE_COLUMNS
-    own = frozenset(value)
-    if not is_message and (not own or keys.setdefault(path, own) != own):
+    names = frozenset(value)
+    if not is_message and (not names or keys.setdefault(path, names) != names):
         return False
     return all(_same_keys(one, (*path, key), keys) for key, one in value.items())
 
 
 def _cell(value: Json, name: str, as_json: Iterable[str]) -> Any:
-    """A value as it goes into a column."""
+    """A value as it is stored in its column."""
     if value is None:
         return None
     if name in as_json:
@@ -396,5 +396,5 @@ def _spooled(spool: TextIO) -> Iterator[list[JsonObject]]:
 
 def _object(line: str) -> JsonObject:
     value = records.parse_json_bytes(line.encode())
-    assert isinstance(value, dict)  # the spool holds what JsonLinesWriter wrote
+    assert isinstance(value, dict)  # JsonLinesWriter wrote the spool
     return value

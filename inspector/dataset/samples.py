@@ -1,11 +1,11 @@
-"""Samples of training data: one row as a conversation with its calls, results, offered tools and annotations.
+"""Samples of training data: one row parsed as a conversation with its calls, results, offered tools and annotations.
 
-Shapes that are read: the four sample types with `type` and `messages`, ShareGPT and Hermes function-calling sets
+Supported shapes: the four sample types with `type` and `messages`, ShareGPT and Hermes function-calling sets
 (`conversations`), OpenAI messages with `tools` or `functions`, Anthropic messages, TRL (`messages`, `prompt` and
 `completion`, `prompt` with `chosen` and `rejected`), Axolotl (`conversations`, `messages`, `segments`, instruction
 rows), LLaMA-Factory (ShareGPT with `tools` and `system`, instruction rows with `history`), and raw completions. Lists
-of messages and tools may also be JSON texts, as Parquet files often hold them. Every format that weaklink reads may
-be used for calls inside the texts.
+of messages and tools may also be JSON texts, as in many Parquet files. The texts may contain calls in every format that
+weaklink supports.
 """
 
 import json
@@ -39,10 +39,10 @@ from inspector.segmentation import AUTO
 from inspector.text import Range, decode
 
 ROW_PART = "row"
-"""The part of a reported trace's first turn that holds the row's own JSON text; see `Sample.reported_trace`."""
+"""The part of a reported trace's first turn that contains the row's JSON text; see `Sample.reported_trace`."""
 
 SAMPLE_SOURCE = "training-data"
-"""The source that the traces of samples name."""
+"""The source name in the traces of samples."""
 
 SAMPLE_TYPES = (
     "single_tool_call",
@@ -52,7 +52,7 @@ SAMPLE_TYPES = (
     "no_tool_call",
     "error_recovery",
 )
-"""The types that a sample may name."""
+"""The known values of a sample's `type`."""
 
 _TOOL_LISTS = ("tools", "functions")
 _ARRAY = lazy_pattern(r"\[\s*\{")
@@ -74,8 +74,8 @@ _MESSAGE_KEYS = frozenset({"role", "from"})
 class OfferedList(Struct, frozen=True):
     """The tools that a sample offers.
 
-    `place` is `tools`, `functions` or `system` (the text of a turn), None where the sample has no list. `error` says in
-    words why the list, or a part of it, cannot be read; None where it can.
+    `place` is `tools`, `functions` or `system` (the text of a turn), or None if the sample has no list. `error` is the
+    reason why the list, or a part of it, cannot be read, or None.
     """
 
     tools: tuple[ToolDefinition, ...] = ()
@@ -84,20 +84,19 @@ class OfferedList(Struct, frozen=True):
 
     @property
     def is_readable(self) -> bool:
-        """Whether there is a list and all of it was read; an empty list is one."""
+        """Whether there is a list, which may be empty, and all of it was read."""
         return self.place is not None and self.error is None
 
     def find(self, name: str | None) -> ToolDefinition | None:
-        """The tool of that name; None where it is not offered."""
+        """The tool with that name, or None if it is not offered."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
 class Sample(Struct, frozen=True, dict=True):
-    """One row as a sample. `shape` is None where the row holds no conversation; `trace` has no turns then.
+    """One row as a sample. `shape` is None if the row has no conversation; `trace` then has no turns.
 
-    `messages` are the row's messages as they are there, in order; the first of them is the trace's turn
-    `first_turn`, where a message is a turn (Anthropic's may be several). `format` is the name of the wire format to
-    read texts in, or `auto`.
+    `messages` are the row's original messages, in order. If each message is one turn (Anthropic's may be several), the
+    first one is the trace's turn `first_turn`. `format` is the name of the wire format to parse texts as, or `auto`.
     """
 
     row: DataRow
@@ -114,7 +113,7 @@ class Sample(Struct, frozen=True, dict=True):
 
     @property
     def record(self) -> str:
-        """The row's place in its file: `line 12`."""
+        """The row's position in its file: `line 12`."""
         return self.row.record
 
     @property
@@ -124,7 +123,7 @@ class Sample(Struct, frozen=True, dict=True):
 
     @cached_property
     def id(self) -> str | None:
-        """The row's own id, None where it has none."""
+        """The row's id, or None."""
         for key in _ID_KEYS:
             value = self.row.value.get(key)
             if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
@@ -133,13 +132,13 @@ class Sample(Struct, frozen=True, dict=True):
 
     @property
     def type(self) -> str | None:
-        """What the row says in `type`, whether it is a known type or not; None where that is no text."""
+        """The row's `type`, known or not; None if it is not a string."""
         value = self.row.value.get("type")
         return value if isinstance(value, str) else None
 
     @property
     def annotation(self) -> JsonObject:
-        """The object `annotation`, else `annotations`; empty where there is none."""
+        """The object `annotation`, or else `annotations`; empty if there is neither."""
         for key in ("annotation", "annotations"):
             value = self.row.value.get(key)
             if isinstance(value, dict):
@@ -148,23 +147,23 @@ class Sample(Struct, frozen=True, dict=True):
 
     @property
     def should_call(self) -> bool | None:
-        """What `annotation.should_call_tool` says; None where it says nothing."""
+        """The value of `annotation.should_call_tool`, or None if it is not given."""
         value = self.annotation.get("should_call_tool", self.row.value.get("should_call_tool"))
         return value if isinstance(value, bool) else None
 
     @cached_property
     def raw_text(self) -> str:
-        """The row's JSON text: the exact characters of a JSON file, else as weaklink writes it."""
+        """The row's JSON text: the exact characters of a JSON file; for other files, as weaklink writes it."""
         return decode(self.row.raw) if self.row.raw else write_json(self.row.value, ascii_only=False)
 
     @cached_property
     def row_node(self) -> JsonNode | None:
-        """The row's JSON with the places of its members in `raw_text`; None where that is not strict JSON."""
+        """The row's JSON with the positions of its members in `raw_text`; None if that is not strict JSON."""
         reading = read_json(self.raw_text)
         return reading.nodes[0] if reading.strict and reading.nodes else None
 
     def place_in_row(self, *path: str | int) -> Range:
-        """Where a member of the row is in `raw_text`: of its value, or of the nearest one around it that is there."""
+        """The position of a member's value in `raw_text`; if it does not exist, that of the nearest enclosing value."""
         node = self.row_node
         place = node.range if node is not None else Range(0, len(self.raw_text))
         for step in path:
@@ -181,7 +180,7 @@ class Sample(Struct, frozen=True, dict=True):
 
     @cached_property
     def declared_format(self) -> str | None:
-        """The format that the row's own member `format` names; None where it names none that is known."""
+        """The format that the row's member `format` names, or None if it names no known format."""
         named = self.row.value.get("format")
         if not isinstance(named, str):
             return None
@@ -189,10 +188,10 @@ class Sample(Struct, frozen=True, dict=True):
 
     @cached_property
     def inspection(self) -> Inspection:
-        """What the engine finds in the conversation. Raises UnknownFormatError for a format that does not exist.
+        """The engine's inspection of the conversation. Raises UnknownFormatError for a format that does not exist.
 
-        Texts are read in `format`; where that is `auto`, in the one that the row names, unless the answers show another
-        and nothing of that one.
+        Texts are parsed as `format`. If that is `auto`, they are parsed as the format that the row names, unless the
+        answers contain another format and nothing of the named one.
         """
         return inspect_trace(self.trace, format=self._format_to_read)
 
@@ -202,19 +201,19 @@ class Sample(Struct, frozen=True, dict=True):
         declared = self.declared_format if is_open else None
         if declared is None:
             return self.format
-        said = (turn.part("text") for turn in self.trace.turns if turn.role is Role.ASSISTANT)
-        text = "\n".join(part.text[:_SHOWN] for part in said if part is not None)
+        answers = (turn.part("text") for turn in self.trace.turns if turn.role is Role.ASSISTANT)
+        text = "\n".join(part.text[:_SHOWN] for part in answers if part is not None)
         is_shown = find_format(declared).confidence(text) > 0 or not detect_format(text).confidence
         return declared if is_shown else self.format
 
     @property
     def wire_format(self) -> str:
-        """The name of the format that the calls in texts are read in."""
+        """The name of the format that the calls in texts are parsed as."""
         return self.inspection.format
 
     @cached_property
     def offered(self) -> OfferedList:
-        """The tools that the row offers, in a field of its own, else in the text of a system or user turn."""
+        """The tools that the row offers, in a separate field, or else in the text of a system or user turn."""
         for key in _TOOL_LISTS:
             if self.row.value.get(key) is not None:
                 return _offered_in_field(self.row.value[key], key)
@@ -222,13 +221,13 @@ class Sample(Struct, frozen=True, dict=True):
 
     @cached_property
     def reported_trace(self) -> Trace:
-        """The trace with the row's JSON text as part `row` of its first turn, where faults of the row itself are."""
+        """The trace with the row's JSON text as part `row` of its first turn, for faults of the row itself."""
         part = Part(ROW_PART, self.raw_text)
         first, *rest = self.trace.turns or (Turn(Role.USER, ()),)
         return structs.replace(self.trace, turns=(structs.replace(first, parts=(*first.parts, part)), *rest))
 
     def texts(self, role: Role) -> Sequence[str]:
-        """What the turns of a role say in words, one text a turn: no calls, reasoning or markup."""
+        """The text of each turn of a role, without calls, reasoning and markup."""
         return self._texts.get(role, ())
 
     @cached_property
@@ -245,7 +244,7 @@ class Sample(Struct, frozen=True, dict=True):
 
 
 def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
-    """The sample of a row; never raises, whatever the row holds."""
+    """The sample of a row. Never raises, whatever the row contains."""
     unit, _, number = row.record.partition(" ")
     raw = row.raw or write_json(row.value).encode()
     read = read_training_row(Row(unit, int(number) if number.isdecimal() else row.number, row.value, raw))
@@ -258,17 +257,17 @@ def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
 
 
 def is_training_record(trace: Trace, source: str) -> bool:
-    """Whether a trace is a row of a training set: of a source whose rows are, without a session's id or a time."""
+    """Whether a trace is a row of a training set: it is from a training source, and has no session id and no time."""
     return source in _TRAINING_SOURCES and trace.recognised_by is RecognisedBy.RECORD and trace.started is None
 
 
 def inspected_sample(sample: Sample, inspection: Inspection) -> Sample:
-    """The same sample with an inspection of its trace that was made with other options.
+    """The same sample with an inspection of its trace made with other options.
 
-    It must have been made with every rule, since faults are chosen after they got their codes.
+    The inspection must include every rule, because faults are selected after they get their codes.
     """
     kept = structs.replace(sample)
-    vars(kept)["inspection"] = inspection  # the cache of the property: nothing is inspected twice
+    vars(kept)["inspection"] = inspection  # fills the property's cache, so that nothing is inspected twice
     return kept
 
 
@@ -320,18 +319,18 @@ def _offered_in_text(sample: Sample) -> OfferedList:
 
 
 def _listed_in_words(trace: Trace) -> OfferedList:
-    """A JSON array of definitions in a system turn, or definitions one by one, whatever words introduce them."""
+    """A JSON array of definitions in a system turn, or single definitions, regardless of the text around them."""
     texts = [part.text for turn in trace.turns if turn.role is Role.SYSTEM and (part := turn.part("text")) is not None]
     for text in texts:
         for _, value in _values_at(_ARRAY, text, _MOST_ARRAYS):
             if all(map(_is_definition, value)):
                 return OfferedList(read_tools(value), "system")
-    one_by_one = [value for text in texts for value in _definitions_in(text)]
-    return OfferedList(read_tools(one_by_one), "system") if one_by_one else OfferedList()
+    single_definitions = [value for text in texts for value in _definitions_in(text)]
+    return OfferedList(read_tools(single_definitions), "system") if single_definitions else OfferedList()
 
 
 def _definitions_in(text: str) -> Iterator[Json]:
-    """The definitions that stand one by one, as Llama 3's template has them."""
+    """The definitions that are not in an array, as in Llama 3's template."""
     end = 0
     for place, value in _values_at(_DEFINITION, text, _MOST_DEFINITIONS):
         if place.start >= end and _is_definition(value):
@@ -340,7 +339,7 @@ def _definitions_in(text: str) -> Iterator[Json]:
 
 
 def _values_at(begin: re.Pattern[str], text: str, most: int) -> Iterator[tuple[Range, Any]]:
-    """The JSON values that begin where a pattern matches, the first `most` places."""
+    """The JSON values that begin at the first `most` matches of a pattern."""
     for found in islice(begin.finditer(text), most):
         try:
             value, end = _DECODER.raw_decode(text, found.start())
@@ -357,9 +356,9 @@ def _is_definition(value: Json) -> bool:
 
 
 def redacted(sample: Sample, redactor: Redactor | None = None) -> Sample:
-    """The sample with its secrets masked, length for length, in the conversation and in the row's text and values.
+    """The sample with its secrets masked, with equal lengths, in the conversation and in the row's text and values.
 
-    `redactor` remembers texts without secrets, such as system prompts that many samples have.
+    `redactor` caches texts without secrets, such as system prompts that many samples share.
     """
     redactor = redactor or Redactor()
     text = redactor.text(sample.raw_text)
@@ -381,10 +380,11 @@ def _value(raw: bytes) -> JsonObject | None:
 
 
 def correction_of(step: Step, steps: Sequence[Step]) -> Step | None:
-    """The step that corrects a failed one; None where none does, or where the failed call got no result.
+    """The step that corrects a failed one; None if none does, or if the failed call got no result.
 
-    That is the step by which the chain calls it recovered, else a call in the next turn with calls that is ok or still
-    waits for its result: of the same tool, of a tool with nearly that name, or of any where the name is unreadable.
+    That is the step by which the chain counts it as recovered, or else a call in the next turn with calls that is ok or
+    pending: of the same tool, of a tool with a similar name if the failed name is unknown, or of any tool if the failed
+    name is unreadable.
     """
     if not step.outcome.failed or step.result is None or step.recovery is Recovery.ANSWERED:
         return None
@@ -401,12 +401,14 @@ def correction_of(step: Step, steps: Sequence[Step]) -> Step | None:
 def _is_same_tool(failed: Step, later: Step) -> bool:
     if not failed.call.name or not later.call.name:
         return not failed.call.name
-    mine, theirs = bare_name(failed.call.name), bare_name(later.call.name)
-    return mine == theirs or (failed.outcome is StepOutcome.UNKNOWN_TOOL and nearest_word(mine, [theirs]) is not None)
+    failed_name, later_name = bare_name(failed.call.name), bare_name(later.call.name)
+    return failed_name == later_name or (
+        failed.outcome is StepOutcome.UNKNOWN_TOOL and nearest_word(failed_name, [later_name]) is not None
+    )
 
 
 def deliberate_steps(sample: Sample) -> tuple[Step, ...]:
-    """The failed calls that the sample shows on purpose, with their corrections behind them."""
+    """The failed calls that the sample shows deliberately, each followed by its correction."""
     steps = tuple(sample.inspection.chain.steps)
     is_marked = sample.type == "error_recovery" or bool(sample.row.value.get("injected"))
     return tuple(step for step in steps if _is_deliberate(step, steps, is_marked=is_marked))
@@ -424,30 +426,29 @@ def _is_deliberate(step: Step, steps: tuple[Step, ...], *, is_marked: bool) -> b
 
 
 class SampleRows:
-    """Reads the rows of a file beside its traces, forwards and only as far as it must; nothing of other files."""
+    """Reads the rows of a file in parallel with its traces, forwards and only as far as needed."""
 
     def __init__(self, file: SourceFile) -> None:
         self._file = file
         self._rows: Iterator[Row | Skipped] | None = None
 
     def of(self, trace: Trace, source: str, format: str = AUTO) -> Sample | None:
-        """The row that a trace, which comes after the last one, was read from, its texts read in `format`.
+        """The row from which a trace was read, its texts parsed as `format`; traces must be in file order.
 
-        None where the trace is no row of training data. `source` is what the file was read as. The sample has secrets
-        where the file has.
+        None if the trace is not a row of training data. `source` is the file's source. The sample is not redacted.
         """
         row = self._row(trace.provenance.record) if is_training_record(trace, source) else None
         sample = read_sample(row, format=format) if row is not None else None
         return sample if sample is not None and sample.shape is not None else None
 
     def _row(self, record: str) -> DataRow | None:
-        """The row at this place; None where there is none, or it is a single message of a conversation."""
+        """The row at this position; None if there is none, or it is a single message of a conversation."""
         if self._rows is None:
             self._rows = read_rows(self._file)
         for row in self._rows:
             if row.record == record:
                 if isinstance(row, Skipped) or row.value.keys() & _MESSAGE_KEYS:
                     return None
-                raw = b"" if row.unit == _TABLE_ROW else row.raw  # a table was written as lines to be read
+                raw = b"" if row.unit == _TABLE_ROW else row.raw  # a table row's bytes are a conversion, not the file's
                 return DataRow(self._file.name, record, row.number, row.value, raw)
         return None

@@ -2,17 +2,17 @@
 
 For one call with its reference:
 
-* completeness: the share of the schema's required arguments that are given;
-* accuracy: the share of the reference's arguments that are given with an equal value (5 equals 5.0; true is not 1; a
-  null may be missing);
-* type_precision: the share of given arguments whose value is an instance of the type of the reference's value, as
-  Python's `isinstance` says (5 is no float); an argument that the reference has not has a wrong type;
-* no_hallucination: 1, or 0.5 where an argument is given that the schema has no property for;
-* overall: the mean of those that were measured.
+* completeness: the share of the schema's required arguments that the call has;
+* accuracy: the share of the reference's arguments that the call has with an equal value (5 equals 5.0; true is not 1;
+  a null may be missing);
+* type_precision: the share of the call's arguments whose value is an instance of the type of the reference's value, by
+  Python's `isinstance` (5 is not a float); an argument that is not in the reference has a wrong type;
+* no_hallucination: 1, or 0.5 if the call has an argument that is not a property of the schema;
+* overall: the mean of the measured dimensions.
 
-A dimension with nothing to measure is 1. Without a reference accuracy and type precision are not measured. Arguments
-that cannot be read score 0 in what is measured. The Berkeley leaderboard's references allow several values for an
-argument, and some to be missing, and match calls in any order; any other reference is matched in order.
+A dimension with nothing to measure is 1. Without a reference, accuracy and type precision are not measured. Arguments
+that cannot be read score 0 in each measured dimension. The Berkeley leaderboard's references allow several values for
+an argument, allow some arguments to be missing, and match calls in any order; any other reference is matched in order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ DIMENSIONS = ("completeness", "accuracy", "type_precision", "no_hallucination")
 
 
 class CallScore(Struct, frozen=True):
-    """The score of one call, each from 0 to 1; None where it was not measured.
+    """The scores of one call, each from 0 to 1; None if not measured.
 
-    `is_missing` says that the reference has this call and the sample has not, `is_extra` the opposite.
+    `is_missing` is true if the reference has this call and the sample does not, `is_extra` if only the sample has it.
     """
 
     tool: str
@@ -51,7 +51,7 @@ class CallScore(Struct, frozen=True):
 
     @property
     def value(self) -> dict[str, Json]:
-        """The score as JSON; `missing` and `extra` only where they are true."""
+        """The score as JSON; `missing` and `extra` only if they are true."""
         scores: dict[str, Json] = {name: getattr(self, name) for name in DIMENSIONS}
         flags: dict[str, Json] = {"missing": True} if self.is_missing else {"extra": True} if self.is_extra else {}
         return {"tool": self.tool, **scores, "overall": self.overall, **flags}
@@ -64,11 +64,11 @@ class SampleScore(Struct, frozen=True):
 
     @property
     def overall(self) -> float:
-        """The mean over the calls; 1 where there is none."""
+        """The mean over the calls; 1 if there are none."""
         return sum(call.overall for call in self.calls) / len(self.calls) if self.calls else 1.0
 
     def mean(self, dimension: str) -> float | None:
-        """The mean of one dimension over the calls that have it; None where none has."""
+        """The mean of one dimension over the calls for which it was measured, or None."""
         measured = [value for call in self.calls if (value := getattr(call, dimension)) is not None]
         return sum(measured) / len(measured) if measured else None
 
@@ -82,9 +82,9 @@ def score_arguments(
     required: Sequence[str] = (),
     properties: Sequence[str] | None = None,
 ) -> CallScore:
-    """The score of one call's arguments. `reference` has the values that would do for each argument, None without one.
+    """The score of one call's arguments. `reference` has the accepted values of each argument; it may be None.
 
-    `optional` arguments of the reference may be left out. `properties` are those of the schema, None where there is no
+    `optional` arguments of the reference may be left out. `properties` are those of the schema, or None without a
     schema.
     """
     extra = set(arguments) - set(properties) if properties is not None else set()
@@ -100,9 +100,9 @@ def score_arguments(
 def _accuracy(
     arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]], optional: frozenset[str]
 ) -> float:
-    wanted = [name for name in reference if name in arguments or name not in optional]
-    right = sum(any(is_equal(arguments.get(name), one) for one in reference[name]) for name in wanted)
-    return right / len(wanted) if wanted else 1.0
+    compared = [name for name in reference if name in arguments or name not in optional]
+    right = sum(any(is_equal(arguments.get(name), one) for one in reference[name]) for name in compared)
+    return right / len(compared) if compared else 1.0
 
 
 def _type_precision(arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]]) -> float:
@@ -119,28 +119,28 @@ def _is_instance(value: Json, reference: Json) -> bool:
 
 
 def is_equal(one: Json, other: Json) -> bool:
-    """Whether two values are equal as Python's `==` says, at every depth; but true is not 1."""
-    waiting: list[tuple[Any, Any]] = [(one, other)]
-    while waiting:
-        left, right = waiting.pop()
+    """Whether two values are equal by Python's `==` at every depth, except that true is not 1."""
+    pending: list[tuple[Any, Any]] = [(one, other)]
+    while pending:
+        left, right = pending.pop()
         if isinstance(left, bool) or isinstance(right, bool):
             if left is not right:
                 return False
         elif isinstance(left, dict) and isinstance(right, dict):
             if left.keys() != right.keys():
                 return False
-            waiting += ((left[key], right[key]) for key in left)
+            pending += ((left[key], right[key]) for key in left)
         elif isinstance(left, list) and isinstance(right, list):
             if len(left) != len(right):
                 return False
-            waiting += zip(left, right, strict=True)
+            pending += zip(left, right, strict=True)
         elif left != right:
             return False
     return True
 
 
 def reference_of(sample: Sample) -> tuple[ExpectedCall, ...] | None:
-    """The calls that the row itself expects (`expected`, `ground_truth`, `possible_answer`, ...); None without any."""
+    """The calls that the row expects (`expected`, `ground_truth`, `possible_answer`, ...); None if it has none."""
     row = sample.row.value
     if not any(key in row for key in CALLS):
         return None
@@ -151,37 +151,37 @@ def reference_of(sample: Sample) -> tuple[ExpectedCall, ...] | None:
 
 
 def score_sample(sample: Sample, reference: Sequence[ExpectedCall] | None = None) -> SampleScore:
-    """The scores of a sample's calls against `reference`, else its own reference, else without one.
+    """The scores of a sample's calls against `reference`, or else its own reference, or else without one.
 
-    Calls that fail on purpose, in error recovery, are not scored.
+    Calls that fail deliberately, in error recovery, are not scored.
     """
-    wanted = reference if reference is not None else reference_of(sample)
+    expected = reference if reference is not None else reference_of(sample)
     deliberate = {step.number for step in deliberate_steps(sample)}
     steps = [step for step in sample.inspection.chain.steps if step.number not in deliberate]
-    if wanted is None:
+    if expected is None:
         return SampleScore(tuple(_scored(sample, step, None) for step in steps))
-    pairs = _in_any_order(steps, wanted) if any(one.is_blurred for one in wanted) else _in_order(steps, wanted)
+    pairs = _in_any_order(steps, expected) if any(one.is_blurred for one in expected) else _in_order(steps, expected)
     taken = {id(one) for one in pairs.values()}
     scores = [_scored(sample, step, pairs.get(step.number), is_extra=step.number not in pairs) for step in steps]
-    missing = [CallScore(one.tool, is_missing=True) for one in wanted if id(one) not in taken]
+    missing = [CallScore(one.tool, is_missing=True) for one in expected if id(one) not in taken]
     return SampleScore((*scores, *missing))
 
 
-def _in_order(steps: Sequence[Step], wanted: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
-    """Each call with the next expected call of its tool."""
+def _in_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
+    """Pairs each call with the next expected call of its tool."""
     pairs: dict[int, ExpectedCall] = {}
     at = 0
     for step in steps:
-        found = next((index for index in range(at, len(wanted)) if wanted[index].tool == step.call.name), None)
+        found = next((index for index in range(at, len(expected)) if expected[index].tool == step.call.name), None)
         if found is not None:
-            pairs[step.number], at = wanted[found], found + 1
+            pairs[step.number], at = expected[found], found + 1
     return pairs
 
 
-def _in_any_order(steps: Sequence[Step], wanted: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
-    """Each expected call with the call of its tool that agrees best; dots in names count as underscores."""
+def _in_any_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> dict[int, ExpectedCall]:
+    """Pairs each expected call with the call of its tool that agrees best; dots in names count as underscores."""
     pairs: dict[int, ExpectedCall] = {}
-    for one in wanted:
+    for one in expected:
         left = [step for step in steps if step.number not in pairs and _plain(step.call.name) == _plain(one.tool)]
         if left:
             best = max(left, key=lambda step: (_agreement(step, one), -step.number))
@@ -198,18 +198,18 @@ def _plain(tool: str | None) -> str:
     return (tool or "").replace(".", "_")
 
 
-def _scored(sample: Sample, step: Step, wanted: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:
+def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:
     name, arguments = step.call.name or "", step.call.arguments
     if not isinstance(arguments, dict):
-        without = 0.0 if wanted is not None or is_extra else None
+        without = 0.0 if expected is not None or is_extra else None
         return CallScore(name, accuracy=without, type_precision=without, is_extra=is_extra)
     required, properties = schema_names(sample.offered.find(step.call.name))
-    reference = wanted.arguments if wanted is not None else {} if is_extra else None
+    reference = expected.arguments if expected is not None else {} if is_extra else None
     score = score_arguments(
         arguments,
         reference,
         tool=name,
-        optional=wanted.optional if wanted is not None else frozenset(),
+        optional=expected.optional if expected is not None else frozenset(),
         required=required,
         properties=properties,
     )
@@ -219,7 +219,7 @@ def _scored(sample: Sample, step: Step, wanted: ExpectedCall | None, *, is_extra
 
 
 def schema_names(tool: ToolDefinition | None) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """The names of required arguments, and of all properties; None where the tool or its properties are not known."""
+    """The names of the required arguments, and of all properties, or None if the tool or its properties are unknown."""
     schema = tool.parameters if tool is not None else None
     if not isinstance(schema, dict):
         return (), None

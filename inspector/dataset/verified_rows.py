@@ -1,8 +1,8 @@
-"""Rows of candidates with the verdicts of verifiers, and Atropos's scored groups: what `weaklink data verify` works on.
+"""Rows of candidates with verdicts of verifiers, and Atropos's scored groups, for `weaklink data verify`.
 
-A group is `{"tokens", "masks", "scores", "messages"?, ...}`, entry N of each list for rollout N; an environment writes
-one a line (`atroposlib` 0.4, `atroposlib/envs/base.py`, `ScoredDataGroup`). A score that an environment derives from a
-binary verifier is 1.0 or 0.0, or 1.0 and -1.0.
+A group is `{"tokens", "masks", "scores", "messages"?, ...}`, where entry N of each list is for rollout N; an
+environment writes one per line (`atroposlib` 0.4, `atroposlib/envs/base.py`, `ScoredDataGroup`). A score that an
+environment derives from a binary verifier is 1.0 or 0.0, or 1.0 or -1.0.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ PER_ROLLOUT = (
     *("tokens", "masks", "scores", "messages", "advantages", "ref_logprobs", "inference_logprobs", "overrides"),
     *("images", "distill_token_ids", "distill_logprobs"),
 )
-"""The members of a group that are lists with an entry a rollout."""
+"""The members of a group that are lists with one entry per rollout."""
 _SHARED = ("generation_params", "group_overrides")
 
 _PROMPTS = ("messages", "conversations", "conversation")
@@ -40,29 +40,29 @@ def is_group(row: dict[str, Json]) -> bool:
 
 
 def rollouts(group: dict[str, Json], prompt_id: str) -> Iterator[dict[str, Json]]:
-    """The rollouts of a group as rows of their own: `messages`, `tokens`, `masks`, `score` and `prompt_id`.
+    """The rollouts of a group as separate rows: `messages`, `tokens`, `masks`, `score` and `prompt_id`.
 
-    Every other member of the group that is no list of entries a rollout is in each row. Raises ValueError for a group
-    whose lists have different lengths, or that has no messages: its tokens alone need the model's tokenizer.
+    Each row also has every member of the group that is not a list per rollout. Raises ValueError for a group whose
+    lists have different lengths, or that has no messages: its tokens alone need the model's tokenizer.
     """
     scores = group["scores"]
     assert isinstance(scores, list)
     lists = {key: value for key in PER_ROLLOUT if isinstance(value := group.get(key), list) and value}
     if any(len(value) != len(scores) for value in lists.values()):
-        told = ", ".join(f"{len(value)} of `{key}`" for key, value in lists.items())
-        raise ValueError(f"the group's lists have different lengths: {told}")
+        lengths = ", ".join(f"{len(value)} of `{key}`" for key, value in lists.items())
+        raise ValueError(f"the group's lists have different lengths: {lengths}")
     if "messages" not in lists and scores:
         raise ValueError("the group has no `messages`; its tokens alone need the model's tokenizer")
     shared = {key: value for key, value in group.items() if key not in PER_ROLLOUT}
     for at in range(len(scores)):
-        own = {("score" if key == "scores" else key): value[at] for key, value in lists.items()}
-        yield {"prompt_id": prompt_id, **shared, **own}
+        rollout = {("score" if key == "scores" else key): value[at] for key, value in lists.items()}
+        yield {"prompt_id": prompt_id, **shared, **rollout}
 
 
 def scored_group(rows: Sequence[dict[str, Json]], scores: Iterable[float]) -> dict[str, Json]:
     """The group of these rows, with new scores.
 
-    Members that not every row has are left out; `tokens` and `masks` of rows that never were tokens are empty lists.
+    Members that not every row has are left out; `tokens` and `masks` of rows without them are empty lists.
     """
     group: dict[str, Json] = {key: value for key, value in (rows[0] if rows else {}).items() if key in _SHARED}
     for key in PER_ROLLOUT:
@@ -79,7 +79,7 @@ _SCORES = ("score", "reward", "quality_score")
 
 
 class VerifyOptions(Struct, frozen=True):
-    """Which verifiers run, by name, with which rules, in which format; `score` names the column to rank by."""
+    """The names of the verifiers to run, their rules, and the format; `score` names the column to rank by."""
 
     verifiers: tuple[str, ...] = ("tool-use",)
     select: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class VerifyOptions(Struct, frozen=True):
 
 
 class VerifiedRow(Struct, frozen=True):
-    """One candidate with its verdicts, as (verifier, diagnostics that made it fail), and what ranks and groups it."""
+    """One candidate with its verdicts, as (verifier, diagnostics that made it fail), its group key and its score."""
 
     row: DataRow
     id: str | None
@@ -100,17 +100,17 @@ class VerifiedRow(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether it passed every verifier."""
+        """Whether the candidate passed every verifier."""
         return not any(found for _, found in self.verdicts)
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes of the rules that made it fail, each once."""
+        """The codes of the rules that made the candidate fail, each once."""
         return tuple(sorted({one.rule.code for _, found in self.verdicts for one in found}))
 
 
 def verify_row(row: DataRow, options: VerifyOptions) -> Iterator[VerifiedRow | RejectedRow]:
-    """The verdicts of a row's candidate, or of each rollout of an Atropos group; a RejectedRow where it has none."""
+    """The verdicts of a row's candidate, or of each rollout of an Atropos group; a RejectedRow if it has none."""
     try:
         for one in _candidates(row):
             yield _verified(one, options)
@@ -147,7 +147,7 @@ def _id_of(row: JsonObject) -> str | None:
 
 
 class ScoredCandidate(Struct, frozen=True):
-    """A candidate of a group: which row it is, whether it passed, and its score, higher for better."""
+    """A candidate of a group: its row number, whether it passed, and its score; higher is better."""
 
     row: int
     passed: bool
@@ -162,25 +162,25 @@ class CandidateGroup(Struct):
 
     @property
     def passed(self) -> int:
-        """How many candidates passed."""
+        """The number of candidates that passed."""
         return sum(one.passed for one in self.candidates)
 
     @property
     def has_signal(self) -> bool:
-        """Whether some passed and some failed; a group without signal teaches a policy nothing."""
+        """Whether some candidates passed and some failed; a policy learns nothing from a group without signal."""
         return 0 < self.passed < len(self.candidates)
 
     def best(self, count: int, seed: int = 0) -> list[ScoredCandidate]:
-        """The `count` passing candidates of the highest score; among equals the seed decides, always alike."""
+        """The `count` passing candidates with the highest scores; the seed breaks ties deterministically."""
         passing = [one for one in self.candidates if one.passed]
         Random(f"{seed}\0{self.key}").shuffle(passing)
         return sorted(passing, key=lambda one: -one.score)[:count]
 
 
 class PassRate(Struct, frozen=True):
-    """A share of a set for samples of `k` candidates: its value, its 95 % interval, and over how many groups.
+    """The pass rate of a set for samples of `k` candidates: its value, its 95 % interval, and the number of groups.
 
-    `interval` is None where one group alone tells nothing of others.
+    `interval` is None for a single group, which has no variance.
     """
 
     k: int
@@ -190,9 +190,9 @@ class PassRate(Struct, frozen=True):
 
 
 def group_key(row: dict[str, Json]) -> str:
-    """What the candidates of one prompt have in common: `prompt_id`, else the prompt itself.
+    """The key that the candidates of one prompt share: `prompt_id`, or else a digest of the prompt.
 
-    The prompt is `prompt`, else the messages without the last assistant's.
+    The prompt is `prompt`, or else the messages without a final assistant message.
     """
     named = row.get("prompt_id")
     if isinstance(named, str | int):
@@ -200,8 +200,8 @@ def group_key(row: dict[str, Json]) -> str:
     prompt = row.get("prompt")
     if prompt is None:
         prompt = next((_without_answer(row[key]) for key in _PROMPTS if isinstance(row.get(key), list)), None)
-    told = write_json([prompt, row.get("tools"), row.get("schema"), row.get("system")])
-    return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    prompt_text = write_json([prompt, row.get("tools"), row.get("schema"), row.get("system")])
+    return blake2b(prompt_text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _without_answer(messages: Json) -> Json:
@@ -212,14 +212,14 @@ def _without_answer(messages: Json) -> Json:
 
 
 def pass_at(groups: Iterable[CandidateGroup], k: int) -> PassRate | None:
-    """`pass@k` over the groups of at least k candidates; None where there is no such group."""
+    """`pass@k` over the groups of at least k candidates; None if there is no such group."""
     return _rate(
         ((1 - _of_k(len(one.candidates) - one.passed, len(one.candidates), k)) for one in _large(groups, k)), k
     )
 
 
 def pass_all(groups: Iterable[CandidateGroup], k: int) -> PassRate | None:
-    """`pass^k` over the groups of at least k candidates; None where there is no such group."""
+    """`pass^k` over the groups of at least k candidates; None if there is no such group."""
     return _rate((_of_k(one.passed, len(one.candidates), k) for one in _large(groups, k)), k)
 
 
@@ -228,7 +228,7 @@ def _large(groups: Iterable[CandidateGroup], k: int) -> Iterator[CandidateGroup]
 
 
 def _of_k(count: int, total: int, k: int) -> float:
-    """The chance that k of `total` drawn without putting back are all of the `count`."""
+    """The probability that k candidates, drawn from `total` without replacement, are all among the `count`."""
     return comb(count, k) / comb(total, k)
 
 
@@ -244,7 +244,7 @@ def _interval(values: Sequence[float], value: float) -> Interval | None:
     count = len(values)
     if count < _FEWEST:
         return None
-    if len(set(values)) == 1 or set(values) <= {0.0, 1.0}:  # all alike, or each a share of one
+    if len(set(values)) == 1 or set(values) <= {0.0, 1.0}:  # no variance, or every value is 0 or 1
         return wilson(Share(value * count, count))
     spread = sqrt(sum((one - value) ** 2 for one in values) / (count - 1) / count)
     bounds = around(Mean(value, spread, count - 1))

@@ -1,8 +1,8 @@
-"""Binary verifiers of a model's answers: each finds the diagnostics that make a candidate fail; none means a pass.
+"""Binary verifiers for a model's answers: each finds the diagnostics that make a candidate fail; none means a pass.
 
 `schema-adherence` and `tool-use` are the two categories of verifiers that Nous Research names for Hermes 4. A verifier
-is a pure function of a candidate. It looks for the faults of certain rules; `select` replaces that choice of rules and
-`ignore` takes some away, as in `weaklink check`.
+is a pure function of a candidate. It checks certain rules; `select` replaces these rules and `ignore` removes some, as
+in `weaklink check`.
 """
 
 import re
@@ -39,7 +39,7 @@ from inspector.segmentation import segment
 from inspector.text import Range
 
 ENTRY_POINTS = "weaklink.verifiers"
-"""The group of entry points where packages register verifiers of their own: a Verifier, or a function of a reading."""
+"""The entry point group where packages register verifiers: a Verifier, or a function of a CandidateReading."""
 
 Check = Callable[[CandidateReading], Iterable[Diagnostic]]
 _TRANSIENT = lazy_pattern(
@@ -50,7 +50,7 @@ _TRANSIENT = lazy_pattern(
 
 
 class Verifier(Struct, frozen=True):
-    """A verifier: its name, one sentence on what passes, the codes of the rules that make fail, and the check."""
+    """A verifier: its name, one sentence on what passes, the codes of the rules that cause a failure, and the check."""
 
     name: str
     summary: str
@@ -59,7 +59,7 @@ class Verifier(Struct, frozen=True):
 
 
 class VerifierVerdict(Struct, frozen=True):
-    """Whether a candidate passed a verifier, and the diagnostics that made it fail; none where it passed."""
+    """Whether a candidate passed a verifier, and the diagnostics that made it fail; none if it passed."""
 
     verifier: str
     passed: bool
@@ -67,7 +67,7 @@ class VerifierVerdict(Struct, frozen=True):
 
 
 class UnknownVerifierError(WeaklinkError):
-    """No verifier has that name; the message lists those there are."""
+    """No verifier has that name; the message lists the available ones."""
 
 
 def run_verifier(
@@ -75,7 +75,7 @@ def run_verifier(
 ) -> VerifierVerdict:
     """The verdict of one verifier. `select` are rule codes, names or prefixes instead of the verifier's own.
 
-    Raises UnknownRuleError; never anything for the candidate, whatever it holds.
+    Raises UnknownRuleError, but never an error because of the candidate's content.
     """
     chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
     found = dict.fromkeys(one for one in verifier.check(CandidateReading(candidate)) if one.rule in chosen)
@@ -89,16 +89,16 @@ def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]
 
 
 def find_verifier(name: str) -> Verifier:
-    """The verifier of that name: one of ours, or one that a package registers. Raises UnknownVerifierError."""
-    found = _OWN.get(name) or _registered().get(name)
+    """The verifier with that name: built in, or registered by a package. Raises UnknownVerifierError."""
+    found = _BUILT_IN.get(name) or _registered().get(name)
     if found is None:
         raise UnknownVerifierError(f"no verifier is called `{name}`; there are {listed_names(verifier_names())}")
     return found
 
 
 def verifier_names() -> list[str]:
-    """The names of all verifiers, ours first."""
-    return list(dict.fromkeys((*_OWN, *_registered())))
+    """The names of all verifiers, built-in ones first."""
+    return list(dict.fromkeys((*_BUILT_IN, *_registered())))
 
 
 @lru_cache(maxsize=1)
@@ -106,10 +106,10 @@ def _registered() -> dict[str, Verifier]:
     found = {}
     for entry in entry_points_of(ENTRY_POINTS):
         loaded = entry.load()
-        own = (
+        verifier = (
             loaded if isinstance(loaded, Verifier) else Verifier(entry.name, loaded.__doc__ or "", _EVERY_RULE, loaded)
         )
-        found[entry.name] = own
+        found[entry.name] = verifier
     return found
 
 
@@ -122,9 +122,9 @@ _EVERY_RULE = ("J", "S", "F", "T", "C", "R", "V")
 def check_schema_adherence(reading: CandidateReading) -> Iterator[Diagnostic]:
     """The faults of an answer that should be one JSON value of a schema.
 
-    Beside the JSON only white space and closed reasoning may be there. The JSON is strict and valid under the schema,
-    and every object is closed: a key that the schema does not name is a fault, unless `additionalProperties` or a
-    pattern allows it. Without a schema any JSON value passes.
+    Besides the JSON, only white space and closed reasoning are allowed. The JSON must be strict and valid under the
+    schema, and every object is closed: a key that the schema does not name is a fault, unless `additionalProperties` or
+    a pattern allows it. Without a schema, any JSON value passes.
     """
     number = reading.answer_turn
     turn = reading.trace.turns[number - 1] if number else None
@@ -164,12 +164,12 @@ def _json_faults(text: str, schema_: Json, format: str) -> Iterator[Fault]:
 
 
 def _payloads(text: str, spans: Iterable[Span]) -> Iterator[Range]:
-    """The stretches of an answer that are neither closed reasoning nor the chat template's own structure."""
+    """The ranges of an answer that are neither reasoning nor the chat template's own structure."""
     start: int | None = None
     end = 0
     for span in spans:
-        is_apart = span.kind is SpanKind.REASONING or (span.kind is SpanKind.MARKUP and span.label != "marker")
-        if is_apart:
+        is_excluded = span.kind is SpanKind.REASONING or (span.kind is SpanKind.MARKUP and span.label != "marker")
+        if is_excluded:
             if start is not None and text[start:end].strip():
                 yield _stripped(text, start, end)
             start = None
@@ -203,10 +203,10 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
         return
     found = list(violation_faults(violations, value, places))
     yield from found
-    told = {fault.path for fault in found}
+    reported = {fault.path for fault in found}
     for one in invented_keys(value, prepared.schema if prepared.problems else schema_):
         at = pointer(one.path)
-        if at not in told:
+        if at not in reported:
             known = f"; it names {listed_names(one.known)}" if one.known else ""
             message = f"The schema names no key {quoted(str(one.path[-1]))}{known}."
             yield Fault(schema.UNEXPECTED_PROPERTY, places.key(one.path), message, "Leave the key out.", path=at)
@@ -218,10 +218,10 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
 def check_tool_use(reading: CandidateReading) -> Iterator[Diagnostic]:
     """The faults of the calls of a conversation and of its last answer.
 
-    Every call is readable by the strict format, offered, valid under its schema, and its arguments come from the
-    context; ids and results are paired; errors are recovered from. The calls are those of the reference where there is
-    one. Without a reference, an answer that states a number or an action found in no result lacks a call. The faults
-    of a failed call that a later turn corrects after its error are no faults of the conversation.
+    Every call must be readable in the strict format, offered, and valid under its schema, and its arguments must come
+    from the context; ids and results must be paired, and errors recovered from. The calls must match the reference, if
+    there is one. Without a reference, an answer that states a number or an action found in no result lacks a call. The
+    faults of a failed call that a later turn corrects after its error do not count.
     """
     calls_in = Counter(step.location.turn for step in reading.steps)
     excused = [step for step in reading.steps if correction_of(step, reading.steps) is not None]
@@ -245,7 +245,7 @@ _STRICTER_BELOW = (conversation.REPEATED_CALL, conversation.UNRECOVERED_ERROR)
 
 
 def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int]) -> bool:
-    """Whether a diagnostic is of this call: at its characters, or anywhere in its turn where it is the only call."""
+    """Whether a diagnostic is about this call: in its range, or anywhere in its turn if it is the only call there."""
     where, call = diagnostic.location, step.location
     if where.turn != call.turn:
         return False
@@ -253,12 +253,12 @@ def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int])
 
 
 def _unreadable_turns(reading: CandidateReading) -> frozenset[int]:
-    """The turns with faults of syntax or markers: the same call in good order is no retry of what is there."""
+    """The turns with faults of syntax or markers: the same call in correct syntax does not repeat such a call."""
     return frozenset(one.location.turn for one in reading.diagnostics if one.rule.code[0] in "JF")
 
 
 def _repeated(steps: Sequence[Step], unreadable: Container[int]) -> Iterator[Diagnostic]:
-    """Identical calls made again after they failed or gave the same; one is allowed after a transient error."""
+    """Identical calls repeated after they failed or gave the same result; a transient error allows one retry."""
     by_number = {step.number: step for step in steps}
     again: dict[int, list[Step]] = {}
     for step in steps:
@@ -277,11 +277,11 @@ def _repeated(steps: Sequence[Step], unreadable: Container[int]) -> Iterator[Dia
 
 
 def _unsourced(reading: CandidateReading, calls: Sequence[CandidateCall]) -> Iterator[Diagnostic]:
-    """Values that the context does not give, in calls whose tool is known: without it, its enums are not known."""
+    """Values that the context does not contain, in calls of known tools: the enums of other tools are unknown."""
     if not any(turn.role is Role.USER for turn in reading.trace.turns):
-        return  # the beginning of the conversation is not there
+        return  # the beginning of the conversation is missing
     tools = {tool.name: tool for tool in reading.tools}
-    told = {
+    reported = {
         f"{one.location.turn}{one.fault.path}"
         for one in reading.diagnostics
         if one.rule in (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
@@ -296,8 +296,8 @@ def _unsourced(reading: CandidateReading, calls: Sequence[CandidateCall]) -> Ite
         for at, value in leaves(call.arguments):
             name = _parameter_name(at)
             keys = {f"{one.location.turn}{at}", f"{name}\0{value}"}
-            if told.isdisjoint(keys) and not context.supports(name, value):
-                told |= keys
+            if reported.isdisjoint(keys) and not context.supports(name, value):
+                reported |= keys
                 yield _unsourced_diagnostic(one, places, at, value)
 
 
@@ -322,7 +322,7 @@ def _unsourced_diagnostic(one: CandidateCall, places: ArgumentPlaces, at: str, v
 
 
 def _unrecovered(reading: CandidateReading, corrected: Container[int]) -> Iterator[Diagnostic]:
-    """The step that broke the chain, where its result is an error."""
+    """The step that broke the chain, if its result is an error."""
     broken = None if reading.is_single else reading.inspection.chain.broken
     if broken is None or broken.outcome is not StepOutcome.ERROR_RESULT or broken.step in corrected:
         return
@@ -335,37 +335,39 @@ def _unrecovered(reading: CandidateReading, corrected: Container[int]) -> Iterat
 def _against_reference(
     reading: CandidateReading, calls: Sequence[CandidateCall], expected: Sequence[ExpectedCall]
 ) -> Iterator[Diagnostic]:
-    """The calls of the candidate compared with those that the row expects, in any order."""
-    made = [one for one in calls if one.location.turn >= reading.candidate.own_from]
+    """The differences between the candidate's calls and those that the row expects, in any order."""
+    unmatched = [one for one in calls if one.location.turn >= reading.candidate.own_from]
     missing: list[ExpectedCall] = []
-    for wanted in expected:
-        found = next((one for one in made if _is_same(wanted, one.call)), None)
+    for expected_call in expected:
+        found = next((one for one in unmatched if _is_same(expected_call, one.call)), None)
         if found is None:
-            missing.append(wanted)
+            missing.append(expected_call)
         else:
-            made.remove(found)
-    for wanted in missing:
-        near = next((one for one in made if one.call.name == wanted.tool), None)
+            unmatched.remove(found)
+    for expected_call in missing:
+        near = next((one for one in unmatched if one.call.name == expected_call.tool), None)
         if near is None:
-            yield _missing_call(reading, f"The reference has a call of {tool_named(wanted.tool)} that was not made.")
+            yield _missing_call(
+                reading, f"The reference has a call of {tool_named(expected_call.tool)} that was not made."
+            )
         else:
-            made.remove(near)
-            yield _wrong_call(near, wanted)
-    for one in made:
+            unmatched.remove(near)
+            yield _wrong_call(near, expected_call)
+    for one in unmatched:
         message = f"{tool_named(one.call.name)} is called, and the reference has no such call."
         yield _at_call(verification.UNNEEDED_CALL, one, message)
 
 
-def _is_same(wanted: ExpectedCall, call: ToolCall) -> bool:
-    counts = agreement((wanted,), (call,))
+def _is_same(expected: ExpectedCall, call: ToolCall) -> bool:
+    counts = agreement((expected,), (call,))
     return counts.right_tools == 1 and counts.right_parameters == counts.expected_parameters
 
 
-def _wrong_call(one: CandidateCall, wanted: ExpectedCall) -> Diagnostic:
+def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
     given = one.call.arguments if isinstance(one.call.arguments, dict) else {}
-    missing = [name for name in wanted.arguments if name not in given and name not in wanted.optional]
-    extra = [name for name in given if name not in wanted.arguments]
-    changed = [name for name in given if name in wanted.arguments and given[name] not in wanted.arguments[name]]
+    missing = [name for name in expected.arguments if name not in given and name not in expected.optional]
+    extra = [name for name in given if name not in expected.arguments]
+    changed = [name for name in given if name in expected.arguments and given[name] not in expected.arguments[name]]
     parts = [
         f"{words} {listed_names(names)}"
         for words, names in (
@@ -398,8 +400,8 @@ def _claimed_without_call(reading: CandidateReading) -> Iterator[Diagnostic]:
     if not number or not reading.tools or any(one.location.turn == number for one in reading.calls):
         return
     ok = any(step.outcome is StepOutcome.OK for step in reading.steps)
-    own = [one.call.raw_arguments for one in reading.calls]
-    claim = unsupported_claim(reading.answer, reading.context(number), own, has_acted=ok)
+    arguments = [one.call.raw_arguments for one in reading.calls]
+    claim = unsupported_claim(reading.answer, reading.context(number), arguments, has_acted=ok)
     if claim is None:
         return
     part = reading.trace.turns[number - 1].part("text")
@@ -414,36 +416,36 @@ def _claimed_without_call(reading: CandidateReading) -> Iterator[Diagnostic]:
 
 
 def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
-    """The fault of an answer that does not match the row's `answer_format` as a whole, reasoning apart."""
-    wanted = reading.candidate.answer_format
+    """The fault of an answer that does not fully match the row's `answer_format`; reasoning is ignored."""
+    pattern = reading.candidate.answer_format
     number = reading.answer_turn
-    if wanted is None or not number:
+    if pattern is None or not number:
         return
     turn = reading.trace.turns[number - 1]
     part = turn.part("text") or turn.parts[-1]
     found = segment(part.text, reading.trace.format or "auto")
     is_open = any(span.kind is SpanKind.REASONING and not span.closed for span in found.spans)
-    said = "".join(piece.of(part.text) for piece in _payloads(part.text, found.spans))
-    # jsonschema-rs runs the expression: it is linear, or bounded where it would backtrack.
-    checked = prepared_schema({"type": "string", "pattern": f"^(?:{wanted})$"})
+    answer = "".join(piece.of(part.text) for piece in _payloads(part.text, found.spans))
+    # jsonschema-rs runs the expression in linear time, or with a limit on backtracking.
+    checked = prepared_schema({"type": "string", "pattern": f"^(?:{pattern})$"})
     if checked.problems:
-        message = f"The row's `answer_format` {quoted(wanted)} is no regular expression that can be run."
-    elif is_open or checked.violations(said):
-        message = f"The answer does not match {quoted(wanted)}."
+        message = f"The row's `answer_format` {quoted(pattern)} is no regular expression that can be run."
+    elif is_open or checked.violations(answer):
+        message = f"The answer does not match {quoted(pattern)}."
     else:
         return
     yield Fault(verification.WRONG_ANSWER_FORMAT, Range(0, len(part.text)), message).at(number, part.name)
 
 
 def check_reasoning_cap(reading: CandidateReading) -> Iterator[Diagnostic]:
-    """The faults of turns that reason for more tokens than the cap (30,000), or never end their reasoning."""
+    """The faults of turns whose reasoning has more tokens than the cap (30,000), or never ends."""
     yield from reading.inspection.diagnostics
 
 
 def check_multi_step(reading: CandidateReading) -> Iterator[Diagnostic]:
-    """The faults of a chain that did not succeed: a step that broke it, or an answer that is missing.
+    """The faults of a chain that did not succeed: a step that broke it, or a missing answer.
 
-    Passes with at least two steps, all ok or recovered from, and a last answer in words.
+    A chain passes with at least two steps, all ok or recovered from, and a final answer in text.
     """
     steps = reading.inspection.chain.steps
     if len(steps) < 2:
@@ -492,6 +494,6 @@ MULTI_STEP = Verifier(
     ("T413", "T414", "V902"),
     check_multi_step,
 )
-_OWN = MappingProxyType(
+_BUILT_IN = MappingProxyType(
     {one.name: one for one in (SCHEMA_ADHERENCE, TOOL_USE, ANSWER_FORMAT, REASONING_CAP, MULTI_STEP)}
 )

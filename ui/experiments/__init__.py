@@ -1,1 +1,1 @@
-"""Experiments on recorded traces: a turn asked again, and a command run several times."""
+"""Experiments on recorded traces: resending a turn's request, and comparing several runs of a command."""

@@ -1,11 +1,11 @@
-"""Asks a turn's request again, as it was or changed, and counts which rules the answers break.
+"""Resends a turn's request, original or changed, and counts which rules the answers break.
 
-A changed request is compared with the original one, which is sent equally often in the same experiment: requests go out
-in pairs, one of each setting, in alternating order. Every answer is inspected and kept as a child of the trace.
+A changed request is compared with the original, which is sent equally often in the same experiment: requests are sent
+in pairs, one of each setting, in alternating order. Every answer is inspected and stored as a child of the trace.
 
-Pairs count in the order in which they were planned: one that is answered early waits for those before it. So whatever
-makes an answer slow cannot favour a result, and the confidence sequences (`inspector.chain.intervals`) hold.
-A pair of which one answer failed (no answer came, or it broke off) does not count for either setting.
+Pairs count in the order in which they were planned: a pair that is answered early waits for those before it. So slow
+answers cannot bias the result, and the confidence sequences (`inspector.chain.intervals`) stay valid. If one answer of
+a pair failed (there was no answer, or it was incomplete), the pair does not count for either setting.
 """
 
 import asyncio
@@ -42,13 +42,13 @@ ANY = "any"
 """The row of the table that counts answers with any error."""
 
 EXPERIMENT_ID, SETTING_ID = "ask", "setting"
-"""The names of the external ids that the answers of one experiment, and those of one of its settings, have."""
+"""The names of the external ids that mark the answers of one experiment, and those of one of its settings."""
 
 _NO_ANSWER_S = 60.0  # the recorder needs a fraction of a second
 
 
 class AskQuestion(Struct, frozen=True):
-    """What is asked again: the trace, its inspection, the request as it was, and how the answers are related to it."""
+    """The request to resend: the trace, its inspection, and the original request."""
 
     id: int
     trace: Trace
@@ -57,15 +57,15 @@ class AskQuestion(Struct, frozen=True):
 
     @property
     def parent(self) -> ParentTrace:
-        """What the answers' traces are related to."""
+        """The parent of the answers' traces."""
         ids = [one for one in self.trace.external_ids if one.name != "run"]
-        own = next(
+        parent_id = next(
             (one for one in ids if one.name == "recording"), ids[0] if ids else ExternalId("trace", f"{self.id}")
         )
-        return ParentTrace(own, ParentWhy.FORK)
+        return ParentTrace(parent_id, ParentWhy.FORK)
 
     def fault(self) -> Diagnostic | None:
-        """The fault that the advice of `--with-fix` is about: why the chain broke, else the turn's first error."""
+        """The fault that `--with-fix` advises against: the one that broke the chain, or else the turn's first error."""
         broken = self.inspection.chain.broken
         at_turn = [one for one in self.inspection.diagnostics if one.location.turn == self.request.turn]
         named = [one for one in at_turn if broken is not None and one.rule.code == broken.code]
@@ -73,7 +73,7 @@ class AskQuestion(Struct, frozen=True):
         return next(iter([*named, *errors]), None)
 
     def advised(self, request: resend.TurnRequest) -> resend.TurnRequest:
-        """The request with the advice against the turn's fault; ResendError where it has none."""
+        """The request with the advice against the turn's fault. Raises ResendError if the turn has no fault."""
         found = self.fault()
         if found is None:
             raise resend.ResendError(
@@ -85,24 +85,24 @@ class AskQuestion(Struct, frozen=True):
 
 
 def question_of(store: Store, word: int | str, turn: int | None = None, *, api: str | None = None) -> AskQuestion:
-    """The request of a turn, by default of the one that broke the chain. ResendError, StoreError."""
+    """The request of a turn, by default of the turn that broke the chain. Raises ResendError and StoreError."""
     number = store.summary(word).id
     trace, inspection = store.inspected(number)
     if turn is None:
         broken = inspection.chain.broken
         if broken is None:
             answers = resend.assistant_turns(trace)
-            said = f"; its answers are turns {', '.join(map(str, answers[:8]))}" if answers else ""
-            raise resend.ResendError(f"trace {number} has no break, so name the turn to ask again (`--turn`){said}")
+            hint = f"; its answers are turns {', '.join(map(str, answers[:8]))}" if answers else ""
+            raise resend.ResendError(f"trace {number} has no break, so name the turn to ask again (`--turn`){hint}")
         turn = broken.turn
     exchanges: tuple[RecordedExchange, ...] = store.exchanges.of(number).traces.get(number, ())
     return AskQuestion(number, trace, inspection, resend.turn_request(trace, exchanges, turn, api=api))
 
 
 class AskPlan(Struct, frozen=True):
-    """An experiment: the settings (the changed request first, then the original; or the original alone), how often.
+    """An experiment: its settings (the changed request first, then the original; or only the original), and its size.
 
-    `watched` are the codes whose presence the sequential test looks at; without any, it is any error.
+    `watched` are the codes of the rules that the sequential test counts; if empty, it counts any error.
     """
 
     question: AskQuestion
@@ -114,17 +114,17 @@ class AskPlan(Struct, frozen=True):
 
     @property
     def requests(self) -> int:
-        """How many requests are sent at most, without repetitions for a busy server."""
+        """The maximum number of requests, without retries for a busy server."""
         return self.count * len(self.settings)
 
     @property
     def prompt_tokens(self) -> int:
-        """About how many tokens all prompts have together."""
+        """The estimated number of tokens of all prompts together."""
         return self.count * sum(resend.estimated_tokens(one, self.question.request) for one in self.settings)
 
 
 def plan_of(question: AskQuestion, changed: resend.TurnRequest, count: int = 20, parallel: int = 4) -> AskPlan:
-    """An experiment that compares a changed request with the original, or asks the original alone."""
+    """An experiment that compares a changed request with the original, or sends only the original."""
     original = question.request
     settings = (original,) if changed.body == original.body else (changed, original)
     return AskPlan(question, settings, count, parallel)
@@ -133,13 +133,13 @@ def plan_of(question: AskQuestion, changed: resend.TurnRequest, count: int = 20,
 def changed_request(
     question: AskQuestion, change: resend.RequestChange, *, is_advised: bool = False
 ) -> resend.TurnRequest:
-    """The question's request with a change, and with the advice against its fault. ResendError."""
+    """The question's request with a change and, if `is_advised`, the advice against its fault. Raises ResendError."""
     request = change.applied(question.request)
     return question.advised(request) if is_advised else request
 
 
 class AskAnswer(Struct, frozen=True):
-    """One answer: the rules that it breaks, or why there is none (`failure`). `is_hit` is what the test looks at."""
+    """One answer: the rules that it breaks, or why there is none (`failure`). The test counts answers with `is_hit`."""
 
     codes: frozenset[str] = frozenset()
     has_error: bool = False
@@ -148,9 +148,9 @@ class AskAnswer(Struct, frozen=True):
 
 
 class ComparedRate(Struct, frozen=True):
-    """How often a rule was broken (`ANY`: any error): by the first setting, and by the original where both were asked.
+    """How often a rule was broken (`ANY`: any error) by the first setting, and by the original if both were sent.
 
-    Intervals are confidence sequences of 95 % each: they hold at whatever moment the experiment stopped.
+    Intervals are confidence sequences of 95 % each: they are valid whenever the experiment stopped.
     """
 
     code: str
@@ -164,7 +164,7 @@ class ComparedRate(Struct, frozen=True):
 
 
 class AskResult(Struct):
-    """The answers so far, by setting and pair. `stop` says why it ended before its time, `""` where it did not."""
+    """The answers so far, by setting and pair. `stop` is the reason for an early end, or `""`."""
 
     plan: AskPlan
     experiment: str
@@ -175,7 +175,7 @@ class AskResult(Struct):
     is_interrupted: bool = False
 
     def end(self, why: str) -> None:
-        """Send no more; the first reason is kept."""
+        """Stop sending; the first reason is kept."""
         self.stop = self.stop or why
 
     def counted(self) -> list[tuple[AskAnswer, ...]]:
@@ -191,22 +191,22 @@ class AskResult(Struct):
 
     @property
     def kept(self) -> int:
-        """How many answers came."""
+        """The number of answers received."""
         return sum(not one.failure for answers in self.answers for one in answers.values())
 
     @property
     def failures(self) -> Counter[str]:
-        """Why answers failed, and how many each."""
+        """The number of failed answers by reason."""
         return Counter(one.failure for answers in self.answers for one in answers.values() if one.failure)
 
     def decides(self) -> bool:
-        """Whether the sequential test stops: the watched rates differ."""
+        """Whether the sequential test stops because the watched rates differ."""
         if len(self.plan.settings) < 2:
             return False
         return _pairs((one.is_hit, other.is_hit) for one, other in self.counted()).differs()
 
     def rates(self) -> list[ComparedRate]:
-        """A row for any error, then one for each rule that an answer broke, the most frequent first."""
+        """A row for any error, then one for each rule that an answer broke, most frequent first."""
         counted = self.counted()
         seen = Counter(code for answers in counted for one in answers for code in one.codes)
         rows = [_rate(ANY, [tuple(one.has_error for one in answers) for answers in counted])]
@@ -240,7 +240,7 @@ def _pairs(hits: Iterable[tuple[bool, ...]]) -> PairCounts:
 
 
 class _AnswerSink:
-    """Gives each answer's trace its parent, keeps it, and hands it over when its turn has ended."""
+    """Sets the parent of each answer's trace, stores the trace, and resolves its future when its turn has ended."""
 
     def __init__(self, store: StoreSink, parent: ParentTrace, ids: Mapping[str, tuple[ExternalId, ...]]) -> None:
         self._store, self._parent, self._ids = store, parent, ids
@@ -250,7 +250,7 @@ class _AnswerSink:
 
     def accept(self, event: RecordEvent) -> None:
         if isinstance(event, TraceStarted):
-            event = self._related(event)
+            event = self._with_parent(event)
         self._store.accept(event)
         id_, assembler = self._open.get(event.key, ("", None))
         if assembler is None:
@@ -258,28 +258,29 @@ class _AnswerSink:
         assembler.take(event)
         if isinstance(event, TurnEnded) and event.exchanges:
             del self._open[event.key]
-            self._loop.call_soon_threadsafe(self._hand_over, id_, assembler.trace())
+            self._loop.call_soon_threadsafe(self._resolve, id_, assembler.trace())
 
     def close(self) -> None:
-        """The store's sink is closed by whoever made it."""
+        """Do nothing: the caller that created the store's sink closes it."""
 
-    def _related(self, event: TraceStarted) -> TraceStarted:
+    def _with_parent(self, event: TraceStarted) -> TraceStarted:
         trace = event.trace
         id_ = next((one.value for one in trace.external_ids if one.name == SESSION_HEADER), "")
-        own = tuple(one for one in trace.external_ids if one.name == "recording")
+        recording_ids = tuple(one for one in trace.external_ids if one.name == "recording")
         self._open[event.key] = id_, TraceAssembler()
         return structs.replace(
-            event, trace=structs.replace(trace, external_ids=(*own, *self._ids.get(id_, ())), parent=self._parent)
+            event,
+            trace=structs.replace(trace, external_ids=(*recording_ids, *self._ids.get(id_, ())), parent=self._parent),
         )
 
-    def _hand_over(self, id_: str, trace: Trace) -> None:
+    def _resolve(self, id_: str, trace: Trace) -> None:
         future = self.traces.get(id_)
         if future is not None and not future.done():
             future.set_result(trace)
 
 
 class AskExperiment:
-    """Runs a plan. `result` is filled while it runs; `changed` is called after each answer, on the event loop."""
+    """Runs a plan. `result` is updated while it runs; `changed` is called after each answer, on the event loop."""
 
     def __init__(
         self,
@@ -301,14 +302,14 @@ class AskExperiment:
         self._tasks: list[asyncio.Task[None]] = []
 
     def interrupt(self) -> None:
-        """Stop now; what came is kept. To be called on the event loop."""
+        """Stop now and keep the answers received. Call this on the event loop."""
         self.result.is_interrupted = True
         self.result.end("it was interrupted")
         for task in self._tasks:
             task.cancel()
 
     async def run(self) -> AskResult:
-        """Ask until the plan is done, a bound is reached, the test decides, or somebody interrupts."""
+        """Send requests until the plan is done, a bound is reached, the test decides, or `interrupt` is called."""
         experiment = self.result.experiment
         ids = {
             _id(experiment, setting, pair): (
@@ -389,7 +390,7 @@ class AskExperiment:
 
 
 def _order(plan: AskPlan) -> list[tuple[int, int]]:
-    """Pairs and settings in the order in which they are asked: which setting comes first alternates."""
+    """Pairs and settings in the order in which they are sent; the setting that comes first alternates."""
     settings = range(len(plan.settings))
     return [
         (pair, setting) for pair in range(plan.count) for setting in (settings if pair % 2 == 0 else reversed(settings))

@@ -1,4 +1,4 @@
-"""What `weaklink ask` and the forms of the screens say: the experiment as typed, its plan, and the table of rates."""
+"""The form, plan and result table of an experiment, for `weaklink ask` and the screens."""
 
 import os
 import re
@@ -28,7 +28,7 @@ HEADINGS = ("rule", "rate", "95 % interval", "original", "95 % interval", "diffe
 
 
 class AskForm(Struct, frozen=True):
-    """The fields; each may be empty. `bounds` are the most requests and the most tokens, with a blank between."""
+    """The form's fields; each may be empty. `bounds` is the maximum requests and maximum tokens, space-separated."""
 
     server: str = ""
     times: str = "20"
@@ -38,21 +38,21 @@ class AskForm(Struct, frozen=True):
     is_advised: bool = False
 
     def plan(self, store: Store, id: int, turn: int | None) -> ask_again.AskPlan:  # as in `Store`
-        """What would be sent. ResendError for a field that cannot be read."""
+        """The plan of what would be sent. Raises ResendError for an invalid field."""
         question = ask_again.question_of(store, id, turn)
         change = RequestChange(self.model.strip(), tuple(setting_of(word) for word in self._words()))
         changed = ask_again.changed_request(question, change, is_advised=self.is_advised)
         return ask_again.plan_of(question, changed, _number(self.times or "20", "how often"))
 
     def target(self, plan: ask_again.AskPlan) -> ResendTarget:
-        """Where it would be sent; the key comes from the environment."""
+        """The target of the requests; the key comes from the environment."""
         if not self.server.strip():
             raise ResendError("name a server, such as `https://api.openai.com`; nothing is sent without one")
         request = plan.settings[0]
         return target_of(self.server.strip(), request.api, request.path, os.environ)
 
     def spending(self) -> SpendingBounds:
-        """The bounds; what is left out has none."""
+        """The spending bounds; a missing value means no bound."""
         words = [_number(word, "a bound") for word in self.bounds.replace(",", " ").split()]
         return SpendingBounds(*words[:2])
 
@@ -64,7 +64,7 @@ class AskForm(Struct, frozen=True):
 
 
 def setting_of(word: str) -> tuple[str, str]:
-    """A setting that was written as NAME=VALUE. ResendError for anything else."""
+    """Parse a setting of the form NAME=VALUE. Raises ResendError for anything else."""
     name, mark, value = word.partition("=")
     if not mark or not all(name.split(".")):
         raise ResendError(f"`{word}` is no NAME=VALUE")
@@ -84,13 +84,13 @@ def experiment_of(
     bounds: SpendingBounds,
     changed: Callable[[ask_again.AskResult], None] = lambda result: None,
 ) -> ask_again.AskExperiment:
-    """The experiment, whose record has no secrets, the key of this very target least of all."""
+    """The experiment; its records are redacted, including the key of this target."""
     patterns = (re.escape(target.key),) if len(target.key) >= _SHORTEST_KEY else ()
     return ask_again.AskExperiment(plan, target, store, Redactor(patterns), bounds=bounds, changed=changed)
 
 
 def replay_server_of(store: Store, id: int) -> tuple[ReplayServer, Trace]:  # as in `Store`
-    """A server that answers from one trace, and the trace. ResendError where it has no answers."""
+    """A server that answers from one trace, and the trace. Raises ResendError if the trace has no answers."""
     exchanges, trace = store.exchanges.of(id).traces.get(id, ()), store.trace(id)
     recording = recording_of([(trace, exchanges)])
     if not recording.exchanges:
@@ -99,7 +99,7 @@ def replay_server_of(store: Store, id: int) -> tuple[ReplayServer, Trace]:  # as
 
 
 def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
-    """What will be sent where, and what of the request is changed."""
+    """What will be sent, to which URL, and the changes of the request."""
     request = plan.question.request
     for note in request.notes:
         yield (Run(f"weaklink: {note}", Style.DIM),)
@@ -107,17 +107,17 @@ def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
         yield (Run("weaklink: changes of the request:"),)
         changes = list(differences(request.body, plan.settings[0].body))
         for one in changes[:_MOST_CHANGES]:
-            said = {"added": one.live, "missing": f"{one.recorded} removed"}.get(
+            change = {"added": one.live, "missing": f"{one.recorded} removed"}.get(
                 one.kind.value, f"{one.recorded} → {one.live}"
             )
-            yield (Run(f"  {visible_line(one.pointer)}  ", Style.KEY), Run(visible_line(said)))
+            yield (Run(f"  {visible_line(one.pointer)}  ", Style.KEY), Run(visible_line(change)))
         if len(changes) > _MOST_CHANGES:
             yield (Run(f"  and {len(changes) - _MOST_CHANGES} more", Style.DIM),)
     yield (Run(f"weaklink: {spending_words(plan)} to {visible_line(url)}."),)
 
 
 def spending_words(plan: ask_again.AskPlan) -> str:
-    """How many requests will be sent at most, and how many tokens their prompts have."""
+    """The maximum number of requests, and the estimated number of tokens of their prompts."""
     arms = f" ({plan.count} of each setting)" if len(plan.settings) > 1 else ""
     return (
         f"the request of turn {plan.question.request.turn} goes out {counted(plan.requests, 'time')}{arms}, about "
@@ -126,7 +126,7 @@ def spending_words(plan: ask_again.AskPlan) -> str:
 
 
 def result_lines(result: ask_again.AskResult) -> Iterator[Line]:
-    """The table, and sentences on what it rests on."""
+    """The result table, and sentences on its basis."""
     rows = [_cells(rate) for rate in result.rates()]
     columns = 7 if len(result.plan.settings) > 1 else 3
     widths = [max(len(row[at]) for row in [HEADINGS, *rows]) for at in range(columns)]
@@ -139,7 +139,7 @@ def result_lines(result: ask_again.AskResult) -> Iterator[Line]:
 
 
 def sentences(result: ask_again.AskResult) -> Iterator[str]:
-    """What the numbers rest on: how many answers, why it stopped, and what the intervals mean."""
+    """The basis of the numbers: how many answers count, why the experiment stopped, and what the intervals mean."""
     pairs = len(result.counted())
     unit = "pair" if len(result.plan.settings) > 1 else "answer"
     yield f"{counted(pairs, unit)} of {result.plan.count} counted; {counted(result.kept, 'answer')} kept as forks."
@@ -156,7 +156,7 @@ def sentences(result: ask_again.AskResult) -> Iterator[str]:
 
 
 def result_json(result: ask_again.AskResult) -> dict[str, Json]:
-    """The experiment for programs; rates are 0 to 1, intervals `[low, high]`."""
+    """The experiment as JSON; rates are 0 to 1, intervals `[low, high]`."""
     plan, bounds = result.plan, result.bounds
     has_original = len(plan.settings) > 1
     return {
@@ -231,7 +231,7 @@ def _range(interval: Interval) -> str:
 
 
 def _style(rate: ask_again.ComparedRate) -> Style:
-    """A row whose difference is more than noise in the colour of better or worse."""
+    """The colour for better or worse if the interval of the difference excludes 0."""
     interval = rate.difference_interval
     if interval is None or interval.low <= 0 <= interval.high:
         return Style.PLAIN

@@ -1,4 +1,4 @@
-"""Compares several recorded runs of one command: which are equal, which are broken, where they part and why."""
+"""Compares several recorded runs of one command: which are equal, which are broken, and where and why they diverge."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ SOURCES = {
     DifferenceSource.PROMPT: "another request",
     DifferenceSource.END: "a request that one run did not make",
 }
-"""What each source means, in words."""
+"""The description of each source."""
 
 REMEDIES = {
     DifferenceSource.ANSWER: "`weaklink ask` measures how often this request's answers break; `temperature=0` and a "
@@ -39,7 +39,7 @@ REMEDIES = {
 
 
 class CommandRun(Struct, frozen=True):
-    """One run of a command: its exit code, its traces with their statuses, and its exchanges in order."""
+    """One run of a command: its exit code, the statuses of its traces, and its exchanges in order."""
 
     number: int
     run: str
@@ -49,12 +49,12 @@ class CommandRun(Struct, frozen=True):
 
     @property
     def is_broken(self) -> bool:
-        """Whether a chain of it broke."""
+        """Whether the chain of one of its traces broke."""
         return any(status is Status.BROKEN for _, status in self.statuses)
 
 
 class RunsComparison(Struct, frozen=True):
-    """Runs in groups of equal ones, the largest first; `partings` are those of the other runs from its first run."""
+    """Runs in groups of equal ones, largest first; `partings` are where other runs diverge from its first run."""
 
     runs: tuple[CommandRun, ...]
     groups: tuple[tuple[int, ...], ...]
@@ -62,27 +62,27 @@ class RunsComparison(Struct, frozen=True):
 
     @property
     def first(self) -> tuple[int, CommandParting] | None:
-        """The run that parts earliest, and where; the first of several."""
+        """The run that diverges earliest, and where; the first of several."""
         return min(self.partings, key=lambda one: one[1].request, default=None)
 
     @property
     def equal(self) -> Share:
-        """How many runs are in the largest group."""
+        """The share of runs that are in the largest group."""
         return Share(len(self.groups[0]) if self.groups else 0, len(self.runs))
 
     @property
     def broken(self) -> Share:
-        """How many runs have a broken chain."""
+        """The share of runs that have a broken chain."""
         return Share(sum(one.is_broken for one in self.runs), len(self.runs))
 
     @property
     def has_findings(self) -> bool:
-        """Whether runs part, or a chain broke."""
+        """Whether runs diverge, or a chain broke."""
         return bool(self.partings) or any(one.is_broken for one in self.runs)
 
 
 def recorded_run(store: Store, run: str, number: int, exit_code: int) -> CommandRun:
-    """What a run recorded; one that asked no model has no exchanges."""
+    """The records of a run; a run without requests to a model has no exchanges."""
     try:
         stored = store.exchanges.of(run)
     except StoreError:
@@ -99,7 +99,7 @@ def recorded_run(store: Store, run: str, number: int, exit_code: int) -> Command
 
 
 def compare_runs(runs: Sequence[CommandRun]) -> RunsComparison:
-    """Group equal runs, and find where the others part from the largest group; of equally large ones, the earliest."""
+    """Group equal runs, and find where the others diverge from the largest group (of equal ones, the earliest)."""
     groups: list[list[CommandRun]] = []
     for run in runs:
         group = next((one for one in groups if parting(one[0].exchanges, run.exchanges) is None), None)
@@ -139,8 +139,8 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
         if (number, found) != first:
             yield (Run(f"  also run {number}, at request {found.request}: {SOURCES[found.source]}.", Style.DIM),)
     counts = Counter(found.source for _, found in compared.partings)
-    said = ", ".join(f"{source.value} {count}" for source, count in counts.most_common())
-    yield (Run(f"Sources: {said}. {REMEDIES[first[1].source]}"),)
+    sources = ", ".join(f"{source.value} {count}" for source, count in counts.most_common())
+    yield (Run(f"Sources: {sources}. {REMEDIES[first[1].source]}"),)
 
 
 def _parting_lines(base: int, number: int, found: CommandParting) -> Iterator[Line]:
@@ -173,7 +173,7 @@ def _share(share: Share) -> str:
 
 
 def comparison_json(compared: RunsComparison) -> dict[str, Json]:
-    """The report for programs; intervals are Wilson's, ranges `[start, end]` in code points of the decoded text."""
+    """The report as JSON; intervals are Wilson's, ranges `[start, end]` in code points of the decoded text."""
     first = compared.first
     return {
         "runs": [

@@ -1,4 +1,4 @@
-"""A recording as a server on this machine."""
+"""Serves a recording on this machine."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -12,14 +12,14 @@ from ui.views.context import request_pair_lines
 from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 
 ANY_PATH = Upstream("", "http://recording.invalid")
-"""Takes every path; never contacted, since the recording answers."""
+"""Matches every path; never contacted, because the recording answers."""
 
 
 @asynccontextmanager
 async def serving(server: ReplayServer, port: int, upstream: str | None = None) -> AsyncIterator[dict[str, str]]:
-    """The environment variables that point clients at the server, which listens on 127.0.0.1 meanwhile.
+    """Run the server on 127.0.0.1 and yield the environment variables that point clients at it.
 
-    Requests that go on live (see `ReplayServer.fork_after`) go to `upstream`.
+    Requests that continue live (see `ReplayServer.fork_after`) go to `upstream`.
     """
     paths, upstreams = routes(os.environ if upstream else {}, upstream)
     config = ProxyConfig(upstreams=upstreams if upstream else (*upstreams, ANY_PATH), port=port)
@@ -28,9 +28,9 @@ async def serving(server: ReplayServer, port: int, upstream: str | None = None) 
 
 
 def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace, width: int) -> Iterator[Line]:
-    """The variables for clients, and what was asked so far; `trace` is the recorded one.
+    """The variables for clients, and a summary of the requests so far; `trace` is the recorded one.
 
-    Of the first request that diverged, both are side by side in `width` cells.
+    The first diverging request is shown next to the recorded one in `width` cells.
     """
     for name, value in variables.items():
         yield (Run(f"{name}=", Style.KEY), Run(value))

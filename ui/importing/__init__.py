@@ -1,1 +1,1 @@
-"""Files on their way into a store, for every face that imports."""
+"""Imports files into a store, for all user interfaces."""

@@ -1,13 +1,13 @@
-"""Runs a plan of blocks: in this process, in several local ones, or on a Ray cluster, with the same answers in order.
+"""Runs a plan of blocks in this process, in several local ones, or on a Ray cluster, with the same answers in order.
 
 States of a block: waiting, running, finished, set aside. A worker sends the answers of its block in small pieces; the
-pieces of a block are handed over in order, and blocks in the order of the plan. Where a worker fails or dies, the block
-is read again from its beginning and what was handed over before is left out, so every answer comes exactly once. After
-`ATTEMPTS` tries the block is set aside with the reason, and the rest goes on.
+pieces of a block are yielded in order, and the blocks in the order of the plan. If a worker fails or dies, the block is
+read again from its beginning and pieces that were already yielded are skipped, so every answer comes exactly once.
+After `ATTEMPTS` attempts the block is set aside with the reason, and the other blocks continue.
 
-With a folder to resume from, the pieces of a finished block are kept in one file, which is renamed into place; a later
-run with the same plan and options takes its answers from there. Memory: a local worker holds at most `_AHEAD` pieces of
-answers that nobody has taken yet.
+With a folder to resume from, the pieces of a finished block are stored in one file, which is renamed into place; a
+later run with the same plan and options reads its answers from there. Memory: a local worker buffers at most `_AHEAD`
+pieces that the parent process has not received yet.
 """
 
 import hashlib
@@ -37,22 +37,22 @@ _CONTEXT = get_context("spawn")  # a forked process would share threads and conn
 
 
 class UnsafeFolderError(WeaklinkError):
-    """A folder to resume from belongs to somebody else, or others may write into it; the text has its path."""
+    """A folder to resume from belongs to another user, or others may write into it; the message has its path."""
 
 
 def run_blocks(blocks: Sequence[Block], work: BlockWork[_Answer], options: EngineOptions) -> Iterator[Piece[_Answer]]:
     """The pieces of all blocks in order.
 
-    Raises UnsafeFolderError, and the error of the executor where it cannot start.
+    Raises UnsafeFolderError, and the error of the executor if it cannot start.
     """
     if options.resume is None:
         yield from _executed(blocks, work, options)
         return
-    kept = _KeptBlocks(options.resume, work, blocks)
-    missing = [block for block in blocks if not kept.path(block).exists()]
+    finished = _FinishedBlocks(options.resume, work, blocks)
+    missing = [block for block in blocks if not finished.path(block).exists()]
     fresh = _by_block(_executed(missing, work, options))
     for block in blocks:
-        yield from kept.record(block, next(fresh)) if block in missing else kept.read(block)
+        yield from finished.record(block, next(fresh)) if block in missing else finished.read(block)
 
 
 def _executed(blocks: Sequence[Block], work: BlockWork[_Answer], options: EngineOptions) -> Iterator[Piece[_Answer]]:
@@ -69,7 +69,7 @@ def _executed(blocks: Sequence[Block], work: BlockWork[_Answer], options: Engine
 
 
 def cores() -> int:
-    """How many processes can run at once."""
+    """The number of processes that can run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -77,19 +77,19 @@ def cores() -> int:
 
 
 def _run_local(blocks: Sequence[Block], work: BlockWork[_Answer], jobs: int) -> Iterator[Piece[_Answer]]:
-    """Each worker takes the next block when it has sent all of its last one."""
-    waiting = deque(blocks)
+    """Run blocks in worker processes; each worker gets the next block when it has sent all pieces of its last one."""
+    pending = deque(blocks)
     running: deque[_BlockWorker[_Answer]] = deque()
     try:
         for _ in range(jobs):
             worker: _BlockWorker[_Answer] = _BlockWorker(work)
-            worker.begin(waiting.popleft())
+            worker.begin(pending.popleft())
             running.append(worker)
         while running:
             worker = running.popleft()
             yield from worker.pieces()
-            if waiting:
-                worker.begin(waiting.popleft())
+            if pending:
+                worker.begin(pending.popleft())
                 running.append(worker)
             else:
                 worker.stop()
@@ -107,15 +107,15 @@ class _BlockWorker(Generic[_Answer]):
         self._start()
 
     def begin(self, block: Block, skip: int = 0) -> None:
-        """Let it read a block from the piece `skip` on."""
+        """Make the worker read a block; its pieces before number `skip` are not sent."""
         self._block = block
-        with suppress(OSError):  # it died idle: the next piece finds that out
+        with suppress(OSError):  # it died while idle: receiving the next piece will notice
             self._inbox.send((block, skip))
 
     def pieces(self) -> Iterator[Piece[_Answer]]:
-        """The pieces of the block that it was given, whatever becomes of the process."""
+        """The pieces of the current block; the process is restarted if it dies."""
         assert self._block is not None
-        block, handed_over, deaths = self._block, 0, 0
+        block, sent, deaths = self._block, 0, 0
         while True:
             try:
                 piece: Piece[_Answer] = pickle.loads(self._inbox.recv_bytes())
@@ -124,17 +124,17 @@ class _BlockWorker(Generic[_Answer]):
                 reason = self._ended()
                 self._start()
                 if deaths == ATTEMPTS:
-                    yield Piece(block, handed_over, is_last=True, failed=reason)
+                    yield Piece(block, sent, is_last=True, failed=reason)
                     return
-                self.begin(block, handed_over)
+                self.begin(block, sent)
                 continue
-            handed_over += 1
+            sent += 1
             yield piece
             if piece.is_last:
                 return
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """Terminate the process, even while it works."""
         self._inbox.close()
         self._process.terminate()
         self._process.join()
@@ -142,7 +142,7 @@ class _BlockWorker(Generic[_Answer]):
     def _start(self) -> None:
         self._inbox, outbox = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_work, args=(self._work, outbox), daemon=True)
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that writes
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the parent process handles Ctrl-C
         try:
             self._process.start()
         finally:
@@ -156,7 +156,7 @@ class _BlockWorker(Generic[_Answer]):
 
 
 def _work(work: BlockWork[Any], outbox: Connection) -> None:
-    """The life of a worker."""
+    """The main loop of a worker."""
     ready: Queue[bytes] = Queue(_AHEAD)
     Thread(target=_send, args=(ready, outbox), daemon=True).start()
     while True:
@@ -172,15 +172,15 @@ def _send(ready: "Queue[bytes]", outbox: Connection) -> None:
     try:
         while True:
             outbox.send_bytes(ready.get())
-    except OSError:  # nobody takes it any more
+    except OSError:  # the parent process is gone
         os._exit(0)
 
 
-# ---------------------------------------------------------------- blocks that are finished already
+# ---------------------------------------------------------------- finished blocks
 
 
-class _KeptBlocks:
-    """Finished blocks in a folder of their own, named after the plan, the work and the version.
+class _FinishedBlocks:
+    """Stores finished blocks in a separate folder, named after the plan, the work and the version.
 
     The files are pickles: only the folder's owner may be able to write there.
     """
@@ -198,7 +198,7 @@ class _KeptBlocks:
         return self._folder / f"{block.number:08}.pieces"
 
     def record(self, block: Block, pieces: Iterable[Piece[_Answer]]) -> Iterator[Piece[_Answer]]:
-        """The pieces, which are kept once the last one is there; a block that was set aside is tried again."""
+        """Yield the pieces and store them after the last one; a block that was set aside is not stored."""
         partial_path = self.path(block).with_suffix(".partial")
         with partial_path.open("wb") as stream:
             failed = False
@@ -224,7 +224,7 @@ class _KeptBlocks:
 
 
 def _by_block(pieces: Iterator[Piece[_Answer]]) -> Iterator[Iterator[Piece[_Answer]]]:
-    """The pieces of each block; one is to be taken to its end before the next."""
+    """The pieces of each block; the caller must exhaust one block before the next."""
     for first in pieces:
         yield chain([first], () if first.is_last else _rest(pieces))
 

@@ -1,6 +1,6 @@
-"""The traces of a block: a file, or a piece of one, read by the importer that recognises the whole file.
+"""The traces of a block: a file or a part of one, read by the importer that recognises the whole file.
 
-The work on a block is tried again after an error, and set aside after several.
+The work on a block is retried after an error; after several errors the block is set aside.
 """
 
 import io
@@ -25,22 +25,22 @@ from inspector.memory import RECORD_BYTES
 from ui.importing.file_places import PlacedFile, files_to_read, find_files
 
 _ROW_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
-"""Sources whose lines are traces of their own, unless the first of them is a single message."""
+"""Sources in which each line is a trace, unless the first line is a single message."""
 
 _MESSAGE_KEYS = frozenset({"role", "from"})
 _BOM = b"\xef\xbb\xbf"
-_ARROW_SUFFIX = ".arrow"  # the streams that `datasets` writes begin with no magic
+_ARROW_SUFFIX = ".arrow"  # the streams that `datasets` writes have no magic bytes
 
 ATTEMPTS = 3
-"""How often a block is tried before it is set aside."""
+"""The number of attempts before a block is set aside."""
 _Answer = TypeVar("_Answer")
 _PIECE = 100
 BlockWork: TypeAlias = Callable[[Block], Iterable[_Answer]]
-"""What is done with a block: a function of a module, a partial of one, or a value that pickles. Deterministic."""
+"""The work on a block: a module-level function, a partial of one, or a picklable callable. It must be deterministic."""
 
 
 def plan_traces(paths: Sequence[str], source: str | None, block_bytes: int) -> list[Block]:
-    """The blocks of the files, folders, patterns and URLs, to be read as traces. Raises UnreadableFileError."""
+    """The blocks of the files, folders, patterns and URLs, for reading as traces. Raises UnreadableFileError."""
     files: list[PlannedFile] = []
     for path in paths:
         if is_url(local_path(path)):
@@ -54,7 +54,7 @@ def plan_traces(paths: Sequence[str], source: str | None, block_bytes: int) -> l
 
 
 def _has_separate_lines(file: SourceFile, source: str | None) -> bool:
-    """Whether every line of the file is a trace: it is of such a source, and its first line is no single message."""
+    """Whether every line of the file is a trace: its source allows that, and its first line is not a single message."""
     with file.open() as stream:
         line = stream.readline(RECORD_BYTES)
     try:
@@ -71,7 +71,7 @@ def _has_separate_lines(file: SourceFile, source: str | None) -> bool:
 
 @contextmanager
 def placed_block(block: Block) -> Iterator[PlacedFile]:
-    """The block as a file to read; the rows of a table are held in memory, or encrypted, meanwhile."""
+    """The block as a file to read. Until the context ends, the rows of a table are in memory, or encrypted on disk."""
     file = PlacedFile(str(path_of(block.path)), block.path, with_it=block.with_it, is_walked=block.is_walked)
     if block.kind == "lines":
         lines = BlockLines(block)
@@ -84,9 +84,9 @@ def placed_block(block: Block) -> Iterator[PlacedFile]:
 
 
 class _RowLines(io.RawIOBase):
-    """The rows of a block of a table as JSON lines, behind the file's first row where the block begins later.
+    """The rows of a table's block as JSON lines; if the block is not the first, the file's first row precedes them.
 
-    A row that cannot be read is `null`, so that the numbers stay those of the rows.
+    A row that cannot be read becomes `null`, so that the row numbers stay right.
     """
 
     def __init__(self, block: Block) -> None:
@@ -112,9 +112,9 @@ class _RowLines(io.RawIOBase):
 
 
 class Piece(Struct, Generic[_Answer], frozen=True):
-    """Some answers of a block, in order. `number` counts the pieces of the block from 0; `is_last` ends it.
+    """Some answers of a block, in order. `number` counts the pieces of the block from 0; `is_last` marks the last one.
 
-    `failed` is the reason where the block was set aside; what it gave before stays.
+    `failed` is the reason if the block was set aside; its earlier pieces stay valid.
     """
 
     block: Block
@@ -125,7 +125,7 @@ class Piece(Struct, Generic[_Answer], frozen=True):
 
 
 def pieces_of(work: BlockWork[_Answer], block: Block) -> Iterator[Piece[_Answer]]:
-    """The pieces of one block, as its work gives them; whatever it raises comes through."""
+    """The pieces of one block. Exceptions of the work propagate."""
     answers = iter(work(block))
     number = 0
     while batch := tuple(islice(answers, _PIECE)):
@@ -135,9 +135,9 @@ def pieces_of(work: BlockWork[_Answer], block: Block) -> Iterator[Piece[_Answer]
 
 
 def attempted_pieces(work: BlockWork[_Answer], block: Block, skip: int = 0) -> Iterator[Piece[_Answer]]:
-    """The same; after an error the block is read again, and set aside when it has failed `ATTEMPTS` times.
+    """The pieces of one block; after an error the block is read again, and after `ATTEMPTS` errors it is set aside.
 
-    `skip` is how many pieces are handed over already.
+    The first `skip` pieces are not yielded.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -145,12 +145,12 @@ def attempted_pieces(work: BlockWork[_Answer], block: Block, skip: int = 0) -> I
                 if piece.number >= skip:
                     yield piece
                     skip += 1
-            return  # the loop goes on only after an error
-        except Exception as error:  # noqa: BLE001  # whatever a block holds, the others go on
+            return  # only an error leads to another attempt
+        except Exception as error:  # noqa: BLE001  # one bad block must not stop the others
             if attempt == ATTEMPTS:
                 yield Piece(
                     block, skip, is_last=True, failed=f"{' '.join(str(error).split())} ({type(error).__name__})"
                 )
             elif isinstance(error, OSError):
-                time.sleep(0.2 * 4**attempt)  # a store that is busy
+                time.sleep(0.2 * 4**attempt)  # the object store may be busy
     return

@@ -1,4 +1,4 @@
-"""Where work over many files runs: the options of an engine, and which paths need one."""
+"""Options of the engine that processes many files, and which paths need an engine."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -11,17 +11,17 @@ from inspector.importers.source import is_url
 from ui.importing.file_places import find_files
 
 BLOCK_BYTES = 8 << 20
-"""How many bytes of a file a block has, unless somebody says otherwise; a row group or a line may be longer."""
+"""The default size of a block in bytes; a row group or a line may be longer."""
 
 TABLE_SUFFIXES = (".parquet", ".arrow")
-"""How the names of tables end, whose rows only blocks give."""
+"""The suffixes of table files; their rows can only be read in blocks."""
 
 
 class EngineOptions(Struct, frozen=True):
-    """Where work runs. `jobs` is the number of workers, 0 for one per core or as many as the cluster has.
+    """Where work runs. `jobs` is the number of workers; 0 means one per core, or one per CPU of the cluster.
 
-    `resume` is the folder in which finished blocks are kept, `address` that of a Ray cluster; without one a local
-    cluster is started. `block_bytes` is the size of a block.
+    `resume` is the folder for finished blocks, `address` the address of a Ray cluster; without one, a local cluster is
+    started. `block_bytes` is the size of a block.
     """
 
     engine: str = "local"
@@ -37,11 +37,11 @@ class EngineOptions(Struct, frozen=True):
 
 
 IN_PROCESS = EngineOptions()
-"""No other process."""
+"""Work in this process only."""
 
 
 def needs_blocks(paths: Sequence[str]) -> bool:
-    """Whether any path is a URL, a table (Parquet, Arrow), or a folder or pattern that has tables."""
+    """Whether any path is a URL, a table (Parquet, Arrow), or a folder or pattern that contains tables."""
     return any(is_url(path) or _has_tables(path) for path in paths)
 
 
@@ -54,7 +54,7 @@ def _has_tables(path: str) -> bool:
 def engine_of(
     jobs: int | None, engine: str, block_size: float, address: str | None, resume: str | None = None
 ) -> EngineOptions:
-    """The options as one value; `block_size` is in MiB."""
+    """The options as one value; `block_size` is in MiB, `jobs` is None for the engine's default."""
     workers = jobs if jobs is not None else (0 if engine == "ray" else 1)
     return EngineOptions(engine, workers, resume, address, int(block_size * (1 << 20)))
 
@@ -63,7 +63,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
 def takes_engine(command: _Decorated) -> _Decorated:
-    """Hands the options on to `command` as one `EngineOptions`, called `jobs`."""
+    """Pass the engine options to `command` as one `EngineOptions`, in the argument `jobs`."""
 
     @wraps(command)
     def with_engine(

@@ -1,4 +1,4 @@
-"""The files that paths stand for: folders are walked, patterns matched."""
+"""The files that paths refer to: folders are walked, patterns matched."""
 
 import glob
 import hashlib
@@ -22,12 +22,12 @@ _SAMPLE_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
 
 class PlacedFile(Struct, frozen=True):
-    """A file to read: where it lies, what its user calls it where that is something else, and how much of it.
+    """A file to read: its path, its name for the user if that is different, and how much of it to read.
 
-    `size_bytes` is None where all of it is to be read. `with_it` are further files that are read with it as one log.
-    `is_walked` says that its user named a folder, not the file. `content` are the bytes of a stream, which is no file:
-    `path` is the place that sessions are known by, and only this process can read it. `numbering` says which records
-    of a larger file these are.
+    `size_bytes` is None if all of it is read. `with_it` are further files that are read with it as one log. `is_walked`
+    means that the user named a folder, not the file. `content` is the content of a stream, which is not a file: then
+    `path` only identifies sessions, and only this process can read it. `numbering` gives the record numbers if this is
+    a part of a larger file.
     """
 
     path: str
@@ -40,26 +40,26 @@ class PlacedFile(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The file's name in reports."""
         return self.path if self.called is None else self.called
 
     @property
     def is_readable(self) -> bool:
-        """Whether this user may read it."""
+        """Whether the current user may read it."""
         return self.content is not None or os.access(self.path, os.R_OK)
 
     @property
     def source_file(self) -> SourceFile:
-        """The file as importers read it, without those that are read with it."""
+        """The file for importers, without the files in `with_it`."""
         return SourceFile(self.path, self.name, self.size_bytes, self.content, self.numbering)
 
 
 @contextmanager
 def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[PlacedFile]:
-    """What a stream holds, as a file that is `called` so by its user; `name` is its last name. A context.
+    """A stream's content as a file that reports call `called`; `name` is its file name. A context manager.
 
-    Its folder is named by the stream's beginning: to some sources a session is known by its file and folder, and two
-    logs must not be taken for one, nor a log that has grown for another.
+    The folder name is derived from the beginning of the stream. Some sources identify a session by its file and folder:
+    two logs must not look like one, and a log that has grown must keep its identity.
     """
     with HeldContent(stream) as content:
         with content.open() as copy:
@@ -84,18 +84,18 @@ def read_placed(file: PlacedFile, source: str | None) -> SourceReading:
 
 
 def _without_head(records: Iterable[Trace | Skipped], head: str) -> Iterator[Trace | Skipped]:
-    """The records of a block, without that of the file's first line."""
+    """The records of a block, without the one of the file's first line."""
     for record in records:
         if (record.record if isinstance(record, Skipped) else record.provenance.record) != head:
             yield record
 
 
 def find_files(paths: Iterable[str]) -> Iterator[PlacedFile]:
-    """The files that `paths` name, those of a folder sorted, hidden ones left out.
+    """The files that `paths` name; the files of a folder are sorted, hidden ones left out.
 
-    A path that is not there may be a pattern (`logs/**/*.jsonl`): it stands for the files that match, or for itself
-    where none does. A folder of training data that says which files it has is these (see `find_data_files`). A file
-    counts as walked where only a folder was named or matched.
+    A path that does not exist may be a pattern (`logs/**/*.jsonl`): it means the matching files, or itself if none
+    match. A folder of training data that lists its files means these files (see `find_data_files`). A file counts as
+    walked if only its folder was named or matched.
     """
     for path in paths:
         if (files := find_set_files(path)) is not None:
@@ -117,12 +117,12 @@ def files_below(paths: Iterable[str]) -> Iterator[str]:
 
 
 def files_to_read(paths: Iterable[str], source: str | None = None) -> list[PlacedFile]:
-    """Files as they are read: those that are one log together. `source` is what the user said that every file is."""
+    """Files grouped for reading: those that form one log together. `source` is the source that the user named."""
     return [PlacedFile(group[0], with_it=group[1:]) for group in group_files(list(paths), source)]
 
 
 def _matching(pattern: str) -> dict[str, bool]:
-    """The files that match, and those below folders that do; whether each was found only below a folder."""
+    """The matching files, and those in matching folders; the value is True if a file was found only in a folder."""
     walked: dict[str, bool] = {}
     for path in glob.iglob(pattern, recursive=True):  # noqa: PTH207  # Path takes no absolute pattern
         if Path(path).is_dir():
@@ -140,6 +140,6 @@ def _walked(folder: str) -> Iterator[str]:
 
 @contextmanager
 def sample_files() -> Iterator[list[str]]:
-    """The paths of the sample traces that weaklink brings, until the block ends."""
+    """The paths of the bundled sample traces; valid until the block ends."""
     with resources.as_file(resources.files("sample_traces")) as folder:
         yield [path for path in files_below([str(folder)]) if path.endswith(_SAMPLE_SUFFIXES)]

@@ -1,4 +1,4 @@
-"""Files on their way into a store: read, redacted, inspected and counted, then saved, each whole or not at all."""
+"""Imports files into a store: reads, redacts, inspects and counts them, then saves each one whole or not at all."""
 
 import time
 from collections import Counter
@@ -23,36 +23,36 @@ from storage.writing import KeptInspection, KeptRows, Saved, TraceDraft, TraceRo
 from ui.importing.file_places import PlacedFile, read_placed
 from ui.reports.import_report import Counts, FileReport, counts_from, counts_of
 
-_MOST_TOGETHER, _LARGEST_TOGETHER = 200, 16 << 20  # traces of small files in one transaction, and bytes of their texts
+_MOST_TOGETHER, _LARGEST_TOGETHER = 200, 16 << 20  # limits of a transaction for small files: traces, bytes of text
 _NOTHING = Counts()
-_LONGEST_WAIT_S = 1.0  # before the files that are read are saved
+_LONGEST_WAIT_S = 1.0  # before pending files are saved
 
 FileReports: TypeAlias = tuple[FileReport, ...]
-"""The reports of a file, and of those that are read with it as one log, in their order."""
+"""The reports of a file, and of the files that are read with it as one log, in order."""
 
 
 class ReadTrace(Struct, frozen=True):
-    """A trace as rows; `number` says which of the files that are read as one log it counts at, from 0."""
+    """A trace as rows; `number` is the index, from 0, of the file of the log at which it is counted."""
 
     number: int
     draft: TraceDraft
 
 
 ReadItem: TypeAlias = ReadTrace | FileReports
-"""What reading a file gives: its traces, and at the end, once, the reports."""
+"""An item that reading a file yields: its traces, and once at the end, the reports."""
 
 
 class RecordShare(Struct, frozen=True):
-    """Which records of a file one of several processes inspects: every `of`-th one, counted from `index`."""
+    """The records of a file that one of several processes inspects: every `of`-th record, starting at `index`."""
 
     index: int = 0
     of: int = 1
 
 
 class ReadRecord(Struct, frozen=True):
-    """One record of a file: a trace as rows with what reports count of it, or why it was skipped.
+    """One record of a file: a trace as rows with its counts for the report, or the reason why it was skipped.
 
-    `number` says which of the files that are read as one log it counts at, from 0.
+    `number` is the index, from 0, of the file of the log at which it is counted.
     """
 
     number: int
@@ -64,7 +64,7 @@ class ReadRecord(Struct, frozen=True):
 
 
 class ReadEnd(Struct, frozen=True):
-    """The end of a file: its source and what that was recognised by, or why the file is refused."""
+    """The end of a file: its source and how that was recognised, or why the file is refused."""
 
     source: str | None = None
     why: str | None = None
@@ -72,28 +72,29 @@ class ReadEnd(Struct, frozen=True):
 
 
 Kept: TypeAlias = Callable[[RecordRows], KeptInspection | None]
-"""What is known already of the inspection of a record: `storage.Store.kept_inspection`."""
+"""Looks up the stored inspection of a record: `storage.Store.kept_inspection`."""
 
 
 def nothing_kept(_: RecordRows) -> None:
-    """That every record is to be inspected."""
+    """No stored inspection: every record is inspected."""
 
 
 _ALL_RECORDS = RecordShare()
 
 FileRecord: TypeAlias = ReadRecord | ReadEnd
-"""What one process reads of a file: records, and at the end, once, its end."""
+"""An item that one process reads from a file: records, and once at the end, the file's end."""
 
 
 def import_file(store: Store, path: str, source: str | None, redacts: Redacts) -> FileReport:
-    """Save every trace of a file, redacted, or none where it fails on the way. StoreError where the store refuses."""
+    """Save every trace of a file, redacted, or none if reading fails. Raises StoreError if the store refuses."""
     return save_file(store, read_file(PlacedFile(path), source, redacts))[0]
 
 
 def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept) -> Iterator[ReadItem]:
-    """Every trace of a file, redacted and inspected, then its reports, which say why where the file is refused.
+    """Every trace of a file, redacted and inspected, then its reports, which contain the reason if the file is refused.
 
-    A file may fail when some of its traces are given already: they do not count then. What is `kept` is not inspected.
+    A file may fail after some of its traces were yielded: then they do not count. Records with a `kept` inspection are
+    not inspected again.
     """
     return with_reports(file, read_records(file, source, redacts, kept))
 
@@ -101,7 +102,7 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept
 def read_records(
     file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept, share: RecordShare = _ALL_RECORDS
 ) -> Iterator[FileRecord]:
-    """The records of a file that belong to a share, redacted and inspected, in their order, then the file's end."""
+    """The records of a file that belong to a share, redacted and inspected, in order, then the file's end."""
     numbers = {name: number for number, name in reversed(list(enumerate((file.name, *file.with_it))))}
     try:
         reading = read_placed(file, source)
@@ -116,7 +117,7 @@ def read_records(
 
 
 def with_reports(file: PlacedFile, records: Iterable[FileRecord]) -> Iterator[ReadItem]:
-    """The traces among the records of a file, then the reports on all of them."""
+    """The traces among a file's records, then the reports on all of the records."""
     tallies = [_ImportTally() for _ in (file, *file.with_it)]
     for record in records:
         if isinstance(record, ReadEnd):
@@ -148,7 +149,7 @@ def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: K
 
 
 def _rows(record: Trace, trace: Trace, redacts: Redacts) -> RecordRows:
-    """A record as rows; `trace` is the record without its secrets."""
+    """A record as rows; `trace` is the redacted record."""
     rows = record_rows(trace)
     if not isinstance(record, RecordedTrace):
         return rows
@@ -174,16 +175,16 @@ def _reports(file: PlacedFile, tallies: Sequence["_ImportTally"], end: ReadEnd) 
 
 
 def refused_reports(file: PlacedFile, why: str) -> FileReports:
-    """The reports of a file that is refused, and with it those that were read with it."""
+    """The reports of a refused file, and of the files that were read with it."""
     rest = (f"{path}: it was read as one log with {file.name}, which was refused." for path in file.with_it)
-    others = (FileReport(path, refused=said) for path, said in zip(file.with_it, rest, strict=True))
+    others = (FileReport(path, refused=reason) for path, reason in zip(file.with_it, rest, strict=True))
     return (FileReport(file.name, refused=why), *others)
 
 
 def save_file(store: Store, items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None) -> FileReports:
-    """Save what `read_file` gives, and complete its reports; nothing is saved where they say `refused`.
+    """Save what `read_file` yields, and complete its reports; nothing is saved if the file is refused.
 
-    `on_trace` is called for each trace. StoreError where the store refuses.
+    `on_trace` is called for each trace. Raises StoreError if the store refuses.
     """
     reading = _FileRows(items, on_trace)
     try:
@@ -193,10 +194,10 @@ def save_file(store: Store, items: Iterable[ReadItem], *, on_trace: Callable[[],
 
 
 class FileSaver:
-    """Saves files one after the other, small ones together in one transaction, each of them whole or not at all.
+    """Saves files one after another, each whole or not at all, and small ones together in one transaction.
 
-    `done` is called with what `save` was given and the reports of the file once it is in the database, in order. What
-    is held in memory is bounded: a large file is saved by itself, while it is read. `clock` counts seconds.
+    `done` is called, in order, with each file and its reports once it is in the database. Memory is bounded: a large
+    file is saved by itself, while it is read. `clock` returns seconds.
     """
 
     def __init__(
@@ -216,44 +217,44 @@ class FileSaver:
     def save(
         self, file: PlacedFile, items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None
     ) -> None:
-        """Save what `read_file` gives of a file, at once or with the next ones. StoreError where the store refuses."""
+        """Save what `read_file` yields, now or with the next files. Raises StoreError if the store refuses."""
         reading = _FileRows(items, on_trace)
         drafts = reading.drafts()
-        held: list[TraceDraft] = []
+        drafts_read: list[TraceDraft] = []
         size = 0
         try:
             for draft in drafts:
-                held.append(draft)
+                drafts_read.append(draft)
                 size += draft.size
-                if len(held) >= _MOST_TOGETHER or size > _LARGEST_TOGETHER:
+                if len(drafts_read) >= _MOST_TOGETHER or size > _LARGEST_TOGETHER:
                     self.flush()
-                    self._done(file, reading.completed(self._store.save_drafts(chain(held, drafts))))
+                    self._done(file, reading.completed(self._store.save_drafts(chain(drafts_read, drafts))))
                     return
         except _RefusedError:
-            held, size = [], 0
-        self._wait(_WaitingFile(file, reading, held), size)
+            drafts_read, size = [], 0
+        self._enqueue(_WaitingFile(file, reading, drafts_read), size)
 
     def flush(self) -> None:
-        """Save the files that wait. StoreError where the store refuses one: those before it are saved."""
+        """Save the pending files. Raises StoreError if the store refuses one; the files before it are saved."""
         try:
             saved = self._store.save_drafts(draft for one in self._waiting for draft in one.drafts)
         except StoreError:
             if len(self._waiting) == 1:
                 raise
-            for one in self._taken():
+            for one in self._take_waiting():
                 self._done(one.file, one.reading.completed(self._store.save_drafts(one.drafts)))
             return
-        became = iter(saved)
-        for one in self._taken():
-            self._done(one.file, one.reading.completed(list(islice(became, len(one.drafts)))))
+        saved_rows = iter(saved)
+        for one in self._take_waiting():
+            self._done(one.file, one.reading.completed(list(islice(saved_rows, len(one.drafts)))))
 
-    def _taken(self) -> list["_WaitingFile"]:
-        """The files that wait, which do so no longer."""
+    def _take_waiting(self) -> list["_WaitingFile"]:
+        """Remove and return the pending files."""
         waiting, self._waiting = self._waiting, []
         self._count = self._size = 0
         return waiting
 
-    def _wait(self, file: "_WaitingFile", size: int) -> None:
+    def _enqueue(self, file: "_WaitingFile", size: int) -> None:
         if not self._waiting:
             self._since_s = self._clock()
         self._waiting.append(file)
@@ -265,7 +266,7 @@ class FileSaver:
 
 
 def report_only(items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None) -> FileReports:
-    """The reports of what `read_file` gives; nothing is saved."""
+    """The reports of what `read_file` yields; nothing is saved."""
     reading = _FileRows(items, on_trace)
     try:
         for _ in reading.drafts():
@@ -276,7 +277,7 @@ def report_only(items: Iterable[ReadItem], *, on_trace: Callable[[], object] = l
 
 
 class _RefusedError(Exception):
-    """Ends a transaction whose file turned out to be refused."""
+    """Aborts a transaction because its file is refused."""
 
     def __init__(self, reports: FileReports) -> None:
         super().__init__(reports[0].refused)
@@ -284,9 +285,9 @@ class _RefusedError(Exception):
 
 
 class _FileRows:
-    """The rows of a file on their way to the store; the reports are there when they have come to their end.
+    """The rows of a file for the store; the reports are available when the rows are exhausted.
 
-    `numbers` says of each trace which file it counts at.
+    `numbers` has, for each trace, the index of the file at which it is counted.
     """
 
     def __init__(self, items: Iterable[ReadItem], on_trace: Callable[[], object]) -> None:
@@ -296,7 +297,7 @@ class _FileRows:
         self.numbers: list[int] = []
 
     def drafts(self) -> Iterator[TraceDraft]:
-        """The traces. Raises _RefusedError where the reports say `refused`."""
+        """The traces. Raises _RefusedError if the file is refused."""
         for item in self._items:
             if isinstance(item, ReadTrace):
                 self._on_trace()
@@ -309,18 +310,18 @@ class _FileRows:
                 raise _RefusedError(item)
 
     def completed(self, saved: Sequence[Saved]) -> FileReports:
-        """The reports, with what became of the traces when they were saved."""
-        became = Counter((number, one.verdict) for number, one in zip(self.numbers, saved, strict=True))
+        """The reports, with the number of unchanged and replaced traces."""
+        verdicts = Counter((number, one.verdict) for number, one in zip(self.numbers, saved, strict=True))
         return tuple(
             structs.replace(
-                report, unchanged=became[number, Verdict.UNCHANGED], replaced=became[number, Verdict.REPLACED]
+                report, unchanged=verdicts[number, Verdict.UNCHANGED], replaced=verdicts[number, Verdict.REPLACED]
             )
             for number, report in enumerate(self.reports)
         )
 
 
 class _WaitingFile(Struct, frozen=True):
-    """A file that was read, and waits to be saved with others."""
+    """A file that was read and is waiting to be saved with others."""
 
     file: PlacedFile
     reading: _FileRows
@@ -328,7 +329,7 @@ class _WaitingFile(Struct, frozen=True):
 
 
 class _ImportTally(Struct):
-    """What one file held. A trace that goes on over several files counts at the one in which it begins."""
+    """The counts of one file. A trace that spans several files is counted in the file in which it begins."""
 
     counts: Counts = field(default_factory=Counts)
     skipped: list[Skipped] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A file as a database of its own, for a screen that opens it without an import: training data with its D faults."""
+"""Stores a file in a temporary database, for a screen that opens it without an import: training data with D faults."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
@@ -22,19 +22,19 @@ _PEEKED, _TOGETHER = 200, 200
 
 
 def store_file(path: str, database: Path, advance: Callable[[int], None]) -> int:
-    """Keep the records of a file, secrets masked, in a new database; how many there are.
+    """Store the records of a file, secrets masked, in a new database. Returns their number.
 
     Rows of training data get the faults that `weaklink data lint` finds in each of them; traces of any other source
-    those of `weaklink check`. `advance` is called with the number of records that were read. A record that cannot be
-    read is left out. Raises UnreadableFileError where the file gives none.
+    those of `weaklink check`. `advance` is called with the number of records read. A record that cannot be read is left
+    out. Raises UnreadableFileError if the file has no readable record.
     """
     found = _training(path) if _is_training(path) else _logged(path)
     count = 0
     with open_store(database) as store:
-        while together := list(islice(found, _TOGETHER)):
-            store.save(together)
-            count += len(together)
-            advance(len(together))
+        while batch := list(islice(found, _TOGETHER)):
+            store.save(batch)
+            count += len(batch)
+            advance(len(batch))
     if not count:
         raise UnreadableFileError(f"{path}: no record could be read")
     return count
@@ -55,7 +55,7 @@ def _training(path: str) -> Iterator[tuple[Trace, Inspection]]:
 
 
 def _linted(sample: Sample, options: LintOptions) -> tuple[Trace, Inspection]:
-    """The conversation with its faults; the row's JSON text is a part of it where a fault is in that."""
+    """The conversation with its faults; the row's JSON text is a part of it if a fault is in that text."""
     inspection = linted(sample, options)
     is_of_row = any(one.location.part == ROW_PART for one in inspection.diagnostics)
     return sample.reported_trace if is_of_row else sample.trace, inspection

@@ -1,8 +1,8 @@
 """Runs a plan of blocks as a Ray Data pipeline: actors take a block each and stream their answers back as Arrow tables.
 
-Ray restarts an actor that died and repeats its task. A counting actor knows how often each block was begun, so that a
-block that kills its worker is set aside after `ATTEMPTS` deaths and the rest goes on. Rows of the tables are numbered;
-what comes twice is left out.
+Ray restarts an actor that died and repeats its task. A counting actor records how often each block was begun, so that a
+block that kills its worker is set aside after `ATTEMPTS` deaths and the other blocks continue. Rows of the tables are
+numbered; duplicates are left out.
 """
 
 import logging
@@ -27,7 +27,7 @@ def run_on_ray(
 ) -> Iterator[Piece[_Answer]]:
     """The pieces of all blocks in order. `jobs` actors work, 0 for one per CPU of the cluster.
 
-    Raises MissingLibraryError without the extra `cluster`, and what Ray raises where the cluster cannot be reached.
+    Raises MissingLibraryError without the extra `cluster`, and Ray's error if the cluster cannot be reached.
     """
     os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -39,10 +39,10 @@ def run_on_ray(
         ray: Any = import_module("ray")
         data: Any = import_module("ray.data")
     except ImportError as error:
-        said = "`--engine ray` needs `ray`, which is not installed: pip install 'weaklink[cluster]'"
-        raise MissingLibraryError(said) from error
+        message = "`--engine ray` needs `ray`, which is not installed: pip install 'weaklink[cluster]'"
+        raise MissingLibraryError(message) from error
     with _cluster(ray, jobs, address):
-        logging.getLogger("ray.data").setLevel(logging.ERROR)  # Ray has set its own by now
+        logging.getLogger("ray.data").setLevel(logging.ERROR)  # after Ray has set its own level
         context = data.DataContext.get_current()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
@@ -61,9 +61,9 @@ def run_on_ray(
 
 
 class BlockActor:
-    """Reads blocks one after another in one process, whose formats and validators are built once.
+    """Reads blocks one after another in one process, so that formats and validators are built only once.
 
-    `folder` is where relative paths begin; on a node that does not have it, they lead nowhere.
+    Relative paths refer to `folder`; on a node that does not have it, they are not found.
     """
 
     def __init__(self, work: BlockWork[Any], counter: Any, folder: str) -> None:
@@ -86,19 +86,19 @@ class BlockActor:
 
 
 class _Attempts:
-    """How often each block was begun; an actor that outlives the workers."""
+    """Counts how often each block was begun, in an actor that outlives the workers."""
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
 
     def begin(self, number: int) -> int:
-        """Count one more attempt; how many there are."""
+        """Count one more attempt. Returns the number of attempts."""
         self._counts[number] = self._counts.get(number, 0) + 1
         return self._counts[number]
 
 
 def _each_once(tables: Iterable[Any]) -> Iterator[Piece[Any]]:
-    """The pieces of tables, without those that an attempt before a worker's death had sent already."""
+    """The pieces of tables, without those that an earlier attempt sent before its worker died."""
     block, number = -1, 0
     for table in tables:
         for payload in table["payload"]:
@@ -112,7 +112,7 @@ def _each_once(tables: Iterable[Any]) -> Iterator[Piece[Any]]:
 
 @contextmanager
 def _cluster(ray: Any, jobs: int, address: str | None) -> Iterator[None]:
-    """A connection to the cluster at `address`, else to a local one, which ends with the block."""
+    """Connect to the cluster at `address`, or else to a local one, until the block ends."""
     if ray.is_initialized():
         yield
         return

@@ -1,9 +1,10 @@
-"""Results of many inspections as Parquet data sets in one folder, written block by block.
+"""Writes results of many inspections as Parquet data sets in one folder, block by block.
 
 `DIR/traces`, `turns`, `calls`, `steps` and `diagnostics` have one file for each block of the plan, with the schemas
 below; docs/scaling.md describes the columns. A worker writes each file under a temporary name and renames it when it is
-whole; in an object store the file appears when its upload ends. Last it writes the block's entry in `DIR/_manifest`: a
-block with an entry is finished, and one without is done again, into the same names. So every trace is there once.
+complete; in an object store the file appears when its upload ends. Finally it writes the block's entry in
+`DIR/_manifest`: a block with an entry is finished; one without is processed again, with the same file names. So every
+trace is there exactly once.
 """
 
 import hashlib
@@ -124,11 +125,11 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 class OtherResultsError(WeaklinkError):
-    """A folder holds the results of other input, or nothing that weaklink wrote; the text has its path."""
+    """A folder contains the results of other input, or no results of weaklink; the message has its path."""
 
 
 class BlockResult(Struct, frozen=True):
-    """What became of one block: rows by table, traces by status, skipped records, and the first notices on them."""
+    """The result of one block: rows by table, traces by status, skipped records, and the first notices about them."""
 
     rows: dict[str, int]
     statuses: dict[str, int]
@@ -148,14 +149,14 @@ class ResultsFolder:
         self.is_remote = is_url(self.where)
 
     def begin(self, blocks: Sequence[Block], options: str) -> None:
-        """Note the plan; OtherResultsError where results of another plan are there."""
+        """Record the plan. Raises OtherResultsError if the folder has results of another plan."""
         plan = hashlib.sha256(repr((list(blocks), options)).encode("utf-8", "surrogatepass")).hexdigest()
-        noted = self.read(_PLAN)
-        if noted is None:
+        stored = self.read(_PLAN)
+        if stored is None:
             self.write(_PLAN, json.dumps({"plan": plan, "blocks": len(blocks), "weaklink": __version__}).encode())
-        elif not isinstance(value := json.loads(noted), dict) or value.get("plan") != plan:
-            said = "holds results of other files or options, or the files have changed; name another folder"
-            raise OtherResultsError(f"{self.where} {said}")
+        elif not isinstance(value := json.loads(stored), dict) or value.get("plan") != plan:
+            reason = "holds results of other files or options, or the files have changed; name another folder"
+            raise OtherResultsError(f"{self.where} {reason}")
 
     def finished(self) -> dict[int, BlockResult]:
         """The blocks that have an entry in the manifest."""
@@ -173,18 +174,18 @@ class ResultsFolder:
         return {int(name.removesuffix(".json")) for name in names if name.endswith(".json")}
 
     def finish(self, block: Block, result: BlockResult) -> None:
-        """Note that all files of a block are there."""
+        """Record that all files of a block are written."""
         self.write(_entry(block.number), json.dumps(structs.asdict(result)).encode())
 
     def remove_unfinished(self) -> None:
-        """Delete what killed workers left under temporary names; call it when all blocks are finished."""
+        """Delete temporary files of killed workers; call it when all blocks are finished."""
         for folder in () if self.is_remote else (_MANIFEST, *TABLES):
             for name in self.names(folder):
                 if name.startswith("."):
                     Path(self.where, folder, name).unlink(missing_ok=True)
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder of it."""
+        """The names of the files in a subfolder."""
         if not self.is_remote:
             place = f"{self.where}/{folder}"
             return sorted(os.listdir(place)) if os.path.isdir(place) else []  # noqa: PTH208, PTH112  # as the URLs
@@ -195,7 +196,7 @@ class ResultsFolder:
         return sorted(posixpath.basename(one.path) for one in listed)
 
     def dataset(self, table: str) -> Any:
-        """A table as a data set of Arrow, of finished blocks only. OtherResultsError where there are no results."""
+        """A table as an Arrow data set, of finished blocks only. Raises OtherResultsError if there are no results."""
         from pyarrow import dataset  # noqa: PLC0415  # 100 ms, and optional
 
         files = [self._place(f"{table}/{_table_file(number)}") for number in sorted(self.entries())]
@@ -207,7 +208,7 @@ class ResultsFolder:
         return dataset.dataset(paths, schema=arrow_schema(table), format="parquet", filesystem=files[0][0])
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a file; None where there is none."""
+        """The bytes of a file, or None if it does not exist."""
         filesystem, path = self._place(name)
         try:
             with filesystem.open_input_stream(path) as stream:
@@ -217,12 +218,12 @@ class ResultsFolder:
         return found
 
     def write(self, name: str, raw: bytes) -> None:
-        """Write a file, which appears when it is whole."""
+        """Write a file; it appears when it is complete."""
         with self.new_file(name) as stream:
             stream.write(raw)
 
     def new_file(self, name: str) -> "NewFile":
-        """A stream of bytes to a file that appears when it is whole."""
+        """A byte stream to a file that appears when it is complete."""
         return NewFile(*self._place(name), is_remote=self.is_remote)
 
     def _place(self, name: str) -> tuple[Any, str]:
@@ -239,14 +240,15 @@ def _entry(number: int) -> str:
 
 
 def _table_file(number: int) -> str:
-    """The file of a block in the folder of each table."""
+    """The name of a block's file in the folder of each table."""
     return f"block-{number:08}.parquet"
 
 
 class NewFile:
-    """A file under a temporary name, renamed when the block ends; an upload to a store appears then by itself.
+    """A file under a temporary name, renamed when the block ends; an upload to an object store appears at that moment.
 
-    After an error there is no file. A store has no way to end an upload but to finish it, so what it holds is deleted.
+    After an error there is no file. An upload to an object store can only be finished, not aborted, so the object is
+    then deleted.
     """
 
     def __init__(self, filesystem: Any, path: str, *, is_remote: bool) -> None:
@@ -272,13 +274,13 @@ class NewFile:
 
 
 class BlockImporter(Struct, frozen=True):
-    """Inspects the traces of a block and writes their rows; it can cross to another process."""
+    """Inspects the traces of a block and writes their rows; it can be sent to another process."""
 
     where: str
     source: str | None = None
 
     def __call__(self, block: Block) -> Iterator[BlockResult]:
-        """One answer, when all files of the block and its entry in the manifest are there."""
+        """Yield one result when all files of the block and its entry in the manifest are written."""
         folder = ResultsFolder(self.where)
         with _TableWriters(folder, _table_file(block.number)) as writers:
             result = self._written(block, writers)
@@ -315,13 +317,13 @@ class BlockImporter(Struct, frozen=True):
 
 
 def _block_text(block: Block) -> str:
-    """Where a block is in its file, as `place_of_block` reads it."""
+    """A block's position in its file, as text for `place_of_block`."""
     with_it: list[Json] = [list(block.with_it)] if block.with_it else []
     return write_json([block.kind, block.start, block.end, block.first, *with_it])
 
 
 def place_of_block(file: str, place: list[Any]) -> Block:
-    """The block that a row of `traces` names by its columns `file` and `block`. ValueError where it names none."""
+    """The block that a row of `traces` names in its columns `file` and `block`. Raises ValueError if it names none."""
     kind, start, end, first, *with_it = place
     if kind not in ("file", "lines", "rows") or not all(isinstance(one, int) for one in (start, end, first)):
         raise ValueError("not a block")
@@ -329,7 +331,7 @@ def place_of_block(file: str, place: list[Any]) -> Block:
 
 
 def records_of_block(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
-    """The traces of a block's file, and what was skipped there. UnreadableFileError where it cannot be read."""
+    """The traces and skipped records of a block's file. Raises UnreadableFileError if it cannot be read."""
     reading = read_placed(file, source)
     return read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
 
@@ -339,7 +341,7 @@ def _skip_reason(skipped: Skipped) -> str:
 
 
 class _TableWriters:
-    """The open files of one block, a table each; a context, at whose end they are renamed into place."""
+    """The open files of one block, one per table; a context manager that renames them into place at its end."""
 
     def __init__(self, folder: ResultsFolder, name: str) -> None:
         import pyarrow as pa  # noqa: PLC0415  # 50 ms, and optional
@@ -506,5 +508,5 @@ def _maybe(text: str | None) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """The text without halves of surrogate pairs, which UTF-8 has no bytes for."""
+    """The text with lone surrogates replaced, because UTF-8 cannot encode them."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text

@@ -1,1 +1,1 @@
-"""Reports: values counted and put into forms that others read."""
+"""Reports: results with totals, in text, JSON, HTML and the formats of CI servers."""

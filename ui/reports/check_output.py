@@ -1,4 +1,4 @@
-"""The report of a check, as lines for people with carets under each fault, and as one JSON object."""
+"""The report of a check, as lines with carets under each fault, and as one JSON object."""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -22,47 +22,47 @@ _IN_MEMORY_BYTES = 8 << 20
 
 
 class CheckLines:
-    """Writes lines of `width` cells: faults and the sum with `put`, what was not read with `say`."""
+    """Writes lines of `width` cells: faults and totals with `put`, unread records with `say`."""
 
     def __init__(self, put: Callable[[Iterable[Line]], None], say: Callable[[str], None], width: int) -> None:
         self._put, self._say, self._width = put, say, width
 
     def trace(self, trace: CheckedTrace) -> None:
-        """Its place, the verdict, and each fault; nothing where there is none."""
+        """Print the trace's position, the verdict, and each fault; nothing if there is none."""
         if trace.findings:
             self._put(trace_lines(trace, self._width))
 
     def unread(self, unread: UnreadRecord) -> None:
-        """The fault, with the record's text where it has one."""
+        """Print the fault, with the record's text if it has one."""
         self._put(unread_lines(unread, self._width))
 
     def file(self, file: CheckedFile) -> None:
-        """Nothing, unless some of the file was left out."""
+        """Print the notes on records that were left out."""
         for line in file.notes:
             self._say(line)
 
     def close(self, totals: CheckTotals) -> None:
-        """The sum."""
+        """Print the totals."""
         self._put(sum_lines(totals))
         for line in baseline_lines(totals):
             self._say(line)
 
 
 def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
-    """`path:record title`, the break in a sentence, the faults as compilers print them, and an empty line."""
+    """`path:record title`, the break in a sentence, the faults in the style of a compiler, and an empty line."""
     title = f" {visible_line(trace.title)}" if trace.title else ""
     yield (Run(in_file(trace.path, trace.record), Style.STRONG), Run(title))
     if trace.broken is not None:
         head = Run(f"✖ broke at step {trace.broken.step}", Style.ERROR)
-        said = quoted(_verdict(trace, trace.broken))
-        yield from wrapped((head, Run(f" (turn {trace.broken.turn}): "), *said), width, indent=2)
+        verdict = quoted(_verdict(trace, trace.broken))
+        yield from wrapped((head, Run(f" (turn {trace.broken.turn}): "), *verdict), width, indent=2)
     for finding in trace.findings:
         yield from diagnostic_lines(finding.shown, finding.lines.text, width=width, lines=finding.lines)
     yield ()
 
 
 def _verdict(trace: CheckedTrace, broken: Break) -> str:
-    """The break's sentence; only call and outcome where a finding below says why."""
+    """The break's message; only the call and its outcome if a finding below contains the reason."""
     found = (one.diagnostic for one in trace.findings)
     if broken.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.UNANSWERED) or not any(
         one.location.turn == broken.turn and one.rule.code == broken.code for one in found
@@ -72,13 +72,13 @@ def _verdict(trace: CheckedTrace, broken: Break) -> str:
 
 
 def unread_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
-    """What could not be read, where, the line with carets, and an empty line."""
+    """The fault of an unreadable record, its position, the line with carets, and an empty line."""
     yield from fault_lines(unread, width)
     yield ()
 
 
 def fault_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
-    """The same without the empty line."""
+    """The lines of `unread_lines` without the empty line."""
     fault, place = unread.fault, unread.place
     line, column = (place.line, place.column or 1) if place is not None else (1, 1)
     digits = len(str(line))
@@ -95,7 +95,7 @@ def fault_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
 
 
 def notes_of(file: CheckedFile, skipped: Iterable[Skipped], more: int, *, is_unread: bool) -> Iterator[str]:
-    """What of a file was skipped, and why it was refused where that is not reported as unread."""
+    """The skipped records of a file, and why it was refused unless that is reported as unread."""
     for one in skipped:
         yield f"{in_file(file.path, one.record)}: skipped: {visible_line(one.reason)}"
     if more > 0:
@@ -105,7 +105,7 @@ def notes_of(file: CheckedFile, skipped: Iterable[Skipped], more: int, *, is_unr
 
 
 def baseline_lines(totals: CheckTotals) -> Iterator[str]:
-    """How many faults the baseline knows, and how many of its faults are no more."""
+    """The number of known faults in the baseline, and of baseline faults that disappeared."""
     if totals.known:
         yield f"{counted(totals.known, 'fault')} {'is' if totals.known == 1 else 'are'} in the baseline"
     if totals.gone:
@@ -114,7 +114,7 @@ def baseline_lines(totals: CheckTotals) -> Iterator[str]:
 
 
 def sum_lines(totals: CheckTotals) -> Iterator[Line]:
-    """How much was read, what was found, and how often each code."""
+    """The number of traces read, the faults found, and the number of faults of each code."""
     yield (*read_words(totals), *found_words(totals))
     for code, number in sorted(totals.diagnostics.items(), key=lambda pair: (-pair[1], pair[0])):
         rule = find_rule(code)
@@ -122,13 +122,13 @@ def sum_lines(totals: CheckTotals) -> Iterator[Line]:
 
 
 def read_words(totals: CheckTotals) -> Line:
-    """How many traces were read, of how many files."""
+    """The number of traces and files read."""
     read = f"{counted(totals.traces, 'trace')} in {counted(totals.files - totals.refused, 'file')}: "
     return (Run(read, Style.STRONG),)
 
 
 def found_words(totals: CheckTotals) -> Line:
-    """How many errors, warnings and infos were found, or that nothing is wrong, or new."""
+    """The number of errors, warnings and infos found, or a message that there are none, or no new ones."""
     found: list[Run] = []
     for severity in Severity:
         if number := totals.of(severity):
@@ -142,30 +142,30 @@ def found_words(totals: CheckTotals) -> Line:
 
 
 def in_file(path: str, record: str) -> str:
-    """A place in a file, as editors understand it where the record is a line."""
+    """A position in a file, in the form that editors understand if the record is a line."""
     line = _LINE.fullmatch(record)
     place = line[1] if line else record
     return visible_line(f"{path}:{place}" if place else path)
 
 
 class CheckJson:
-    """Writes `{"files", "diagnostics", "totals"}` to a stream when all is found; until then it is on the disk."""
+    """Writes `{"files", "diagnostics", "totals"}` to a stream at the end; until then the data is on disk."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._files, self._diagnostics = JsonArray(), JsonArray()
 
     def trace(self, trace: CheckedTrace) -> None:
-        """Its findings are more elements of `diagnostics`."""
+        """Add its findings to `diagnostics`."""
         for finding in trace.findings:
             self._diagnostics.add(finding_object(finding))
 
     def unread(self, unread: UnreadRecord) -> None:
-        """One more element of `diagnostics`."""
+        """Add it to `diagnostics`."""
         self._diagnostics.add(unread_object(unread))
 
     def file(self, file: CheckedFile) -> None:
-        """One more element of `files`."""
+        """Add it to `files`."""
         self._files.add(file_object(file))
 
     def close(self, totals: CheckTotals) -> None:
@@ -178,40 +178,41 @@ class CheckJson:
 
 
 def finding_object(finding: Finding) -> JsonObject:
-    """A diagnostic with its place; `path` is the file's, `path_in_arguments` a JSON Pointer or null.
+    """A diagnostic with its position; `path` is the file's, `path_in_arguments` a JSON Pointer or null.
 
-    The later findings of its cause are in `related`, each with its own place, `path_in_arguments` and `fingerprint`.
+    Later findings of the same cause are in `related`, each with its own position, `path_in_arguments` and
+    `fingerprint`.
     """
-    said = _placed_object(finding, finding.shown)
+    value = _placed_object(finding, finding.shown)
     more = (_placed_object(one, one.diagnostic) for one in finding.more)
-    related = said.pop("related", [])
+    related = value.pop("related", [])
     assert isinstance(related, list)
     return {
         "path": finding.path,
         "record": finding.record,
         "trace": finding.trace,
-        **said,
+        **value,
         "related": [*related, *more],
     }
 
 
 def _placed_object(finding: Finding, diagnostic: Diagnostic) -> JsonObject:
     place = diagnostic.location
-    said = diagnostic_object(diagnostic, finding.lines)
-    in_arguments = said.pop("path")
+    value = diagnostic_object(diagnostic, finding.lines)
+    in_arguments = value.pop("path")
     return {
         "turn": place.turn,
         "part": place.part,
-        **said,
+        **value,
         "path_in_arguments": in_arguments,
         "fingerprint": finding.fingerprint,
     }
 
 
 def unread_object(unread: UnreadRecord) -> JsonObject:
-    """The same keys for what could not be read: `turn` and `part` are null, `line` and `column` are the file's.
+    """The same keys for an unreadable record: `turn` and `part` are null, `line` and `column` are the file's.
 
-    `start` and `end` count in the record's own text.
+    `start` and `end` refer to the record's text.
     """
     fault, place = unread.fault, unread.place
     return {
@@ -241,7 +242,7 @@ def unread_object(unread: UnreadRecord) -> JsonObject:
 
 
 def file_object(file: CheckedFile) -> JsonObject:
-    """What became of a file; `skipped` counts records, `skipped_records` are the first of them."""
+    """The result of a file; `skipped` counts records, `skipped_records` are the first of them."""
     return {
         "path": file.path,
         "source": file.source,
@@ -255,7 +256,7 @@ def file_object(file: CheckedFile) -> JsonObject:
 
 
 def totals_object(totals: CheckTotals) -> JsonObject:
-    """The sums over all files."""
+    """The totals of all files."""
     return {
         "files": totals.files,
         "refused": totals.refused,
@@ -271,19 +272,19 @@ def totals_object(totals: CheckTotals) -> JsonObject:
 
 
 class JsonArray:
-    """Grows on the disk, beyond 8 MiB."""
+    """A JSON array that is kept on disk beyond 8 MiB."""
 
     def __init__(self) -> None:
         self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii")  # noqa: SIM115  # lives on
         self._begun = False
 
     def add(self, value: JsonObject) -> None:
-        """One more element."""
+        """Add an element."""
         self._spool.write((",\n" if self._begun else "\n") + write_json(value))
         self._begun = True
 
     def write_to(self, out: TextIO) -> None:
-        """Write the array, an element a line; nothing may be added afterwards."""
+        """Write the array, one element per line; nothing may be added afterwards."""
         out.write("[")
         self._spool.seek(0)
         while piece := self._spool.read(1 << 16):

@@ -1,4 +1,4 @@
-"""The result of a check: diagnostics with their file positions and fingerprints, what could not be read, and totals."""
+"""The result of a check: diagnostics with their file positions and fingerprints, unreadable records, and totals."""
 
 import hashlib
 import os
@@ -31,10 +31,10 @@ _AROUND = 120
 
 
 class FilePlace(Struct, frozen=True):
-    """A line of a file, and, where they are known, the columns from `column` up to `end_column` of `end_line`.
+    """A line of a file and, if they are known, the columns from `column` up to `end_column` of `end_line`.
 
-    Lines and columns count from 1, columns in code points. `edits` are the fault's repair by the same count: a line
-    and column, an end line and column, and the text that goes there; empty where the columns are not known.
+    Lines and columns count from 1, columns in code points. `edits` is the fault's repair in the same units: a line and
+    column, an end line and column, and the new text; empty if the columns are unknown.
     """
 
     line: int
@@ -45,7 +45,7 @@ class FilePlace(Struct, frozen=True):
 
 
 def in_repository(path: str) -> str:
-    """A path as code hosts want it: relative to the working directory where the file is below, with slashes."""
+    """A path for code hosts: with slashes, and relative to the working directory if the file is inside it."""
     if is_url(path):
         return path
     relative = os.path.relpath(path)
@@ -54,12 +54,12 @@ def in_repository(path: str) -> str:
 
 
 class FilePlaces:
-    """The places of one trace's faults.
+    """The file positions of one trace's faults.
 
-    A file of raw text is its trace, character for character. In a record that is a line, the fault stands where the
-    line holds its text in one string, else somewhere on that line; a trace that many lines make up gives none.
-    `source` is what the file was read as: a trace that came out of a trace file tells the places of another file.
-    `line` is the text of the line that the record names, None where there is none.
+    A file of raw text is equal to its trace. If a record is one line, a fault has an exact position if the line
+    contains the fault's text in one string; otherwise only the line is known. A trace that was built from many lines
+    has no positions. `source` is the source that the file was read as: a trace from a trace file refers to the
+    positions of another file. `line` is the text of the line that the record names, or None.
     """
 
     def __init__(self, trace: Trace, source: str, line: str | None = None) -> None:
@@ -81,7 +81,7 @@ class FilePlaces:
             self._line = number
 
     def place(self, diagnostic: Diagnostic) -> FilePlace | None:
-        """Where the fault stands, None where that is not known."""
+        """The position of the fault, or None if it is unknown."""
         if self._lines is None:
             exact = self._record.place(diagnostic) if self._record is not None else None
             return exact or (None if self._line is None else FilePlace(self._line))
@@ -93,13 +93,13 @@ class FilePlaces:
 
 
 def line_number(trace: Trace) -> int | None:
-    """The number of the line that a trace's record names, from 1; None where it names none."""
+    """The number of the line that a trace's record names, from 1, or None."""
     match = _LINE.fullmatch(trace.provenance.record)
     return int(match[1]) if match else None
 
 
 class _LineRecord:
-    """A record that is one line of JSON, and where in it the texts of its trace stand."""
+    """A record that is one line of JSON, and the positions of its trace's texts in it."""
 
     def __init__(self, number: int, text: str, trace: Trace) -> None:
         self._number, self._text = number, text
@@ -141,9 +141,9 @@ def _corners(lines: LineIndex, place: Range) -> tuple[int, int, int, int]:
 class Finding(Struct, frozen=True):
     """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it.
 
-    `place` is where it is in the file, None where that is not known. `fingerprint` is the same for the same fault
-    wherever its record has moved to, and whatever a later version of weaklink says of it. `more` are the later findings
-    of the same cause, where the trace is broken.
+    `place` is its position in the file, or None if unknown. `fingerprint` identifies the fault: it does not change if
+    the record moves, or if a later version of weaklink words the message differently. `more` are the later findings of
+    the same cause, if the trace is broken.
     """
 
     path: str
@@ -157,25 +157,25 @@ class Finding(Struct, frozen=True):
 
     @property
     def shown(self) -> Diagnostic:
-        """The diagnostic, whose message says how many `more` there are."""
+        """The diagnostic, with the number of `more` findings in its message."""
         return with_count(self.diagnostic, len(self.more))
 
     @property
     def fault(self) -> Fault:
-        """What is wrong."""
+        """The fault of the diagnostic."""
         return self.diagnostic.fault
 
     @property
     def words(self) -> str:
-        """The text that the fault is in."""
+        """The text in the fault's range."""
         return self.diagnostic.range.of(self.lines.text)
 
 
 class UnreadRecord(Struct, frozen=True):
-    """A record, or where `record` is empty a whole file, that could not be read.
+    """A record that could not be read, or a whole file if `record` is empty.
 
-    `fault` is in the record's text, of which `shown` begins at `shown_from` and is bounded. `place` is where the
-    fault is in the file; None where the file has no lines, as an archive has none.
+    `fault` refers to the record's text; `shown` is an excerpt of that text that begins at `shown_from`. `place` is the
+    fault's position in the file; None if the file has no lines, such as an archive.
     """
 
     path: str
@@ -188,12 +188,12 @@ class UnreadRecord(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Why, in a sentence: the text itself may be long, and hold secrets."""
+        """The reason in a sentence, because the text may be long and contain secrets."""
         return self.fault.message
 
 
 class CheckedTrace(Struct, frozen=True):
-    """One trace of a file: its record and title, its break if it has one, and its findings in the order of places.
+    """One trace of a file: its record and title, its break if it has one, and its findings in the order of positions.
 
     Findings that a baseline knows are left out.
     """
@@ -206,13 +206,13 @@ class CheckedTrace(Struct, frozen=True):
 
 
 class CheckedFile(Struct, frozen=True):
-    """What became of one file.
+    """The result of one file.
 
-    `refused` is a sentence where it is not for us, or failed on the way: then the rest counts what came before, and
-    `is_failure` tells the second.
-    `skipped` counts the records that gave no trace, and `first_skipped` are the first of them; `notes` are sentences on
-    those that are no finding. `diagnostics` says how often each code was found, `severities` how often each severity: a
-    fault may have another than its rule. `known` is how many findings more a baseline knows.
+    `refused` is the reason, in a sentence, if its format is not supported or reading failed; after a failure,
+    `is_failure` is true and the other fields count what was read before. `skipped` counts the records without a trace,
+    `first_skipped` are the first of them, and `notes` are sentences on those that are not findings. `diagnostics`
+    counts the findings by code, `severities` by severity: a fault's severity may differ from its rule's. `known` counts
+    further findings that are in a baseline.
     """
 
     path: str
@@ -229,7 +229,7 @@ class CheckedFile(Struct, frozen=True):
 
 
 class CheckTotals(Struct):
-    """The sum over all files so far; `known` findings are in a baseline, `gone` ones only there."""
+    """The totals of all files so far; `known` findings are in a baseline, `gone` ones are only in the baseline."""
 
     files: int = 0
     refused: int = 0
@@ -251,7 +251,7 @@ class CheckTotals(Struct):
         self.severities.update(file.severities)
 
     def of(self, severity: Severity) -> int:
-        """How many diagnostics of this severity there are."""
+        """The number of diagnostics of this severity."""
         return self.severities[severity]
 
 
@@ -259,11 +259,11 @@ class CheckReporter(Protocol):
     """Writes what a check finds, as it finds it."""
 
     def trace(self, trace: CheckedTrace) -> None:
-        """One more trace; those of a file come before the file."""
+        """A trace was checked; the traces of a file come before the file."""
         ...
 
     def unread(self, unread: UnreadRecord) -> None:
-        """A record could not be read, or last of all of a file, the file."""
+        """A record could not be read, or, as the last event of a file, the file itself."""
         ...
 
     def file(self, file: CheckedFile) -> None:
@@ -284,10 +284,10 @@ def findings_of(
     *,
     written: Trace | None = None,
 ) -> Iterator[Finding]:
-    """The findings of one trace, in the order of their places.
+    """The findings of one trace, in the order of their positions.
 
-    `source` is what the file was read as, `line` the text of the line that the trace's record names, where it is one,
-    `written` the trace as the file has it, where `trace` is redacted.
+    `source` is the source that the file was read as, `line` the text of the line that the trace's record names, if any,
+    and `written` the original trace if `trace` is redacted.
     """
     if not inspection.diagnostics:
         return
@@ -298,13 +298,13 @@ def findings_of(
         if at not in known:
             known = {at: LineIndex(texts.at(diagnostic.location))}
         lines, in_turn = known[at], diagnostic.place_in_turn
-        said = lines.text if in_turn is diagnostic.location else texts.at(in_turn)
-        place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, said)
+        text = lines.text if in_turn is diagnostic.location else texts.at(in_turn)
+        place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, text)
         yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
 
 
 def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding, ...]:
-    """The first finding of each cause with the others as its `more`; every finding by itself in an unbroken trace."""
+    """The first finding of each cause with the others as its `more`; in an unbroken trace, every finding separately."""
     groups = by_cause(findings, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
     return tuple(structs.replace(first, more=tuple(more)) for first, *more in groups)
 
@@ -312,18 +312,18 @@ def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding
 class Fingerprints:
     """The fingerprints of one trace's faults.
 
-    A fingerprint is made of the rule's code, the text in the fault's range, up to 120 characters on either side, the
-    name of the part, and the words that the conversation was begun with. So it stays when records move, when others
-    are added, when a session grows, and when a message is worded otherwise. Faults that are alike in all of it share
-    one, and are distinguished by their number alone.
+    A fingerprint is computed from the rule's code, the text in the fault's range, up to 120 characters on either side,
+    the name of the part, and the first user text. So it does not change when records move, when others are added, when
+    a session grows, or when a message is reworded. Faults that are equal in all of this share a fingerprint, and only
+    their number distinguishes them.
     """
 
     def __init__(self, trace: Trace) -> None:
-        asked = next((part.text for turn in trace.turns if turn.role is Role.USER for part in turn.parts), "")
-        self._opening = hashlib.sha256(_bytes(asked)).digest()
+        first_user_text = next((part.text for turn in trace.turns if turn.role is Role.USER for part in turn.parts), "")
+        self._opening = hashlib.sha256(_bytes(first_user_text)).digest()
 
     def of(self, diagnostic: Diagnostic, text: str) -> str:
-        """32 hexadecimal digits; `text` is that of the turn's part that the fault is in, or is against."""
+        """32 hexadecimal digits; `text` is the text of the turn's part that the fault is in, or is compared with."""
         in_turn = diagnostic.place_in_turn
         place = in_turn.range
         digest = hashlib.sha256(self._opening)
@@ -340,7 +340,7 @@ class Fingerprints:
 
 
 def unread_fingerprint(code: str, record: str, text: str) -> str:
-    """That of a record or file that could not be read: its text, or where it has none its place in words."""
+    """The fingerprint of an unreadable record or file, from its text or, without text, from its record name."""
     return hashlib.sha256(_bytes("\0".join((code, text or record)))).hexdigest()[:32]
 
 

@@ -1,6 +1,6 @@
-"""The report of a check for servers: JUnit's XML, GitHub's workflow commands, and SARIF 2.1.0 for code hosts.
+"""The report of a check for CI servers: JUnit XML, GitHub workflow commands, and SARIF 2.1.0 for code hosts.
 
-Jenkins and others read the XML; a job's log on GitHub turns the commands into annotations at their lines.
+Jenkins and others read the XML; GitHub turns the commands in a job's log into annotations at their lines.
 """
 
 import tempfile
@@ -32,14 +32,14 @@ _MOST_NOTIFICATIONS = 1_000
 LEVELS: Mapping[Severity, str] = MappingProxyType(
     {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 )
-"""SARIF 2.1.0, 3.27.10: how it calls our severities."""
+"""The SARIF levels of our severities (SARIF 2.1.0, 3.27.10)."""
 
 
 class CheckJunit:
-    """Writes the suites to `out` when all is found; until then they are on the disk.
+    """Writes the suites to `out` at the end; until then they are on disk.
 
-    A case fails where `fails` says so of the severity of one of its findings. A record that could not be read is a
-    case of its own that fails, and so is a file; what was left out and is no finding is a skipped case.
+    A case fails if `fails` is true for the severity of one of its findings. An unreadable record or file is a separate
+    case that fails; a record that was left out without a finding is a skipped case.
     """
 
     def __init__(self, out: TextIO, fails: Callable[[Severity], bool]) -> None:
@@ -48,24 +48,24 @@ class CheckJunit:
         self._tests = self._failures = self._all_tests = self._all_failures = 0
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
-        """One more case of its file's suite."""
+        """Add a case to its file's suite."""
         self._tests += 1
         wrong = [finding for finding in trace.findings if self._fails(finding.diagnostic.rule.severity)]
         self._failures += bool(wrong)
         self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _message_text(trace)))
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
-        """One more case of its file's suite."""
+        """Add a case to its file's suite."""
         fault, wrong = unread.fault, self._fails(unread.fault.rule.severity)
         self._tests += 1
         self._failures += wrong
         shown = _text("\n".join(plain(line).rstrip() for line in fault_lines(unread, _WIDTH)))
         head = f"<failure message={_attribute(fault.message)} type={_attribute(str(fault.rule))}>"
-        said = f"{head}{shown}</failure>\n" if wrong else f"<system-out>{shown}</system-out>\n"
-        self._cases.write(_case(unread.path, unread.record or "the file itself", said))
+        body = f"{head}{shown}</failure>\n" if wrong else f"<system-out>{shown}</system-out>\n"
+        self._cases.write(_case(unread.path, unread.record or "the file itself", body))
 
     def file(self, file: check_report.CheckedFile) -> None:
-        """Its suite is whole."""
+        """Finish the file's suite."""
         for note in file.notes:
             self._cases.write(_case(file.path, note, f"<skipped message={_attribute(note)}/>\n"))
         tests = self._tests + len(file.notes)
@@ -88,15 +88,17 @@ class CheckJunit:
 
 
 def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.Finding]) -> str:
-    """The verdict, or else the first fault, and all faults as people read them."""
+    """A failure element with the verdict, or else the first fault, and all faults in readable form."""
     first = wrong[0].shown.fault
-    said = f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
-    head = f"<failure message={_attribute(said)} type={_attribute(str(first.rule))}>"
+    summary = (
+        f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
+    )
+    head = f"<failure message={_attribute(summary)} type={_attribute(str(first.rule))}>"
     return f"{head}{_text(_shown(trace.findings))}</failure>\n"
 
 
 def _message_text(trace: check_report.CheckedTrace) -> str:
-    """What is not bad enough to fail."""
+    """Findings that do not make the case fail, as output."""
     return f"<system-out>{_text(_shown(trace.findings))}</system-out>\n" if trace.findings else ""
 
 
@@ -123,7 +125,7 @@ def _text(text: str) -> str:
 
 
 def _allowed(text: str) -> str:
-    """Without what XML 1.0 (section 2.2) cannot hold, each such character shown as a glyph or an escape."""
+    """The text with each character that XML 1.0 (section 2.2) does not allow replaced by a glyph or an escape."""
     return visible(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
 
 
@@ -148,27 +150,27 @@ _COMMANDS: Mapping[Severity, str] = MappingProxyType(
 
 
 class CheckGithub:
-    """Writes a command for each finding to `out`; what was not read, and the sum, go to `say`."""
+    """Writes a workflow command for each finding to `out`; notes and totals go to `say`."""
 
     def __init__(self, out: TextIO, say: Callable[[str], None]) -> None:
         self._out, self._say = out, say
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Its findings, a line each."""
+        """Write its findings, one line each."""
         for finding in trace.findings:
             self._out.write(annotation(finding) + "\n")
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
-        """A line."""
+        """Write one line."""
         self._out.write(unread_annotation(unread) + "\n")
 
     def file(self, file: check_report.CheckedFile) -> None:
-        """Nothing, unless some of the file was left out."""
+        """Print the notes on records that were left out."""
         for line in file.notes:
             self._say(line)
 
     def close(self, totals: check_report.CheckTotals) -> None:
-        """The sum."""
+        """Print the totals."""
         self._say(plain((*read_words(totals), *found_words(totals))))
         for line in baseline_lines(totals):
             self._say(line)
@@ -183,20 +185,20 @@ def annotation(finding: check_report.Finding) -> str:
 
 
 def unread_annotation(unread: check_report.UnreadRecord) -> str:
-    """The same for a record or file that could not be read."""
+    """The workflow command for a record or file that could not be read."""
     return _command(unread, unread.fault, unread.record)
 
 
 def _command(found: check_report.Finding | check_report.UnreadRecord, fault: Fault, where: str) -> str:
     at = [f"at {where}"] if where else []
-    said = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])
+    text = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])
     properties = {
         "file": visible(check_report.in_repository(found.path)),
         **_github_region(found.place),
         "title": str(fault.rule),
     }
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{_COMMANDS[fault.rule.severity]} {listed}::{_escaped(visible(said))}"
+    return f"::{_COMMANDS[fault.rule.severity]} {listed}::{_escaped(visible(text))}"
 
 
 def _github_region(place: check_report.FilePlace | None) -> dict[str, str]:
@@ -217,7 +219,7 @@ def _property(text: str) -> str:
 
 
 class CheckSarif:
-    """Writes one run: its results as they are found, then what could not be read."""
+    """Writes one SARIF run: its results as they are found, then notifications about files."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -226,12 +228,12 @@ class CheckSarif:
         self._notifications: list[Json] = []
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Its findings are more results."""
+        """Write its findings as results."""
         for finding in trace.findings:
             self._add(result_object(finding))
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
-        """One more result."""
+        """Write it as a result."""
         self._add(unread_object(unread))
 
     def _add(self, result: JsonObject) -> None:
@@ -239,14 +241,14 @@ class CheckSarif:
         self._begun = True
 
     def file(self, file: check_report.CheckedFile) -> None:
-        """What of it was left out is notified at the end."""
+        """Collect its notes as notifications, which are written at the end."""
         self._failed = self._failed or file.is_failure
-        for said in file.notes[: _MOST_NOTIFICATIONS - len(self._notifications)]:
+        for note in file.notes[: _MOST_NOTIFICATIONS - len(self._notifications)]:
             place: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
-            self._notifications.append({"level": "note", "message": {"text": said}, "locations": [place]})
+            self._notifications.append({"level": "note", "message": {"text": note}, "locations": [place]})
 
     def close(self, totals: check_report.CheckTotals) -> None:
-        """The rest of the run."""
+        """Write the rest of the run."""
         if not self._begun:
             self._out.write(_head())
         invocation: JsonObject = {
@@ -268,8 +270,8 @@ def _head() -> str:
 def result_object(finding: check_report.Finding) -> JsonObject:
     """One finding as a result.
 
-    Its place in the trace is a logical location; where the place in the file is known, that is beside it. The
-    properties tell the place within the part, in code points, and the text that is there.
+    Its position in the trace is a logical location; the position in the file, if known, is the physical location. The
+    properties contain the position within the part, in code points, and the text at that position.
     """
     fault = finding.shown.fault
     result: JsonObject = {
@@ -319,7 +321,7 @@ def unread_object(unread: check_report.UnreadRecord) -> JsonObject:
 
 
 def _location(finding: check_report.Finding, place: Location | None = None) -> JsonObject:
-    """That of a finding, or another place in its trace."""
+    """The location of a finding, or of another place in its trace."""
     physical: JsonObject = {"artifactLocation": _artifact(finding.path)}
     if finding.place is not None:
         physical["region"] = _region(finding.place)
@@ -373,18 +375,18 @@ def _fix(finding: check_report.Finding, place: check_report.FilePlace) -> JsonOb
 
 
 def _artifact(path: str) -> JsonObject:
-    """A file as a URI reference (RFC 3986): relative where it can be, which code hosts need."""
+    """A file as a URI reference (RFC 3986): relative if possible, because code hosts need that."""
     place = check_report.in_repository(path)
     quoted = quote(place.encode("utf-8", "surrogateescape"), safe="/")
     return {"uri": f"file://{quoted}" if place.startswith("/") else quoted}
 
 
 RULE_INDEX: Mapping[str, int] = MappingProxyType({rule.code: index for index, rule in enumerate(RULES)})
-"""At which place of the list of rules each code stands."""
+"""The index of each code in the list of rules."""
 
 
 def rule_objects() -> list[Json]:
-    """Every rule there is: the list is before the results, when it is not known yet which of them are needed."""
+    """All rules: the list precedes the results, when it is not yet known which rules are needed."""
     return [_rule_object(rule) for rule in RULES]
 
 

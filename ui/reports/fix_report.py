@@ -1,4 +1,4 @@
-"""The report of `weaklink data fix`: what was repaired and what was left, as lines with a diff and as JSON."""
+"""The report of `weaklink data fix`: repairs that were made and not made, as lines with a diff and as JSON."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TextIO
@@ -13,13 +13,13 @@ from ui.views.diagnostic import Excerpt
 from ui.views.segment_json import JsonObject, diagnostic_object
 from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, visible_runs
 
-_BEFORE = 12  # cells that are left for what is before the first edit
+_BEFORE = 12  # cells reserved for the text before the first edit
 
 
 class Repaired(Struct, frozen=True):
-    """What became of one record: the repairs in its copy, those without a place there, and those that would do harm.
+    """The result of one record: the repairs made in its copy, those without a position there, and the harmful ones.
 
-    A repair has no place where its text is no single value of the record.
+    A repair has no position if its text is not a single value of the record.
     """
 
     path: str
@@ -31,10 +31,10 @@ class Repaired(Struct, frozen=True):
 
 
 class FixedFile(Struct, frozen=True):
-    """What became of one file: its traces, the records that gave none, those that are repaired, and how often.
+    """The result of one file: the numbers of its traces, skipped records, repaired records and repairs.
 
-    `left` counts the repairs that were not made. `output` is where the copy is, None where none was written;
-    `refused` a sentence where the file is none that is repaired.
+    `left` counts the repairs that were not made. `output` is the path of the copy, or None if none was written;
+    `refused` is the reason, in a sentence, if the file cannot be repaired.
     """
 
     path: str
@@ -49,10 +49,10 @@ class FixedFile(Struct, frozen=True):
 
 
 class FixReport(Protocol):
-    """Says what is repaired, as it is."""
+    """Reports repairs while they are made."""
 
     def repaired(self, repaired: Repaired) -> None:
-        """One more record; those of a file come before the file."""
+        """A record was repaired; the records of a file come before the file."""
         ...
 
     def file(self, file: FixedFile) -> None:
@@ -65,33 +65,33 @@ class FixReport(Protocol):
 
 
 class FixLines:
-    """Puts lines of `width` cells; what is not repaired goes to `say`."""
+    """Prints lines of `width` cells with `put`; repairs that were not made go to `say`."""
 
     def __init__(self, put: Callable[[Iterable[Line]], None], say: Callable[[str], None], width: int) -> None:
         self._put, self._say, self._width = put, say, width
 
     def repaired(self, repaired: Repaired) -> None:
-        """The repairs of one record."""
+        """Print the repairs of one record."""
         if repaired.changes:
             self._put(repaired_lines(repaired, self._width))
         for line in left_lines(repaired):
             self._say(line)
 
     def file(self, file: FixedFile) -> None:
-        """Nothing: the command says what becomes of files."""
+        """Print nothing: the command reports the files."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Print nothing."""
 
 
 class FixQuietly:
-    """Only what is not repaired goes to `say`."""
+    """Prints only repairs that were not made, with `say`."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
 
     def repaired(self, repaired: Repaired) -> None:
-        """What of it is left."""
+        """Print the repairs that were not made."""
         for line in left_lines(repaired):
             self._say(line)
 
@@ -112,7 +112,7 @@ def repaired_lines(repaired: Repaired, width: int) -> Iterator[Line]:
 
 
 def change_lines(change: AppliedRepair, width: int) -> Iterator[Line]:
-    """One repair. Of long lines only the surroundings of an edit are shown."""
+    """The lines of one repair. Of long lines, only the text around an edit is shown."""
     one, index = change.diagnostic, LineIndex(change.text)
     line, column = index.position(change.edits[0].range.start)
     where = f", turn {one.location.turn} {visible_line(one.location.part)} {line}:{column}"
@@ -126,7 +126,7 @@ def change_lines(change: AppliedRepair, width: int) -> Iterator[Line]:
 
 
 def left_lines(repaired: Repaired) -> Iterator[str]:
-    """Which repairs were not made, and why."""
+    """The repairs that were not made, with the reason."""
     place = in_file(repaired.path, repaired.record)
     for change in repaired.unplaced:
         yield f"{place}: {_named(change.diagnostic)} is not repaired: its text is no single value of the record"
@@ -139,7 +139,7 @@ def _named(one: Diagnostic) -> str:
 
 
 def _hunks(edits: Iterable[Edit], index: LineIndex, room: int) -> Iterator[list[Edit]]:
-    """Edits that are on one line and near each other."""
+    """Groups of edits that are on one line and near each other."""
     hunk: list[Edit] = []
     for edit in edits:
         if hunk:
@@ -165,8 +165,8 @@ def _hunk_lines(hunk: list[Edit], excerpt: Excerpt) -> Iterator[Line]:
         at = shown.start
         for edit in hunk:
             runs += visible_runs(text[at : min(edit.range.start, end)])
-            said = edit.text if sign == "+" else edit.range.of(text)
-            runs += visible_runs(_short(said, excerpt.room), style)
+            replaced = edit.text if sign == "+" else edit.range.of(text)
+            runs += visible_runs(_short(replaced, excerpt.room), style)
             at = min(edit.range.end, end) if edit.range.end <= end else end
         runs += visible_runs(text[at:end])
         yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *runs, Run(tail, Style.DIM))
@@ -177,15 +177,15 @@ def _short(text: str, room: int) -> str:
 
 
 def sum_words(files: list[FixedFile]) -> str:
-    """How much was repaired, in how many records of how many files."""
+    """The number of repairs, and of the records and files that have them."""
     read = [file for file in files if file.refused is None]
     changes, records = sum(file.changes for file in read), sum(file.records for file in read)
     traces = counted(sum(file.traces for file in read), "trace")
     left = sum(file.left for file in read)
     if not changes and not left:
         return f"{traces} in {counted(len(read), 'file')}: nothing to repair"
-    made = f"{counted(changes, 'repair')} in {counted(records, 'record')}"
-    return f"{traces} in {counted(len(read), 'file')}: {made}" + (f", {left:,} not made" if left else "")
+    repairs = f"{counted(changes, 'repair')} in {counted(records, 'record')}"
+    return f"{traces} in {counted(len(read), 'file')}: {repairs}" + (f", {left:,} not made" if left else "")
 
 
 class FixJson:
@@ -196,7 +196,7 @@ class FixJson:
         self._files, self._changes, self._left = JsonArray(), JsonArray(), JsonArray()
 
     def repaired(self, repaired: Repaired) -> None:
-        """Its repairs are more elements of `changes`, or of `left` where they were not made."""
+        """Add its repairs to `changes`, or to `left` if they were not made."""
         for change in repaired.changes:
             self._changes.add(change_object(repaired, change))
         for change in repaired.unplaced:
@@ -205,7 +205,7 @@ class FixJson:
             self._left.add(_left_object(repaired, one, "harmful"))
 
     def file(self, file: FixedFile) -> None:
-        """One more element of `files`."""
+        """Add it to `files`."""
         self._files.add(file_object(file))
 
     def close(self) -> None:
@@ -217,14 +217,14 @@ class FixJson:
 
 
 def change_object(repaired: Repaired, change: AppliedRepair) -> JsonObject:
-    """A diagnostic with its place and its `fix`; both count in the part's text as the rounds before have left it."""
-    said = diagnostic_object(change.diagnostic, LineIndex(change.text))
-    in_arguments = said.pop("path")
-    return {**_place(repaired, change.diagnostic), **said, "path_in_arguments": in_arguments, "round": change.round}
+    """A diagnostic with its position and its `fix`; both refer to the part's text after the previous rounds."""
+    value = diagnostic_object(change.diagnostic, LineIndex(change.text))
+    in_arguments = value.pop("path")
+    return {**_place(repaired, change.diagnostic), **value, "path_in_arguments": in_arguments, "round": change.round}
 
 
 def file_object(file: FixedFile) -> JsonObject:
-    """What became of a file."""
+    """The result of a file."""
     return {
         "path": file.path,
         "source": file.source,
@@ -239,7 +239,7 @@ def file_object(file: FixedFile) -> JsonObject:
 
 
 def _left_object(repaired: Repaired, one: Diagnostic, why: str) -> JsonObject:
-    """`why` is `unplaced` (its text is no single value of the record) or `harmful` (more would be wrong)."""
+    """`why` is `unplaced` (its text is no single value of the record) or `harmful` (it would introduce new faults)."""
     rule = one.rule
     return {**_place(repaired, one), "code": rule.code, "name": rule.name, "message": one.fault.message, "why": why}
 

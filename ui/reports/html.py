@@ -1,4 +1,4 @@
-"""The parts of a self-contained HTML page: head, content policy, style sheet, and text with spans and faults marked."""
+"""Parts of a self-contained HTML page: head, content policy, style sheet, and text with spans and faults marked."""
 
 from base64 import b64encode
 from collections import defaultdict
@@ -19,7 +19,7 @@ from ui.views.styled_text import GLYPHS, Run, Style, counted, quoted, style_of, 
 
 _LONG, _LONG_DEFINITIONS, _GLANCE = 3_000, 300, 80
 MOST_CHARACTERS, MOST_SPANS, MOST_FAULTS = 1_000_000, 5_000, 1_000
-"""What a page shows of one trace; of a longer text it is the beginnings of spans and what is around faults."""
+"""The limits of one trace on a page; of a longer text, only the beginnings of spans and the text around faults."""
 
 _BEGINNING, _AROUND = 500, 300  # characters of a span in a long text, and on either side of a fault
 
@@ -83,13 +83,13 @@ nav ol, nav ul { padding-left: 1.25rem; } a { color: var(--info); } footer { mar
 
 
 def policy_for(style: str) -> str:
-    """A Content-Security-Policy: a browser loads nothing and runs nothing, and takes no style but this one."""
+    """A Content-Security-Policy: a browser loads nothing, runs nothing, and applies no style except this one."""
     allowed = b64encode(sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
 
 
 def head_html(title: str, style: str, *, generator: str = "") -> str:
-    """A page up to and with the opening of its body. `generator` names the kind of page to programs."""
+    """A page up to and including the start tag of its body. `generator` names the kind of page for programs."""
     made_by = f'<meta name="generator" content="{escaped(generator)}">\n' if generator else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -101,12 +101,12 @@ def head_html(title: str, style: str, *, generator: str = "") -> str:
 
 
 def escaped(text: str) -> str:
-    """Text from outside as HTML that shows it: nothing in it is markup, nothing is invisible."""
+    """Untrusted text as HTML that shows it: nothing in it is markup, and nothing is invisible."""
     return escape(visible(text))
 
 
 def runs_html(line: Iterable[Run]) -> str:
-    """Styled runs, each in an element of the class of its style."""
+    """Styled runs as HTML, each in an element with the class of its style."""
     return "".join(
         escape(run.text) if run.style is Style.PLAIN else f'<span class="{run.style}">{escape(run.text)}</span>'
         for run in line
@@ -114,7 +114,7 @@ def runs_html(line: Iterable[Run]) -> str:
 
 
 class PageRoom:
-    """How much of one trace still fits into a page; the characters at `kept`, such as the break, always do."""
+    """How much of one trace still fits into a page; the text at `kept`, such as the break, always fits."""
 
     def __init__(self, characters: int = 0, kept: Location | None = None) -> None:
         self.is_long = characters > MOST_CHARACTERS
@@ -122,17 +122,17 @@ class PageRoom:
         self._spans, self._faults = MOST_SPANS, MOST_FAULTS
 
     def keeps(self, turn: int, part: str, where: Range) -> bool:
-        """Whether the kept characters begin in this range of a part."""
+        """Whether the kept text begins in this range of a part."""
         at = self.kept
         return at is not None and (at.turn, at.part) == (turn, part) and where.start <= at.range.start <= where.end
 
     def takes(self, *, is_kept: bool) -> bool:
-        """Whether one more span, or turn without spans, fits."""
+        """Count one more span, or turn without spans. Returns whether it fits."""
         self._spans -= 1
         return is_kept or self._spans >= 0
 
     def of(self, faults: Sequence[Fault], *, is_kept: bool) -> Sequence[Fault]:
-        """Those of the faults that fit, in their order; where the kept characters are among them, their fault too."""
+        """The faults that fit, in order; with `is_kept`, also the faults of the kept text."""
         fit = faults[: max(self._faults, 0)]
         self._faults -= len(fit)
         if is_kept and self.kept is not None and len(fit) < len(faults):
@@ -147,9 +147,9 @@ def part_html(
     steps: StepPlaces = NO_STEPS,
     room: PageRoom | None = None,
 ) -> Iterator[str]:
-    """The spans of a part one below the other, each with its faults and calls; blank text between them is left out.
+    """The spans of a part below each other, each with its faults and calls; blank text between them is left out.
 
-    What does not fit into `room` is counted in a sentence.
+    A sentence counts what does not fit into `room`.
     """
 
     def call_html(call: ToolCall) -> str:
@@ -161,30 +161,30 @@ def part_html(
     by_span: defaultdict[int, list[ToolCall]] = defaultdict(list)
     for call in part.calls:
         by_span[call.span].append(call)
-    waiting = 0
+    next_fault = 0
     open_: list[Fault] = []
     left_out: list[Span] = []
     left_faults = 0
     for index, span in enumerate(part.spans):
         is_last = index == len(part.spans) - 1
-        own = []
-        while waiting < len(ordered) and (is_last or ordered[waiting].range.start < span.range.end):
-            own.append(ordered[waiting])
-            waiting += 1
+        span_faults = []
+        while next_fault < len(ordered) and (is_last or ordered[next_fault].range.start < span.range.end):
+            span_faults.append(ordered[next_fault])
+            next_fault += 1
         calls = by_span.get(index, [])
-        if not (own or calls or len(part.spans) == 1) and _is_gap(text, span):
+        if not (span_faults or calls or len(part.spans) == 1) and _is_gap(text, span):
             continue
         is_kept = room.keeps(part.turn, part.part, span.range)
         if not room.takes(is_kept=is_kept):
             left_out.append(span)
-            left_faults += len(own)
+            left_faults += len(span_faults)
             continue
         yield from _left_out_html(left_out, left_faults)
         left_out, left_faults = [], 0
-        shown = room.of(own, is_kept=is_kept)
+        shown = room.of(span_faults, is_kept=is_kept)
         open_ = [fault for fault in open_ if fault.range.end > span.range.start] + list(shown)
         yield from _span_html(text, span, open_, [call_html(call) for call in calls], is_long=room.is_long)
-        yield from faults_html(shown, lines, left_out=len(own) - len(shown))
+        yield from faults_html(shown, lines, left_out=len(span_faults) - len(shown))
         yield "</div></div>\n"
     yield from _left_out_html(left_out, left_faults)
     if not part.spans:
@@ -201,14 +201,14 @@ def _left_out_html(spans: Sequence[Span], faults: int) -> Iterator[str]:
 
 
 def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None, *, left_out: int = 0) -> Iterator[str]:
-    """A list of faults in words: severity, code, place, message and help; how many more are left out."""
+    """A list of faults: severity, code, position, message and help; and the number of faults left out."""
     if not faults and not left_out:
         return
     yield '<ul class="faults">'
     for fault in faults:
         severity = fault.rule.severity
-        said = f"{GLYPHS[severity]} {severity}[{fault.rule.code}]"
-        yield f'<li class="{severity}"><strong class="{severity}">{said}</strong> <strong>{fault.rule.name}</strong>'
+        head = f"{GLYPHS[severity]} {severity}[{fault.rule.code}]"
+        yield f'<li class="{severity}"><strong class="{severity}">{head}</strong> <strong>{fault.rule.name}</strong>'
         yield f"{_place(fault, lines)}: {runs_html(quoted(fault.message))}"
         yield from (f"<p>note: {runs_html(quoted(one.message))}</p>" for one in fault.related)
         if fault.hint:
@@ -220,7 +220,7 @@ def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None, *, left
 
 
 def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[str], *, is_long: bool) -> Iterator[str]:
-    """A span's label, text and calls; its body stays open for what is to be said below."""
+    """A span's label, text and calls; the body element stays open so that faults can follow."""
     kind = style_of(span.kind)
     name = f"{kind} <small>{escaped(span.label)}</small>" if span.label not in ("", kind) else f"{kind}"
     yield f'<div class="span {kind}"><div class="label {kind}">{name}</div><div class="body">'
@@ -246,7 +246,7 @@ def _gap_html(length: int) -> str:
 
 
 def _windows(span: Span, faults: Sequence[Fault]) -> Iterator[Range]:
-    """The beginning of a span and what is around its faults, in order; of a long fault both ends."""
+    """The beginning of a span and the text around its faults, in order; of a long fault, both ends."""
     whole = span.range
     edges = sorted(
         {at for fault in faults for at in (fault.range.start, fault.range.end) if whole.start <= at <= whole.end}
@@ -261,25 +261,25 @@ def _windows(span: Span, faults: Sequence[Fault]) -> Iterator[Range]:
 
 
 def _pieces(text: str, span: Span, faults: Sequence[Fault], whole: Range) -> Iterator[str]:
-    """The text of a range of the span: markers, children and faults in elements of their own."""
+    """The text of a range of the span, with markers, children and faults in separate elements."""
     faults = [one for one in faults if one.range.start <= whole.end and one.range.end >= whole.start]
     cuts = {whole.start, whole.end}
-    waiting = sorted(((_shown(fault.range, span.range), fault) for fault in faults), key=_start, reverse=True)
-    for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in waiting)):
+    pending = sorted(((_shown(fault.range, span.range), fault) for fault in faults), key=_start, reverse=True)
+    for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in pending)):
         cuts |= {cut for cut in (other.start, other.end) if whole.start < cut < whole.end}
     marking: list[tuple[Range, Fault]] = []
     children = list(reversed(span.children))
     for start, end in pairwise(sorted(cuts)):
-        while waiting and waiting[-1][0].start <= start:
-            marking.append(waiting.pop())
+        while pending and pending[-1][0].start <= start:
+            marking.append(pending.pop())
         marking = [placed for placed in marking if placed[0].end > start]
         while children and children[-1].range.end <= start:
             children.pop()
-        piece = _in_its_class(text[start:end], start, span, children)
+        piece = _classed_html(text[start:end], start, span, children)
         yield _marked(piece, [fault for _, fault in marking]) if marking else piece
 
 
-def _in_its_class(piece: str, at: int, span: Span, children: Sequence[Span]) -> str:
+def _classed_html(piece: str, at: int, span: Span, children: Sequence[Span]) -> str:
     if not span.inner.start <= at < span.inner.end:
         return f'<span class="markup">{escaped(piece)}</span>'
     if children and children[-1].range.start <= at:
@@ -291,12 +291,12 @@ def _in_its_class(piece: str, at: int, span: Span, children: Sequence[Span]) -> 
 
 def _marked(piece: str, faults: Sequence[Fault]) -> str:
     worst = min((fault.rule.severity for fault in faults), key=list(Severity).index)
-    said = "; ".join(f"{fault.rule}: {visible(fault.message)}" for fault in faults)
-    return f'<mark class="{worst}" title="{escape(said)}">{piece}</mark>'
+    tooltip = "; ".join(f"{fault.rule}: {visible(fault.message)}" for fault in faults)
+    return f'<mark class="{worst}" title="{escape(tooltip)}">{piece}</mark>'
 
 
 def _shown(place: Range, span: Range) -> Range:
-    """A fault's place, within its span and at least one character wide, so that it can be seen."""
+    """A fault's range within its span, at least one character wide, so that it is visible."""
     start = max(min(place.start, span.end - 1), span.start)
     return Range(start, max(place.end, start + 1))
 
@@ -317,7 +317,7 @@ def _is_gap(text: str, span: Span) -> bool:
 
 
 def style_sheet() -> str:
-    """The whole style sheet; it needs nothing from elsewhere."""
+    """The whole style sheet; it needs no other resources."""
     return "\n".join(_parts())
 
 

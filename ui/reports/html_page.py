@@ -1,4 +1,4 @@
-"""Traces as one HTML page that needs nothing else: no script, no font, no picture, nothing from any network."""
+"""Traces as one self-contained HTML page: no script, font, image or network request."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -37,7 +37,7 @@ from ui.views.turn import answers, error_words, turn_facts
 
 _STYLE = style_sheet()
 POLICY = policy_for(_STYLE)
-"""The page's Content-Security-Policy: a browser loads nothing and runs nothing, and takes no style but ours."""
+"""The page's Content-Security-Policy: a browser loads nothing, runs nothing, and applies no style except ours."""
 
 _MAP_CELLS = 400
 _IN_CELL = 160
@@ -49,7 +49,7 @@ _LEGEND = " · ".join(LEGEND).replace("  ", " · ")
 def html_page(
     traces: Iterable[tuple[int, Trace, Inspection]], *, title: str, contents: Sequence[TraceSummary] = ()
 ) -> Iterator[str]:
-    """The page in pieces; one trace at a time is in memory. Several `contents` are listed at the head."""
+    """The page in pieces; only one trace at a time is in memory. Several `contents` are listed at the top."""
     yield head_html(title, _STYLE)
     if len(contents) > 1:
         yield f"<nav>\n<h1>{len(contents):,} traces</h1>\n<ul>\n{''.join(map(_entry, contents))}</ul>\n</nav>\n"
@@ -104,7 +104,7 @@ def _turns_left_out(count: int) -> Iterator[str]:
 
 
 def _bounds(characters: int, inspection: Inspection) -> Iterator[str]:
-    """What a page does not show of a trace that is too long for one."""
+    """A note on what the page leaves out of a trace that is too long."""
     spans = sum(len(part.spans) for part in inspection.parts)
     faults = len(inspection.diagnostics)
     if characters <= MOST_CHARACTERS and spans <= MOST_SPANS and faults <= MOST_FAULTS:
@@ -122,8 +122,8 @@ def _bounds(characters: int, inspection: Inspection) -> Iterator[str]:
 def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
     chain, counts = inspection.chain, fault_counts(inspection)
     status = runs_html([status_run(chain.status, chain.broken.outcome if chain.broken else None)])
-    said = " ".join(word for word in (ending(chain), f"· {counts}" if counts else "") if word)
-    yield f"<dl>\n<dt>status</dt><dd>{status} {escape(said)}</dd>\n"
+    status_text = " ".join(word for word in (ending(chain), f"· {counts}" if counts else "") if word)
+    yield f"<dl>\n<dt>status</dt><dd>{status} {escape(status_text)}</dd>\n"
     for name, words in trace_facts(trace, inspection):
         yield f"<dt>{name}</dt><dd>{escaped(words)}</dd>\n"
     if inspection.parts:
@@ -164,11 +164,11 @@ def _chain(id: int, chain: Chain) -> Iterator[str]:
 
 
 def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
-    """The layers side by side of each call, and of each result, that is not the same in all of them."""
+    """The layers, side by side, of each call and result that is not the same in all layers."""
     layers, shown = TraceLayers(trace, inspection), 0
     for step in inspection.chain.steps:
-        held = layers.of(step)
-        if not held.differ:
+        step_layers = layers.of(step)
+        if not step_layers.differ:
             continue
         shown += 1
         if shown > MOST_FAULTS:
@@ -177,7 +177,7 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
         yield "" if shown > 1 else "<h2>layers</h2>\n"
         link = f'<a href="#trace-{id}-turn-{step.location.turn}">step {step.number}</a>'
         yield f"<h3>{link} {escaped(step.call.name or UNNAMED)}</h3>\n"
-        for row, is_result in ((held.call, False), (held.result, True)):
+        for row, is_result in ((step_layers.call, False), (step_layers.result, True)):
             yield "<table>\n<thead><tr>"
             yield "".join(
                 f"<th>{escape(' '.join(word for word in (one.name.value, one.basis) if word))}</th>" for one in row
@@ -189,10 +189,10 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
 
 
 def _call_html(call: ToolCall) -> str:
-    """A call as it was written; one that is not valid as written says so, with what was read from it by repair."""
+    """A call as it was written; an invalid one is marked, with the call that a repair read from it."""
     name = visible_line(call.name) if call.name else UNNAMED
-    said = " ".join(call.raw_arguments[: 4 * _IN_CELL].split())
-    written = f"{name}({visible_line(said if len(said) <= _IN_CELL else said[: _IN_CELL - 1] + '…')})"
+    arguments = " ".join(call.raw_arguments[: 4 * _IN_CELL].split())
+    written = f"{name}({visible_line(arguments if len(arguments) <= _IN_CELL else arguments[: _IN_CELL - 1] + '…')})"
     shown = f'<code class="tool_call">{escape(written)}</code>'
     if call.valid:
         return shown
@@ -233,6 +233,6 @@ def _turn(
 
 
 def _with_sides(one: Diagnostic) -> Fault:
-    """The fault of a turn's request, or of a tool's run, with a note on where it is."""
-    said = side_words(one)
-    return replace(one.fault, related=(*one.fault.related, Related(one.range, said))) if said else one.fault
+    """The fault, with a note on its location if it is in a turn's request or in a tool's run."""
+    note = side_words(one)
+    return replace(one.fault, related=(*one.fault.related, Related(one.range, note))) if note else one.fault

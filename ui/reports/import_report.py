@@ -1,4 +1,4 @@
-"""The report of an import: what each file contained, what was skipped and why, and totals, as JSON and as lines."""
+"""The report of an import: counts of each file, skipped records with reasons, and totals, as JSON and as lines."""
 
 import os
 import re
@@ -17,10 +17,9 @@ _VARIABLE_TEXT = re.compile(r"`[^`]*`|\S*/\S*|\d[\d,.]*")
 
 
 class Counts(Struct, frozen=True):
-    """What some traces hold. `requests` are generations, `tool_calls` the calls that the model made.
+    """Counts of some traces. `requests` are generations, `tool_calls` the calls that the model made.
 
-    `tools` says how often each tool was called (`""` where the name is unreadable), `diagnostics` how often each code
-    was reported.
+    `tools` counts the calls of each tool (`""` if the name is unreadable), `diagnostics` the faults of each code.
     """
 
     traces: int = 0
@@ -42,10 +41,10 @@ class Counts(Struct, frozen=True):
 
 
 class FileReport(Struct, frozen=True):
-    """What became of one file: `source` is None and `refused` a sentence where it is not for us.
+    """The result of one file; if its format is not supported, `source` is None and `refused` is the reason.
 
-    `why` says in a sentence what its source was recognised by. Of its traces `unchanged` were in the database as they
-    are, and `replaced` took the place of a version with less. `redacted` counts the secrets that were replaced.
+    `why` is a sentence on how its source was recognised. Of its traces, `unchanged` were already in the database, and
+    `replaced` replaced a shorter version. `redacted` counts the redacted secrets.
     """
 
     path: str
@@ -61,15 +60,15 @@ class FileReport(Struct, frozen=True):
 
 
 def counts_of(trace: Trace, inspection: Inspection) -> Counts:
-    """What one trace holds. A retry counts as a request; history that a request only repeats does not."""
+    """The counts of one trace. A retry counts as a request; history that a request only repeats does not."""
     calls = ((part.turn, call.name or "") for part in inspection.parts for call in part.calls)
     return counts_from(trace, calls, Counter(diagnostic.rule.code for diagnostic in inspection.diagnostics))
 
 
 def counts_from(trace: Trace, calls: Iterable[tuple[int, str]], codes: Mapping[str, int]) -> Counts:
-    """The same of a trace whose inspection is known by the turn and name of each call, and the number of each code."""
-    own = {number for number, turn in enumerate(trace.turns, 1) if _is_the_models(turn)}
-    names = [name for turn, name in calls if turn in own]
+    """The counts of a trace from stored data: the turn and name of each call, and the number of each code."""
+    model_turns = {number for number, turn in enumerate(trace.turns, 1) if _is_the_models(turn)}
+    names = [name for turn, name in calls if turn in model_turns]
     return Counts(
         traces=1,
         requests=sum(turn.generation is not None for turn in trace.turns if _is_the_models(turn)),
@@ -81,7 +80,7 @@ def counts_from(trace: Trace, calls: Iterable[tuple[int, str]], codes: Mapping[s
 
 
 def report_object(files: Iterable[FileReport]) -> dict[str, Json]:
-    """The report of `weaklink import --json`; every key is always there."""
+    """The report of `weaklink import --json`; every key is always present."""
     listed = list(files)
     total = sum((file.counts for file in listed), Counts())
     totals: dict[str, Json] = {
@@ -131,10 +130,10 @@ def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
 def import_lines(
     files: Sequence[FileReport], *, width: int, every_file: bool = False, most_notes: int | None = None
 ) -> Iterator[Line]:
-    """One line per folder and source with its totals, what was skipped or refused grouped by reason, and the sum.
+    """One line per folder and source with its totals, skipped and refused items grouped by reason, and the totals.
 
-    With `every_file` each file, each skipped record and each refused file has a line of its own.
-    Of `most_notes` on the sources that many are printed, None for all, with a line that refers to `--verbose`.
+    With `every_file`, each file, skipped record and refused file has a separate line. At most `most_notes` notes on the
+    sources are printed (None: all), then a line that refers to `--verbose`.
     """
     read = [file for file in files if file.refused is None]
     groups = [[file] for file in read] if every_file else _by_folder_and_source(read)
@@ -189,7 +188,7 @@ def _row(group: Sequence[FileReport]) -> tuple[Line, ...]:
 
 
 def _by_reason(rejections: Sequence[_Rejection]) -> list[list[_Rejection]]:
-    """Rejections whose reasons differ only in numbers, paths and quoted text are in one group."""
+    """Rejections in groups; reasons that differ only in numbers, paths and quoted text are equal."""
     groups: dict[str, list[_Rejection]] = {}
     for one in rejections:
         groups.setdefault(_VARIABLE_TEXT.sub("…", one.reason), []).append(one)
@@ -205,46 +204,46 @@ def _rejected(group: Sequence[_Rejection], noun: str) -> Line:
 
 
 def _recognised(files: Sequence[FileReport]) -> Iterator[Line]:
-    """Why the files were taken for what they were."""
+    """How the source of each file was recognised."""
     yield from _grouped_notes("· source ", ((file.why, file) for file in files if file.why))
 
 
 def _notes(files: Sequence[FileReport]) -> Iterator[Line]:
-    """What the sources did not keep."""
+    """Notes on data that the sources do not contain."""
     yield from _grouped_notes("· note ", ((warning, file) for file in files for warning in file.warnings))
 
 
-def _grouped_notes(kind: str, said: Iterable[tuple[str, FileReport]]) -> Iterator[Line]:
-    """Each sentence once, for all the files of which it is true."""
-    concerned: dict[str, list[FileReport]] = {}
-    for sentence, file in said:
-        concerned.setdefault(sentence, []).append(file)
-    for sentence, these in concerned.items():
-        whose = visible_line(these[0].path) if len(these) == 1 else counted(len(these), "file")
-        yield (Run(kind, Style.INFO), Run(f"{whose}: "), *quoted(sentence))
+def _grouped_notes(kind: str, notes: Iterable[tuple[str, FileReport]]) -> Iterator[Line]:
+    """Each note once, for all files that have it."""
+    files_by_note: dict[str, list[FileReport]] = {}
+    for sentence, file in notes:
+        files_by_note.setdefault(sentence, []).append(file)
+    for sentence, concerned in files_by_note.items():
+        owner = visible_line(concerned[0].path) if len(concerned) == 1 else counted(len(concerned), "file")
+        yield (Run(kind, Style.INFO), Run(f"{owner}: "), *quoted(sentence))
 
 
 def sum_line(files: Sequence[FileReport]) -> Line:
-    """How much all files held together, in one line."""
+    """The totals of all files, in one line."""
     total = sum((file.counts for file in files), Counts())
     refused = sum(file.refused is not None for file in files)
     skipped = sum(len(file.skipped) for file in files)
-    said = [
+    totals = [
         counted(total.traces, "trace") + _known(files),
         counted(total.turns, "turn"),
         counted(total.tool_calls, "call"),
         counted(sum(total.diagnostics.values()), "fault"),
     ]
-    said += [counted(skipped, "record") + " skipped"] if skipped else []
-    said += [counted(refused, "file") + " refused"] if refused else []
+    totals += [counted(skipped, "record") + " skipped"] if skipped else []
+    totals += [counted(refused, "file") + " refused"] if refused else []
     read = len(files) - refused
-    return (Run(f"{counted(read, 'file')} read: ", Style.STRONG), Run(", ".join(said)))
+    return (Run(f"{counted(read, 'file')} read: ", Style.STRONG), Run(", ".join(totals)))
 
 
 def _known(files: Sequence[FileReport]) -> str:
     unchanged, replaced = sum(file.unchanged for file in files), sum(file.replaced for file in files)
-    said = [f"{unchanged:,} known already"] if unchanged else []
-    said += [f"{replaced:,} grown"] if replaced else []
+    parts = [f"{unchanged:,} known already"] if unchanged else []
+    parts += [f"{replaced:,} grown"] if replaced else []
     redacted = sum(file.redacted for file in files)
-    said += [f"{counted(redacted, 'secret')} redacted"] if redacted else []
-    return f" ({', '.join(said)})" if said else ""
+    parts += [f"{counted(redacted, 'secret')} redacted"] if redacted else []
+    return f" ({', '.join(parts)})" if parts else ""

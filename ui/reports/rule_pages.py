@@ -1,4 +1,4 @@
-"""The pages on rules that are in the repository: one a rule, and an index of all, in Markdown."""
+"""Renders the Markdown pages of rules in the repository: one per rule, and an index."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,14 +14,14 @@ _MOST = 6
 
 
 class Case(Struct, frozen=True):
-    """A case that breaks a rule: what weaklink says of it, and its text where that is one short line."""
+    """A case that breaks a rule: weaklink's message, and the case's text if it is one short line."""
 
     says: str
     text: str = ""
 
 
 def rule_page(rule: Rule, family: str, cases: Sequence[Case], case_file: str) -> str:
-    """The page of one rule; `case_file` is the path of its cases from the page's folder."""
+    """The page of one rule; `case_file` is the path of its cases, relative to the page's folder."""
     bad, good = read_example(rule.bad, rule.format), read_example(rule.good, rule.format)
     lines = [
         f"# {rule.code} {rule.name}",
@@ -36,9 +36,9 @@ def rule_page(rule: Rule, family: str, cases: Sequence[Case], case_file: str) ->
         "## Passes",
         _shown(good),
     ]
-    told = list(_message_text(cases))
-    if told:
-        lines += ["## In other cases", "\n".join(told)]
+    other_cases = list(_message_text(cases))
+    if other_cases:
+        lines += ["## In other cases", "\n".join(other_cases)]
     lines.append(
         f"[All cases]({case_file}) · `weaklink rule {rule.code}` shows this page in the terminal, "
         f"`weaklink {'data lint' if rule.format == DATA_FORMAT else 'check'} --ignore {rule.name}` leaves the rule out."
@@ -47,7 +47,7 @@ def rule_page(rule: Rule, family: str, cases: Sequence[Case], case_file: str) ->
 
 
 def index_page(families: Iterable[tuple[str, str, Sequence[Rule]]]) -> str:
-    """The index: a table a family, each rule linked to its page."""
+    """The index: one table per family, each rule linked to its page."""
     pieces = ["# Rules", _MADE, "One code is one rule, and a code is never reused."]
     for prefix, title, rules in families:
         rows = [
@@ -66,14 +66,14 @@ def _shown(example: Example) -> str:
 
 
 def _message_text(cases: Iterable[Case]) -> Iterator[str]:
-    """The first cases that are told in different words, as a list."""
+    """The first cases with different messages, as a list."""
     words = {case.says: case for case in reversed(list(cases))}
     for case in list(reversed(words.values()))[:_MOST]:
         yield f"- {_code(case.text)}: {case.says}" if case.text else f"- {case.says}"
 
 
 def _code(text: str) -> str:
-    """A text as inline code, whatever backticks it holds."""
+    """A text as inline code, even if it contains backticks."""
     return f"`{text}`" if "`" not in text else f"`` {text} ``"
 
 

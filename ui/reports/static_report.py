@@ -24,7 +24,7 @@ _STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.INFO, Style.OK)
 _MOST_BARS = 12
 _MAX_LABEL = 80
 GENERATOR = "weaklink report"
-"""What the first page of every report calls itself, so that another report may take its place."""
+"""The generator named in the first page of every report, so that a new report may replace an old one."""
 _LOOKED_AT = 500
 _LONGEST = 120
 PICTURE_RULES = """
@@ -71,7 +71,7 @@ Report = Mapping[str, Any]
 
 
 def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
-    """Traces by day and status, stacked, the worst at the bottom; the numbers can be opened below."""
+    """A stacked chart of traces by day and status, the worst at the bottom, with a collapsible table of the numbers."""
     most = max(sum(counts) for _, counts in days)
     width = _WIDE / max(len(days), 12)
     label = f"traces of {len(days)} days by status, {most:,} on the fullest"
@@ -96,7 +96,7 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
 
 
 def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
-    """What chains broke by, the most frequent first, with the share that a row and all above it come to."""
+    """The rules by which chains broke, most frequent first, with the cumulative share."""
     total, sum_ = sum(one.traces for one in codes), 0
     yield '<table>\n<thead><tr><th scope="col">rule</th><th scope="col"><span class="unseen">share</span></th>'
     yield '<th scope="col">traces</th><th scope="col">together</th></tr></thead>\n<tbody>\n'
@@ -110,7 +110,7 @@ def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
 
 
 def heat_html(heat: Heat) -> Iterator[str]:
-    """Models against rules: each cell says its share and is the darker the larger that is."""
+    """A table of models and rules: each cell shows its share; a larger share is darker."""
     yield '<div class="wide" tabindex="0" role="region" aria-label="models and rules"><table class="heat">\n'
     yield '<thead><tr><th scope="col">model</th>'
     yield from (f'<th scope="col" title="{escaped(code_title(code))}">{escaped(code)}</th>' for code in heat.codes)
@@ -119,19 +119,19 @@ def heat_html(heat: Heat) -> Iterator[str]:
         yield f'<tr><th scope="row">{escape(visible_line(model[:_MAX_LABEL]))}</th>'
         for code in heat.codes:
             share = heat.share(model, code)
-            said = f"{percent(share)} %" if share else '<span class="dim">–</span>'
-            yield f'<td class="h{round(share * 10)}">{said}</td>'
+            label = f"{percent(share)} %" if share else '<span class="dim">–</span>'
+            yield f'<td class="h{round(share * 10)}">{label}</td>'
         yield "</tr>\n"
     yield "</tbody>\n</table></div>\n"
     yield '<p class="dim">The share of a model\'s traces in which a rule found something.</p>\n'
 
 
 def steps_html(steps: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """How many chains broke at which step."""
+    """A chart of the number of chains that broke at each step."""
     most = max(count for _, count in steps)
     width = _WIDE / max(len(steps), 6)
-    said = ", ".join(f"{count:,} at step {step}" for step, count in steps)
-    yield f'<figure>\n<svg viewBox="0 0 {_WIDE} {_TALL + 2 * _ROOM}" role="img" aria-label="{escape(said)}">'
+    description = ", ".join(f"{count:,} at step {step}" for step, count in steps)
+    yield f'<figure>\n<svg viewBox="0 0 {_WIDE} {_TALL + 2 * _ROOM}" role="img" aria-label="{escape(description)}">'
     for index, (step, count) in enumerate(steps):
         height, middle = count / most * _TALL, (index + 0.5) * width
         yield _rect(index * width + 2, _ROOM + _TALL - height, width - 4, height, Style.ERROR)
@@ -141,7 +141,7 @@ def steps_html(steps: Sequence[tuple[str, int]]) -> Iterator[str]:
 
 
 def table_html(heads: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    """A table of cells that are HTML already; all but the first of a row are numbers."""
+    """A table of cells that are already HTML; all cells but the first of a row are numbers."""
     named = "".join(f'<th scope="col">{head}</th>' for head in heads)
     yield f"<table>\n<thead><tr>{named}</tr></thead>\n<tbody>\n"
     for first, *rest in rows:
@@ -151,12 +151,12 @@ def table_html(heads: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterato
 
 
 def _stretch(days: Sequence[str]) -> str:
-    """From when to when, and whether the first column stands for traces without a date."""
+    """The range of days, with a note if the first column is for traces without a date."""
     dated = [day for day in days if day]
     if not dated:
         return "Traces without a date"
-    said = dated[0] if len(dated) == 1 else f"{dated[0]} to {dated[-1]}"
-    return said if len(dated) == len(days) else f"{said}, and in front the traces without a date"
+    dates = dated[0] if len(dated) == 1 else f"{dated[0]} to {dated[-1]}"
+    return dates if len(dated) == len(days) else f"{dates}, and in front the traces without a date"
 
 
 def _rect(x: float, y: float, width: float, height: float, style: Style) -> str:
@@ -169,7 +169,7 @@ def _bar(share: float, style: Style = Style.ERROR) -> str:
 
 
 def share_bar(share: float) -> str:
-    """A share of the whole as a bar."""
+    """A bar for a share of the whole."""
     return _bar(share, Style.INFO)
 
 
@@ -191,7 +191,7 @@ ol.worst {{ padding-left: 1.75rem; }} ol.worst li {{ margin: .35rem 0; }}
 
 
 class StaticReport(Struct, frozen=True):
-    """What a report is made of; `wanted` is the filter, `made_at` the moment in words."""
+    """The data of a report; `wanted` is the filter, `made_at` the time as text."""
 
     title: str
     wanted: str
@@ -201,7 +201,7 @@ class StaticReport(Struct, frozen=True):
 
 
 def worst_chains(store: Store, wanted: str, most: int) -> list[TraceSummary]:
-    """Broken chains, those with the most errors first, but one of each kind of break before the next of the same."""
+    """Broken chains, most errors first, but one of each kind of break before a second one of the same kind."""
     narrowed = f"({wanted}) status:broken" if wanted.strip() else "status:broken"
     listed = store.paging().page(narrowed, Order.ERRORS, limit=_LOOKED_AT)
     met: dict[str, int] = {}
@@ -214,7 +214,7 @@ def worst_chains(store: Store, wanted: str, most: int) -> list[TraceSummary]:
 
 
 def trace_file_name(id_: int) -> str:
-    """The page of a trace, beside the first page."""
+    """The file name of a trace's page, in the folder of the first page."""
     return f"trace-{id_}.html"
 
 
@@ -281,10 +281,10 @@ def _worst(worst: Sequence[TraceSummary], broken: int) -> Iterator[str]:
     yield from map(_entry, worst)
     yield "</ol>\n"
     if broken > len(worst):
-        said = (
+        note = (
             f"{len(worst):,} of {broken:,}: one of each kind of break first, those with the most errors before others."
         )
-        yield f'<p class="dim">{said}</p>\n'
+        yield f'<p class="dim">{note}</p>\n'
 
 
 def _entry(summary: TraceSummary) -> str:
@@ -301,35 +301,35 @@ def _short(run: Run) -> Run:
 
 
 def share_rows(report: Report) -> Iterator[tuple[str, str, float, float | None, float | None]]:
-    """Group, value, share, recommended share and deviation of every share."""
+    """The group, value, share, recommended share and deviation of every share."""
     for group, share in report["shares"].items():
-        wanted, off = report["recommended"].get(group), report["deviations"].get(group)
+        recommended, off = report["recommended"].get(group), report["deviations"].get(group)
         if isinstance(share, Mapping):
             for name, one in share.items():
-                yield group, name, one, (wanted or {}).get(name), (off or {}).get(name)
+                yield group, name, one, (recommended or {}).get(name), (off or {}).get(name)
         else:
-            yield group, "yes", share, wanted, off
+            yield group, "yes", share, recommended, off
 
 
 def is_gap(deviation: float | None) -> bool:
-    """Whether a share is so far from the recommended one that it is marked."""
+    """Whether a share deviates so much from the recommended one that it is marked."""
     return deviation is not None and abs(deviation) > TOLERANCE
 
 
 def set_lines(paths: Sequence[str], report: Report, other: Report | None = None) -> Iterator[str]:
-    """The report as text; `other` is a second set beside it."""
+    """The report as text; `other` is a second set for comparison."""
     yield f"{counted(report['samples'], 'sample')}, {report['samples_with_calls']:,} with calls" + (
         f"; beside them {other['samples']:,}, {other['samples_with_calls']:,} with calls" if other is not None else ""
     )
-    beside = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}
+    other_shares = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}
     before = ""
-    for group, name, share, wanted, off in share_rows(report):
+    for group, name, share, recommended, off in share_rows(report):
         if group != before:
             yield ""
             yield f"{_TITLES[group]:32}   share" + ("   other" if other is not None else "") + "   recommended"
             before = group
-        second = f"  {beside.get((group, name), 0.0):6.1%}" if other is not None else ""
-        shown = "" if wanted is None else f"   {'at least ' if group == 'error_recovery' else ''}{wanted:.0%}"
+        second = f"  {other_shares.get((group, name), 0.0):6.1%}" if other is not None else ""
+        shown = "" if recommended is None else f"   {'at least ' if group == 'error_recovery' else ''}{recommended:.0%}"
         mark = f"   <- {off:+.1%}" if off is not None and is_gap(off) else ""
         yield f"  {visible_line(name):30}  {share:6.1%}{second}{shown}{mark}"
     gaps = [(group, name, off) for group, name, _, _, off in share_rows(report) if is_gap(off)]
@@ -365,23 +365,23 @@ def _counts(found: Mapping[str, int]) -> str:
 
 
 def set_page(paths: Sequence[str], report: Report, other: Report | None = None) -> Iterator[str]:
-    """The same as one HTML page, which loads and runs nothing."""
+    """The report as one HTML page, which loads and runs nothing."""
     title = "Training data: " + ", ".join(paths)
     yield head_html(title, _SET_REPORT_STYLE)
     yield f"<h1>{escaped(title)}</h1>\n<p>{escape(next(set_lines(paths, report, other)))}.</p>\n"
-    beside = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}
+    other_shares = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}
     for group, title_ in _TITLES.items():
         yield f"<h2>{escape(title_)}</h2>\n<table><tr><th></th><th>share</th><th></th>"
         yield ("<th>other</th><th></th>" if other is not None else "") + "<th>recommended</th><th>deviation</th></tr>\n"
-        for of, name, share, wanted, off in share_rows(report):
+        for of, name, share, recommended, off in share_rows(report):
             if of == group:
-                second = beside.get((group, name), 0.0)
+                second = other_shares.get((group, name), 0.0)
                 more = f"<td>{second:.1%}</td><td>{share_bar(second)}</td>" if other is not None else ""
-                said = "" if wanted is None else f"{wanted:.0%}"
+                target = "" if recommended is None else f"{recommended:.0%}"
                 mark = "" if off is None else f"{off:+.1%}"
                 cell = f'<td class="error">▲ {mark}</td>' if is_gap(off) else f"<td>{mark}</td>"
                 yield f"<tr><td>{escaped(name)}</td><td>{share:.1%}</td><td>{share_bar(share)}</td>{more}"
-                yield f"<td>{said}</td>{cell}</tr>\n"
+                yield f"<td>{target}</td>{cell}</tr>\n"
         yield "</table>\n"
     yield "<h2>What else it consists of</h2>\n<ul>\n"
     yield from (f"<li>{escaped(line.strip())}</li>\n" for line in _count_lines(report, other))

@@ -1,7 +1,7 @@
-"""Writes traces to one file: a trace file, JSON lines, Markdown or one HTML page, as the file's suffix says.
+"""Writes traces to one file: a trace file, JSON lines, Markdown or one HTML page, depending on the file's suffix.
 
-Whatever came from outside is in code spans and fences longer than any run of backticks in it, where Markdown
-(CommonMark, section 6.1 and 4.5) reads no markup, no HTML and no link.
+Untrusted text is in code spans and fences longer than any run of backticks in it; Markdown (CommonMark, sections 6.1
+and 4.5) parses no markup, HTML or links there.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ def form_of(path: str) -> str | None:
 
 
 def write_traces(out: TextIO, store: Store, ids: Iterable[int], writer: TraceWriter) -> None:
-    """Write traces of a store, one in memory at a time. StoreError where one is missing."""
+    """Write traces of a store, with one in memory at a time. Raises StoreError if one is missing."""
     summaries = [store.summary(id_) for id_ in ids]
     traces = ((one.id, *store.inspected(one.id)) for one in summaries)
     if writer is _trace_file:
@@ -82,11 +82,11 @@ def _page_title(summaries: Sequence[TraceSummary]) -> str:
 TRACE_WRITERS: MappingProxyType[str, TraceWriter] = MappingProxyType(
     {"trace": _trace_file, "json": _json, "markdown": _markdown, "html": _html}
 )
-"""How traces are written, by form."""
+"""The writer of each form."""
 
 
 def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool = True) -> Iterator[str]:
-    """The report in lines, each with its line feed; `full` shows long texts whole."""
+    """The report as lines, each with its line feed; with `full`, long texts are not truncated."""
     yield from _lines(f"# trace {id}{' ' + code(heading_of(trace)) if heading_of(trace) else ''}", "")
     yield from _facts(trace, inspection)
     if inspection.chain.broken is not None:
@@ -111,7 +111,7 @@ def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool 
 
 
 def code(text: str) -> str:
-    """Text from outside as a code span: on one line, visible, and read as nothing else."""
+    """Untrusted text as a code span: on one line, visible, and without any markup."""
     shown = visible_line(text)
     ticks = "`" * (max(map(len, _TICKS.findall(shown)), default=0) + 1)
     room = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
@@ -119,12 +119,12 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Text as words of a paragraph, with a backslash before whatever Markdown could read."""
+    """Text as part of a paragraph, with a backslash before every character that Markdown could interpret."""
     return _MARKUP.sub(r"\\\1", visible_line(text))
 
 
 def fenced(lines: Iterable[Line]) -> Iterator[str]:
-    """Lines of a view in a fence that nothing in them can close; nothing at all where there are none."""
+    """Lines of a view in a fence that their text cannot close; nothing if there are no lines."""
     shown = [plain(line).rstrip(" ") for line in lines]
     longest = max((len(run) for line in shown for run in _TICKS.findall(line)), default=0)
     fence = "`" * max(longest + 1, 3)
@@ -135,8 +135,8 @@ def fenced(lines: Iterable[Line]) -> Iterator[str]:
 def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
     chain, counts = inspection.chain, fault_counts(inspection)
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None).text
-    said = " · ".join(word for word in (f"**{status}** {prose(ending(chain))}".rstrip(), counts) if word)
-    yield from _lines(f"- status: {said}")
+    status_text = " · ".join(word for word in (f"**{status}** {prose(ending(chain))}".rstrip(), counts) if word)
+    yield from _lines(f"- status: {status_text}")
     yield from (f"- {name}: {code(words)}\n" for name, words in trace_facts(trace, inspection))
     yield "\n"
 
@@ -146,8 +146,8 @@ def _chain(chain: Chain) -> Iterator[str]:
         return
     yield from _lines("## Chain", "")
     for step in chain.steps:
-        said = f"{step_glyph(step).text} {outcome_words(step)}"
-        yield f"{step.number}. {said}, turn {step.location.turn}: {code(call_brief(step.call, _WIDTH))}\n"
+        outcome = f"{step_glyph(step).text} {outcome_words(step)}"
+        yield f"{step.number}. {outcome}, turn {step.location.turn}: {code(call_brief(step.call, _WIDTH))}\n"
     yield "\n"
 
 

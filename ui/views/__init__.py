@@ -1,1 +1,1 @@
-"""Values turned into rows and styled runs, for every face alike."""
+"""Views: values as rows and styled text runs, shared by all user interfaces."""

@@ -1,7 +1,7 @@
-"""The colours of the palette of meanings, once for a dark and once for a light screen; every face takes them from here.
+"""The colours of all styles for dark and light screens; every user interface uses them.
 
-Each stands out from its screen's background, surface and cursor line by 4.5:1 or more, as WCAG 2.2 (1.4.3) asks.
-The dark grounds are nearly grey: a terminal of 256 colours would turn bluer ones into teal.
+Each has a contrast of at least 4.5:1 to its screen's background, surface and cursor line, as WCAG 2.2 (1.4.3) requires.
+The dark backgrounds are nearly grey: a terminal with 256 colours would turn bluer ones into teal.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,11 @@ from ui.views.styled_text import Style
 
 
 class Colours(Struct, frozen=True):
-    """The colours of one screen as `#rrggbb`: what is behind the text, and the text by what it means.
+    """The colours of one screen as `#rrggbb`: the backgrounds, and the text colour of each style.
 
-    `surface` is behind bars and dialogs, `cursor` behind the line that is pointed at, `asleep` behind that of a pane
-    without the focus, `lit` behind characters that another pane points at, `edge` between panes, where no text stands.
+    `surface` is the background of bars and dialogs, `cursor` that of the selected line, `asleep` that of the selected
+    line in a pane without the focus, and `lit` that of characters that another pane selects. `edge` separates panes and
+    has no text.
     """
 
     dark: bool
@@ -30,7 +31,7 @@ class Colours(Struct, frozen=True):
 
     @property
     def grounds(self) -> tuple[str, ...]:
-        """Everything that text may be on."""
+        """All backgrounds of text."""
         return self.background, self.surface, self.cursor, self.asleep, self.lit
 
 

@@ -1,4 +1,4 @@
-"""What the model read for a turn: the messages of its request, and what changed since the request before."""
+"""The model's input for a turn: the messages of its request, and the changes since the previous request."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,8 +16,8 @@ from ui.views.text_diff import KeyedLine, side_by_side
 
 NOT_RECORDED = "not recorded"
 _MOST_OF_A_PART = 100_000  # code points
-_SHOWN = 200  # code points of a message that are shown
-_NEAR = 24  # code points around a difference in which a clock is looked for
+_SHOWN = 200  # code points shown of a message
+_NEAR = 24  # code points around a difference that are searched for a clock
 _CLOCK = re.compile(
     r"\d\d?:\d\d(?::\d\d)?|\d{4}-\d\d(?:-\d\d)?|\d\d?[./]\d\d?[./]\d{2}|\b\d{10,13}\b|(?i:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)"
     r"|(?i:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d)"
@@ -25,12 +25,12 @@ _CLOCK = re.compile(
 
 
 def context_lines(trace: Trace, turn: int, *, width: int) -> Iterator[Line]:
-    """The request that `turn` answers (0: the last that is recorded), message by message, in the order sent."""
+    """The request that `turn` answers (0: the last recorded one), message by message, in the order sent."""
     return (line for line, _ in context_rows(trace, turn, width=width))
 
 
 def context_rows(trace: Trace, turn: int, *, width: int) -> Iterator[tuple[Line, int | None]]:
-    """The lines of `context_lines`, each with the turn that it speaks of."""
+    """The lines of `context_lines`, each with the turn that it is about."""
     turns = tuple(trace.turns)
     request = _requests(turns, turn)[1]
     if request is None:
@@ -40,19 +40,19 @@ def context_rows(trace: Trace, turn: int, *, width: int) -> Iterator[tuple[Line,
     sums = _sums(messages, turns, request.turn)
     yield (Run(f"The request of turn {request.turn}", Style.STRONG), Run(f": {sums}")), request.turn
     for number, message in enumerate(messages, 1):
-        said = _message(message, turns)
-        head = Run(f"{number:>4} {said.role.value:<9} ", Style.STRONG)
+        sent = _message(message, turns)
+        head = Run(f"{number:>4} {sent.role.value:<9} ", Style.STRONG)
         where = Run(f"{_place(message)}  ", Style.DIM)
-        for line in wrapped((head, where, Run(visible_line(_words(said)))), width, indent=15):
+        for line in wrapped((head, where, Run(visible_line(_words(sent)))), width, indent=15):
             yield line, message.turn
 
 
 def context_diff_lines(
     trace: Trace, turn: int, *, width: int, differences: Iterable[Diagnostic] | None = None
 ) -> Iterator[Line]:
-    """What the request of `turn` (0: the last that is recorded) has that the one before had not, and the reverse.
+    """The messages added and dropped in the request of `turn` (0: the last recorded one) since the previous request.
 
-    `differences` are the diagnostics of the trace's requests, where the caller has them already.
+    `differences` are the diagnostics of the trace's requests, if the caller already has them.
     """
     turns = tuple(trace.turns)
     before, request = _requests(turns, turn)
@@ -84,19 +84,19 @@ def context_diff_lines(
 def request_pair_lines(
     first: tuple[Trace, int], second: tuple[Trace, int], width: int, *, whole: bool = False
 ) -> Iterator[Line]:
-    """The requests of a turn of each trace (0: of the last that is recorded) side by side, in `width` cells.
+    """The requests of a turn of each trace (0: the last recorded one) side by side, in `width` cells.
 
-    Lines that both have in a row are one line unless `whole`. Where a request was not recorded, the turns before its
-    answer stand for it, and the first line says so.
+    A run of equal lines is folded into one line unless `whole`. If a request was not recorded, the turns before its
+    answer are shown instead, and the first line contains a note.
     """
     sides = [_request_side(tuple(trace.turns), turn, (width - 3) // 2 - 2) for trace, turn in (first, second)]
-    (left, mine), (right, theirs) = sides
+    (left, left_lines), (right, right_lines) = sides
     yield (*padded((Run(left, Style.STRONG),), (width - 3) // 2), Run(" │ ", Style.GUTTER), Run(right, Style.STRONG))
-    yield from side_by_side(mine, theirs, width, whole=whole)
+    yield from side_by_side(left_lines, right_lines, width, whole=whole)
 
 
 def _request_side(turns: Sequence[Turn], turn: int, room: int) -> tuple[str, list[KeyedLine]]:
-    """What a request is called, and its tools and messages as lines."""
+    """The name of a request, and its tools and messages as lines."""
     request = _requests(turns, turn)[1]
     number = request.turn if request is not None else turn or len(turns)
     if request is not None:
@@ -143,7 +143,7 @@ def _changed_settings(then: Generation, now: Generation, width: int) -> Iterator
 
 
 def _kept_and_lost(diagnostic: Diagnostic, turns: Sequence[Turn], width: int) -> Iterator[Line]:
-    """The end of what is kept of a text that was cut, and the beginning of what is lost, apart."""
+    """The end of the kept part of a truncated text, and the beginning of the lost part, as separate lines."""
     place = diagnostic.place_in_turn
     part = turns[place.turn - 1].part(place.part)
     text = part.text if part is not None else ""
@@ -157,7 +157,7 @@ def _generation(request: ReadRequest | None, turns: Sequence[Turn]) -> Generatio
 
 
 def _requests(turns: Sequence[Turn], turn: int) -> tuple[ReadRequest | None, ReadRequest | None]:
-    """The request of a turn (0: the last that is recorded) and the one before it; None where it is not recorded."""
+    """The request before that of a turn (0: the last recorded one), and that request; None if it is not recorded."""
     before: ReadRequest | None = None
     last: ReadRequest | None = None
     for found in requests_of(turns):
@@ -183,7 +183,7 @@ def _place(message: ReadMessage) -> str:
 
 
 def _words(turn: Turn) -> str:
-    """The beginning of a message's texts, its calls by name; reasoning is named where it is sent."""
+    """The beginning of a message's texts, with the names of calls, and of other parts such as reasoning."""
     names = {call.part: call.name or "?" for call in turn.calls}
     parts = [part for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX)]
     texts = [f"{names.get(part.name, '' if part.name == 'text' else part.name)} {part.text[:_SHOWN]}" for part in parts]
@@ -197,13 +197,13 @@ def _sums(messages: Sequence[ReadMessage], turns: Sequence[Turn], number: int) -
     words.append(counted(len(generation.tools), "tool"))
     tokens, is_counted = _taken(messages, turns, generation)
     about = "" if is_counted else "about "
-    said = counted(tokens, "token") if is_counted else f"{counted(tokens, 'token')}, estimated"
-    words.append(f"{about}{said}: {_share(tokens, generation)}")
+    amount = counted(tokens, "token") if is_counted else f"{counted(tokens, 'token')}, estimated"
+    words.append(f"{about}{amount}: {_share(tokens, generation)}")
     return ", ".join(words)
 
 
 def _taken(messages: Sequence[ReadMessage], turns: Sequence[Turn], generation: Generation) -> tuple[int, bool]:
-    """The tokens of a request, and whether its server counted them; else they are estimated from its texts."""
+    """The tokens of a request, and whether its server counted them; if not, they are estimated from its texts."""
     if generation.usage.input_tokens is not None:
         return generation.usage.input_tokens, True
     parts = (part for one in messages for part in _message(one, turns).parts)
@@ -229,10 +229,10 @@ def _lost(old: Sequence[ReadMessage], now: set[int | None], turns: Sequence[Turn
 
 
 def _changed(what: str, number: int, message: ReadMessage, turns: Sequence[Turn], width: int) -> Iterator[Line]:
-    said = _message(message, turns)
+    sent = _message(message, turns)
     style = Style.ADDED if what.startswith("+") else Style.REMOVED
-    head = Run(f"{what} message {number}, {said.role.value}, {_place(message)}  ", style)
-    yield from wrapped((head, Run(visible_line(_words(said)))), width, indent=4)
+    head = Run(f"{what} message {number}, {sent.role.value}, {_place(message)}  ", style)
+    yield from wrapped((head, Run(visible_line(_words(sent)))), width, indent=4)
 
 
 def _tokens(before: ReadRequest | None, request: ReadRequest, turns: Sequence[Turn]) -> str:
@@ -247,7 +247,7 @@ def _tokens(before: ReadRequest | None, request: ReadRequest, turns: Sequence[Tu
 
 
 def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[ReadMessage], turns: Sequence[Turn]) -> str:
-    """How much of the request before a prompt cache could have had, where it ends and why, and what the server read."""
+    """The prefix that a prompt cache could reuse from the previous request, why it ends, and the cached tokens."""
     now, then = _generation(request, turns), _generation(before, turns)
     same, characters, why = 0, 0, ""
     tools = tools_difference(then.tools, now.tools) if before is not None else ""
@@ -255,13 +255,13 @@ def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[Read
         tools = f"differs in the tools ({tools})"
     else:
         for one, other in zip(old, request.messages(), strict=False):
-            mine, theirs = _message(one, turns), _message(other, turns)
-            if mine.parts != theirs.parts or mine.calls != theirs.calls:
-                begins, why = _first_difference(mine, theirs)
+            old_turn, new_turn = _message(one, turns), _message(other, turns)
+            if old_turn.parts != new_turn.parts or old_turn.calls != new_turn.calls:
+                begins, why = _first_difference(old_turn, new_turn)
                 characters += begins
                 break
             same += 1
-            characters += _characters(mine)
+            characters += _characters(old_turn)
     read = now.usage.cached_tokens
     cached = NOT_RECORDED if read is None else counted(read, "token")
     message = f"message {same + 1} ({why})" if why else f"message {same + 1}"
@@ -273,9 +273,9 @@ def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[Read
     return f"prompt cache: {equal}{ends}; cached: {cached}{could}"
 
 
-def _first_difference(mine: Turn, theirs: Turn) -> tuple[int, str]:
-    """How many code points two messages have in common at their start, and what differs there, in words."""
-    text, sent = mine.part("text"), theirs.part("text")
+def _first_difference(old_turn: Turn, new_turn: Turn) -> tuple[int, str]:
+    """The length in code points of the common prefix of two messages, and a description of the first difference."""
+    text, sent = old_turn.part("text"), new_turn.part("text")
     if text is None or sent is None:
         return 0, ""
     at = shared_prefix(text.text, sent.text)

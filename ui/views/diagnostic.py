@@ -1,4 +1,4 @@
-"""Faults as compilers print them: a diagnostic with its line, carets and repair; and why a trace broke."""
+"""Faults in the style of a compiler: a diagnostic with its line, carets and repair; and why a trace broke."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,16 +60,16 @@ _REACTIONS = {
     None: "The trace ends before the agent says what it made of it",
 }
 _LONGEST = 160
-_NEAR = 64  # diagnostics before a step that are looked at for one that reaches into it
-_MOST = 2_000  # the first in a part, where none does
+_NEAR = 64  # diagnostics before a step that may reach into it
+_MOST = 2_000  # diagnostics in the part that are searched if none reaches into the step
 _MOST_NAMED = 8
 _SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 
 
 class Excerpt(Struct, frozen=True):
-    """Where excerpts are taken from and how wide they are; `digits` is the width of their line numbers.
+    """The text and the width of excerpts; `digits` is the width of their line numbers.
 
-    `first` is the number that the text's first line is shown with.
+    `first` is the displayed number of the text's first line.
     """
 
     index: LineIndex
@@ -79,27 +79,27 @@ class Excerpt(Struct, frozen=True):
 
     @property
     def room(self) -> int:
-        """The cells that a line's text may take."""
+        """The cells available for a line's text."""
         return max(self.width - self.digits - 3, 12)
 
     def lines(self, place: Range, style: Style, mark: str = "^") -> Iterator[Line]:
-        """The line that holds `place`, marked; of a place over several lines, the first and the last."""
+        """The line that contains `place`, marked; if it spans several lines, the first and the last."""
         first = self.index.position(place.start)[0]
         last = self.index.position(max(place.end - 1, place.start))[0]
         over = Range(place.start, place.end if first == last else self.index.line(first).end + 1)
         yield from self._marked(first, over, style, mark)
         if last - first > 1:
-            said = counted(last - first - 1, "line")
-            yield (Run(f"{'…':>{self.digits}} | ", Style.GUTTER), Run(said, Style.DIM))
+            hidden = counted(last - first - 1, "line")
+            yield (Run(f"{'…':>{self.digits}} | ", Style.GUTTER), Run(hidden, Style.DIM))
         if last > first:
             yield from self._marked(last, Range(self.index.line(last).start, place.end), style, mark)
 
     def gutter(self) -> Line:
-        """The beginning of a line that has no number."""
+        """The gutter of a line without a number."""
         return (Run(f"{'':{self.digits}} |", Style.GUTTER),)
 
     def window(self, number: int, place: Range) -> Range:
-        """As much of a line as fits: the place, and before all what is before it."""
+        """The part of a line that fits: the place with text around it, preferably the text before it."""
         line, text, room = self.index.line(number), self.index.text, self.room - 2
         if len(line) <= room and cell_width(visible_line(line.of(text))) <= room:
             return line
@@ -107,8 +107,8 @@ class Excerpt(Struct, frozen=True):
         before = text[max(line.start, start - room) : start]
         after = text[start : min(line.end, start + room)]
         under = min(cell_width(visible_line(after[: max(place.end - start, 1)])), room * 2 // 3)
-        behind = min(cell_width(visible_line(after)), under + room // 4)
-        head = _fitting(before[::-1], room - behind)
+        after_width = min(cell_width(visible_line(after)), under + room // 4)
+        head = _fitting(before[::-1], room - after_width)
         tail_room = room - cell_width(visible_line(before[len(before) - head :]))
         return Range(start - head, start + _fitting(after, tail_room))
 
@@ -134,7 +134,7 @@ class Excerpt(Struct, frozen=True):
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many code points of a text, made visible, fit into `room` cells."""
+    """The number of code points of a text, in visible form, that fit into `room` cells."""
     taken = 0
     for index, character in enumerate(text):
         taken += cell_width(visible_line(character))
@@ -146,9 +146,9 @@ def _fitting(text: str, room: int) -> int:
 def diagnostic_lines(
     diagnostic: Diagnostic, text: str, *, width: int, file: str = "", lines: LineIndex | None = None
 ) -> Iterator[Line]:
-    """The lines of a diagnostic; `text` is that of the part it is in, `lines` its lines where they are known.
+    """The lines of a diagnostic; `text` is the text of its part, `lines` its line index if the caller has one.
 
-    `file` names the text where it is a file of its own; else the turn and the part say where it is.
+    `file` names the text if it is a separate file; otherwise the turn and the part give the position.
     """
     fault = diagnostic.fault
     index = lines or LineIndex(text)
@@ -169,13 +169,13 @@ def diagnostic_lines(
 
 
 def place_words(place: Location, index: LineIndex) -> str:
-    """Where a place begins, in words; `index` holds the lines of the part that it is in."""
+    """The start of a place in words; `index` is the line index of its part."""
     line, column = index.position(place.range.start)
     return f"turn {place.turn}, {part_words(place.part)}, line {line} column {column}"
 
 
 def side_words(diagnostic: Diagnostic) -> str:
-    """Where a difference in a turn's request or in a tool's run is, and against what; `""` for any other fault."""
+    """The place of a difference in a request or a tool's run, and what it differs from; `""` for other faults."""
     place, other = diagnostic.location, diagnostic.fault.against
     if place.is_in_turn or other is None:
         return ""
@@ -183,7 +183,7 @@ def side_words(diagnostic: Diagnostic) -> str:
 
 
 def part_words(part: str) -> str:
-    """What a part is called: one of a turn's texts by its name, one of its request or of a tool's run in words."""
+    """The display name of a part: its name for a turn's text, words for a part of its request or of a tool's run."""
     kind, _, rest = part.partition(":")
     number, _, name = rest.partition(":")
     if kind == "sent" and name:
@@ -199,7 +199,7 @@ def _where(diagnostic: Diagnostic, file: str, index: LineIndex) -> str:
 
 
 def _fix_lines(excerpt: Excerpt, fix: Fix) -> Iterator[Line]:
-    """The line before and after the edits, where they are on one line and near each other."""
+    """The line before and after the edits, if they are on one line and near each other."""
     place = Range(fix.edits[0].range.start, fix.edits[-1].range.end)
     number = excerpt.index.position(place.start)[0]
     line, text = excerpt.index.line(number), excerpt.index.text
@@ -212,16 +212,16 @@ def _fix_lines(excerpt: Excerpt, fix: Fix) -> Iterator[Line]:
         new += text[at : edit.range.start] + edit.text
         at = edit.range.end
     new += text[at : shown.end]
-    for sign, style, said in (("-", Style.REMOVED, shown.of(text)), ("+", Style.ADDED, new)):
+    for sign, style, content in (("-", Style.REMOVED, shown.of(text)), ("+", Style.ADDED, new)):
         lead, tail = "…" if shown.start > line.start else "", "…" if shown.end < line.end else ""
-        yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *visible_runs(f"{lead}{said}{tail}", style))
+        yield (Run(f"{number:>{excerpt.digits}} {sign} ", style), *visible_runs(f"{lead}{content}{tail}", style))
 
 
 class BreakFacts(Struct, frozen=True, eq=False, dict=True):
-    """The gist of a trace: each fact is found when it is first asked for, and kept. Equal only to itself.
+    """A summary of a trace's break; each fact is computed on first use and cached. Compared by identity.
 
-    Where somebody knows that already, `graded` holds a byte for each diagnostic, the place of its severity among all,
-    and `counted` how many steps failed, and the number of the first.
+    A caller may pass facts that it already has: `graded` is a byte per diagnostic, the index of its severity, and
+    `counted` the number of failed steps and the number of the first one.
     """
 
     trace: Trace
@@ -230,52 +230,52 @@ class BreakFacts(Struct, frozen=True, eq=False, dict=True):
     counted: tuple[int, int] | None = None
 
     def gather(self) -> None:
-        """Find now what a verdict will ask for."""
+        """Compute now the facts that a verdict needs."""
         _ = self._severities, self.focus, self.consequence, self.words
 
     @property
     def severities(self) -> Mapping[Severity, int]:
-        """How many diagnostics there are of each severity."""
+        """The number of diagnostics of each severity."""
         return {severity: self._severities.count(index) for severity, index in _SEVERITIES.items()}
 
     @property
     def first_error(self) -> int | None:
-        """The index of the first diagnostic that is an error; None where none is."""
+        """The index of the first diagnostic that is an error, or None."""
         at = self._severities.find(_SEVERITIES[Severity.ERROR])
         return None if at < 0 else at
 
     @property
     def failed(self) -> int:
-        """How many steps failed."""
+        """The number of failed steps."""
         return self._failed[0]
 
     @property
     def focus(self) -> int:
-        """The number of the step to look at: the break, else the first that failed; 0 where none did."""
+        """The number of the step to look at: the break, or else the first failed step; 0 if none failed."""
         broken = self.inspection.chain.broken
         return self._failed[1] if broken is None else broken.step
 
     @cached_property
     def consequence(self) -> str:
-        """What the break caused, in a sentence; empty without a break."""
+        """The consequence of the break, in a sentence; empty without a break."""
         chain = self.inspection.chain
         return consequence(chain, chain.steps[chain.broken.step - 1]) if chain.broken is not None else ""
 
     @cached_property
     def words(self) -> tuple[int, str] | None:
-        """The turn and the words in which the agent owned up to the break, or else its last words after it."""
+        """The turn and the words in which the agent admitted the break, or else its last words after it."""
         return agent_comment(self.trace, self.inspection)
 
     @cached_property
     def _severities(self) -> bytes:
-        """A byte a diagnostic."""
+        """One byte per diagnostic."""
         if self.graded is not None:
             return self.graded
         return bytes(_SEVERITIES[one.rule.severity] for one in self.inspection.diagnostics)
 
     @cached_property
     def _failed(self) -> tuple[int, int]:
-        """How many steps failed, and the number of the first."""
+        """The number of failed steps, and the number of the first one."""
         if self.counted is not None:
             return self.counted
         chain = self.inspection.chain
@@ -289,10 +289,10 @@ class BreakFacts(Struct, frozen=True, eq=False, dict=True):
 def break_lines(
     trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True, gist: BreakFacts | None = None
 ) -> Iterator[Line]:
-    """The step and what is wrong with it, the place, the rule, what was expected, what helps and what came of it.
+    """The broken step and its fault, the place, the rule, the expectation, the help and the consequences.
 
-    None without a break. `with_carets` quotes the line of the place, for fonts whose characters are equally wide.
-    `gist` is that of the trace, where somebody has gathered it already.
+    No lines without a break. `with_carets` quotes the line of the place, for monospaced fonts. `gist` is that of the
+    trace, if the caller already has it.
     """
     broken = inspection.chain.broken
     if broken is None:
@@ -329,13 +329,13 @@ def _help(trace: Trace, broken: Break) -> str:
 
 
 def _is_last(trace: Trace, turn: int) -> bool:
-    """Whether an answer of a model whose generation is known is the last of all."""
+    """Whether this turn has a known generation and no answer of a model follows."""
     later = map(trace.turns.__getitem__, range(turn, len(trace.turns)))
     return trace.turns[turn - 1].generation is not None and all(one.role is not Role.ASSISTANT for one in later)
 
 
 def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | None:
-    """The diagnostic that says why the chain broke; None where its rule was not asked for."""
+    """The diagnostic that explains why the chain broke; None if its rule was not selected."""
     place = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
     if place is None:
         return None
@@ -343,13 +343,15 @@ def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | 
     first = bisect_left(found, place.range.start, here.start, here.stop, key=_start)
     near = range(max(first - _NEAR, here.start), here.stop)
     reaching = takewhile(lambda one: one.range.start <= place.range.end, map(found.__getitem__, near))
-    on_it = (one for one in reaching if place.range.start <= one.range.end and _is_fault_at(one, broken.code, place))
-    beside = (one for one in map(found.__getitem__, here[:_MOST]) if _is_fault_at(one, broken.code, place))
-    return next(on_it, None) or next(beside, None)
+    overlapping = (
+        one for one in reaching if place.range.start <= one.range.end and _is_fault_at(one, broken.code, place)
+    )
+    elsewhere = (one for one in map(found.__getitem__, here[:_MOST]) if _is_fault_at(one, broken.code, place))
+    return next(overlapping, None) or next(elsewhere, None)
 
 
 def _faults_in(inspection: Inspection, place: Location) -> range:
-    """The indices of the diagnostics in a part; those of no part of the turn are among its first part's."""
+    """The indices of the diagnostics in a part; diagnostics in no part of the turn count to its first part."""
     parts, found = inspection.parts, inspection.diagnostics
     of_turn = range(bisect_left(parts, place.turn, key=_turn), bisect_right(parts, place.turn, key=_turn))
     orders = {parts[index].part: order for order, index in enumerate(of_turn)}
@@ -358,8 +360,8 @@ def _faults_in(inspection: Inspection, place: Location) -> range:
         location = one.location
         return location.turn, orders.get(location.part, 0) if location.turn == place.turn else 0
 
-    wanted = place.turn, orders.get(place.part, 0)
-    return range(bisect_left(found, wanted, key=order), bisect_right(found, wanted, key=order))
+    target = place.turn, orders.get(place.part, 0)
+    return range(bisect_left(found, target, key=order), bisect_right(found, target, key=order))
 
 
 def _lines_at(trace: Trace, place: Location) -> LineIndex:
@@ -375,14 +377,14 @@ def _excerpt(place: Location, index: LineIndex, width: int) -> Iterator[Line]:
         yield from excerpt.lines(place.range, Style.ERROR)
 
 
-def _facts(name: str, said: Line, width: int, style: Style = Style.STRONG) -> Iterator[Line]:
-    yield from wrapped((Run(f"  {name}: ", style), *said), width, indent=4)
+def _facts(name: str, words: Line, width: int, style: Style = Style.STRONG) -> Iterator[Line]:
+    yield from wrapped((Run(f"  {name}: ", style), *words), width, indent=4)
 
 
-def _reaction(broken: Break, said: tuple[int, str] | None) -> Line:
-    if said is None:
+def _reaction(broken: Break, comment: tuple[int, str] | None) -> Line:
+    if comment is None:
         return (Run(f"{_REACTIONS[broken.reaction]}."),)
-    turn, words = said
+    turn, words = comment
     shown = " ".join(words[: 8 * _LONGEST].split())
     short = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
     where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last words (turn {turn})"
@@ -403,19 +405,19 @@ def _turn(part: PartInspection) -> int:
 
 
 def consequence(chain: Chain, step: Step) -> str:
-    """What the break at `step` caused, in a sentence."""
+    """The consequence of the break at `step`, in a sentence."""
     run = step.retry_of or step.number
-    if all(later.retry_of == run for later in _behind(chain, step)):
+    if all(later.retry_of == run for later in _later_steps(chain, step)):
         return "No other call came after it."
     if not chain.caused:
         return "Nothing later used it." if step.result is not None else "It returned nothing for a later call to use."
-    used = any(step.number in later.depends_on for later in _behind(chain, step))
+    used = any(step.number in later.depends_on for later in _later_steps(chain, step))
     went_on = "went on with what it returned" if used else "went on with what was made up in its place"
     return f"{_named(chain.caused)} {went_on}."
 
 
 def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:
-    """The turn and the words in which the agent owned up to the break, or else its last words after it."""
+    """The turn and the words in which the agent admitted the break, or else its last words after it."""
     chain = inspection.chain
     if chain.broken is None or chain.broken.reaction is None:
         return None
@@ -431,19 +433,19 @@ def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | Non
 
 
 def last_answer(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:
-    """The last turn of the agent and the beginning of its text; None where it has only calls or reasoning."""
+    """The last turn of the agent and the beginning of its text; None if it has only calls or reasoning."""
     turns = range(len(trace.turns), 0, -1)
     last = next((number for number in turns if trace.turns[number - 1].role is Role.ASSISTANT), 0)
     first = bisect_left(inspection.parts, last, key=_turn)
     return next(_comments(trace, inspection, range(len(inspection.parts) - 1, first - 1, -1)), None)
 
 
-def _behind(chain: Chain, step: Step) -> Iterator[Step]:
+def _later_steps(chain: Chain, step: Step) -> Iterator[Step]:
     return map(chain.steps.__getitem__, range(step.number, len(chain.steps)))
 
 
 def _named(numbers: Sequence[int]) -> str:
-    """Steps as a sentence names them: `Steps 5, 7 and 9`."""
+    """Steps as words of a sentence: `Steps 5, 7 and 9`."""
     if len(numbers) == 1:
         return f"Step {numbers[0]}"
     shown, left = [f"{number}" for number in numbers[:_MOST_NAMED]], len(numbers) - _MOST_NAMED
@@ -452,26 +454,26 @@ def _named(numbers: Sequence[int]) -> str:
 
 
 def _comments(trace: Trace, inspection: Inspection, indices: Iterable[int]) -> Iterator[tuple[int, str]]:
-    """What the agent said in some of the parts: the turn, and how its words begin."""
+    """The agent's text in some of the parts: the turn, and the beginning of the text."""
     for found in map(inspection.parts.__getitem__, indices):
         turn = trace.turns[found.turn - 1] if found.part == "text" else None
         part = turn.part(found.part) if turn is not None and turn.role is Role.ASSISTANT else None
-        said = _beginning(part.text, found.spans) if part is not None else ""
-        if said.strip():
-            yield found.turn, said
+        words = _beginning(part.text, found.spans) if part is not None else ""
+        if words.strip():
+            yield found.turn, words
 
 
 def _beginning(text: str, spans: Iterable[Span]) -> str:
-    """The first words of some spans, as many as anybody looks at: a text may have millions."""
-    said: list[str] = []
+    """The beginning of the text of some spans, limited because a text may have millions of words."""
+    texts: list[str] = []
     room = SPEECH_LIMIT
     for span in spans:
         if room <= 0:
             break
         if span.kind is SpanKind.TEXT:
-            said.append(text[span.inner.start : min(span.inner.end, span.inner.start + room)])
-            room -= len(said[-1])
-    return "".join(said)
+            texts.append(text[span.inner.start : min(span.inner.end, span.inner.start + room)])
+            room -= len(texts[-1])
+    return "".join(texts)
 
 
 def _turn_name(part: PartInspection) -> int:

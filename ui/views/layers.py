@@ -1,4 +1,4 @@
-"""The layers of calls and results, with the characters marked that differ from the layer before."""
+"""The layers of calls and results, with the characters marked that differ from the previous layer."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ from ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped
 
 NOT_RECORDED = "not recorded"
 NOT_COMPARABLE = "not comparable"
-"""The basis of a layer that its source keeps in a form of its own, or only in part."""
+"""The basis of a layer that its source keeps in its own form, or only in part."""
 FIRST_READ = "first-read"
-"""The basis of a returned layer that nobody recorded: the first request that holds the result stands for it."""
+"""The basis of a returned layer that was not recorded: it is taken from the first request with the result."""
 
 _AROUND, _LONGEST = 60, 400  # code points shown before a difference, and of a text
-_COLUMN = 50  # cells of a layer that has others beside it, at least
+_COLUMN = 50  # minimum cells of a layer in a column
 
 
 class Layer(StrEnum):
-    """Whose version of a call, or of its result."""
+    """The origin of a version of a call, or of its result."""
 
     EMITTED = "emitted"
     PARSED = "parsed"
@@ -41,11 +41,11 @@ class Layer(StrEnum):
 
 
 class CallLayer(NamedTuple):
-    """One layer: its text (None: not recorded), where it is, and a word on where it comes from.
+    """One layer: its text (None: not recorded), its place, and a note on its origin.
 
-    `request` is the turn whose request has this text, 0 where it is not from a later request. `is_same` says whether it
-    has the value of the layer before where their texts alone do not say so. One that is not `is_comparable` is in a
-    form of its own: no layer is compared with it.
+    `request` is the turn whose request has this text, or 0 if it is not from a later request. `is_same` is whether it
+    has the value of the previous layer, if the texts alone cannot decide that. A layer that is not `is_comparable` is
+    in its own form: no layer is compared with it.
     """
 
     name: Layer
@@ -57,7 +57,7 @@ class CallLayer(NamedTuple):
     is_comparable: bool = True
 
     def is_same_as(self, before: str | None, *, is_result: bool) -> bool | None:
-        """Whether it has the value of the layer before; None where one of the two is not recorded."""
+        """Whether it has the value of the previous layer; None if one of the two is not recorded."""
         if before is None or self.text is None or not self.is_comparable:
             return None
         if self.is_same is not None:
@@ -66,7 +66,7 @@ class CallLayer(NamedTuple):
 
 
 class StepLayers(NamedTuple):
-    """The layers of a step's call, and those of its result, in the order in which they came about."""
+    """The layers of a step's call, and those of its result, in chronological order."""
 
     call: tuple[CallLayer, ...]
     result: tuple[CallLayer, ...]
@@ -78,7 +78,7 @@ class StepLayers(NamedTuple):
 
     @property
     def differ(self) -> bool:
-        """Whether two layers that are recorded do not have the same value."""
+        """Whether two recorded layers have different values."""
         return any(
             layer.is_same_as(before, is_result=layers is self.result) is False
             for layers in self
@@ -87,33 +87,33 @@ class StepLayers(NamedTuple):
 
     @property
     def places(self) -> list[Location]:
-        """Where the layers are in the texts of the trace, each place once."""
+        """The places of the layers in the texts of the trace, each once."""
         return list(dict.fromkeys(one.place for one in (*self.call, *self.result) if one.place is not None))
 
     def text_of(self, layer: Layer) -> tuple[str | None, str | None]:
-        """The arguments and the result at a layer, None where that is not recorded; of several, what was read last."""
+        """The arguments and the result at a layer, or None if not recorded; of several, the last one read."""
         call = [one.text for one in self.call if one.name is layer and one.text is not None]
         result = [one.text for one in self.result if one.name is layer and one.text is not None]
         return call[-1] if call else None, result[-1] if result else None
 
 
 class SentVersion(NamedTuple):
-    """The words that the request of a turn has, in message `number` (from 1), for what was said otherwise before."""
+    """The changed version of an earlier turn in message `number` (from 1) of a request."""
 
     request: int
     number: int
     said: Turn
 
     def place(self, part: str) -> Location:
-        """One of its parts, whole."""
+        """The place of one of its parts, whole."""
         found = self.said.part(part)
         return Location(self.request, f"{SENT_PART}{self.number}:{part}", Range(0, len(found.text) if found else 0))
 
 
 class TraceLayers:
-    """The layers of the steps of one trace; what later requests have in other words is looked up once.
+    """The layers of the steps of one trace; the changed versions in later requests are collected once.
 
-    Whoever knows that no request is recorded says so with `has_requests`, and none is looked for.
+    A caller that knows that no request is recorded passes `has_requests=False` to skip the search.
     """
 
     def __init__(self, trace: Trace, inspection: Inspection, *, has_requests: bool = True) -> None:
@@ -121,7 +121,7 @@ class TraceLayers:
 
     @cached_property
     def sent_versions(self) -> Mapping[int, SentVersion]:
-        """The turns that a later request has in other words, each with the first such request's."""
+        """The turns that a later request has in a changed version, each with the first such version."""
         found: dict[int, SentVersion] = {}
         for request in requests_of(self._trace.turns) if self._has_requests else ():
             if isinstance(request, int):
@@ -133,7 +133,7 @@ class TraceLayers:
 
     @cached_property
     def differences(self) -> Mapping[int, Sequence[Diagnostic]]:
-        """The diagnostics of each turn's request: how it differs from what was said before."""
+        """The diagnostics of each turn's request: its differences from earlier turns."""
         found: dict[int, list[Diagnostic]] = {}
         for diagnostic in self._inspection.diagnostics if self._has_requests else ():
             if diagnostic.location.part.startswith(SENT_PART):
@@ -155,15 +155,15 @@ class TraceLayers:
         basis = f"first read, turn {place.turn}" if place is not None else ""
         result = [returned, CallLayer(Layer.READ, text, place, basis)]
         for sent in self._later_versions(step):
-            said, later = sent.said, f"request of turn {sent.request}"
-            if (part := _sent_call(said, step)) is not None:
+            version, later = sent.said, f"request of turn {sent.request}"
+            if (part := _sent_call(version, step)) is not None:
                 call.append(CallLayer(Layer.READ, part.text, sent.place(part.name), later, sent.request))
-            elif (whole := said.part("text")) is not None and said.result is not None:
+            elif (whole := version.part("text")) is not None and version.result is not None:
                 result.append(CallLayer(Layer.READ, whole.text, sent.place("text"), later, sent.request))
         return StepLayers(tuple(call), tuple(result))
 
     def in_turn(self, place: Location) -> Location:
-        """What a place in a request has of a turn's own texts, where a difference or another version is known there."""
+        """The place in a turn's own text for a place in a request, if a difference or a changed version is there."""
         if not place.part.startswith(SENT_PART):
             return place
         number, _, name = place.part.removeprefix(SENT_PART).partition(":")
@@ -176,13 +176,13 @@ class TraceLayers:
         return place
 
     def other_sides(self, place: Location) -> list[Location]:
-        """The two places of each difference that has a place as one of its sides."""
-        found = (one for held in self.differences.values() for one in held)
+        """Both places of each difference that has this place on one of its sides."""
+        found = (one for diagnostics in self.differences.values() for one in diagnostics)
         sides = ((one.place_in_turn, one.location) for one in found)
         return [side for both in sides if any(_is_same_part(place, one) for one in both) for side in both]
 
     def emitted_at(self, place: Location) -> Step | None:
-        """The step whose call the model wrote at a place, where the server's reply has the call too."""
+        """The step whose call the model wrote at a place, if the server's reply also has the call."""
         steps = self._inspection.chain.steps
         for index in range(bisect_left(steps, place.turn, key=lambda step: step.location.turn), len(steps)):
             if steps[index].location.turn != place.turn:
@@ -197,12 +197,12 @@ class TraceLayers:
         return None
 
     def _answer_layers(self, step: Step) -> tuple[CallLayer, CallLayer]:
-        """What the model wrote of a call, and what the server's reply has of it."""
+        """The call as the model wrote it, and as the server's reply has it."""
         if step.location.part == "text":
             return CallLayer(Layer.EMITTED, step.call.raw_arguments, step.location), CallLayer(Layer.PARSED, None)
         calls = self._calls_of(step.location.turn)
         written = [call for call in calls.get("text", ()) if call.valid]
-        parsed = [call for name, held in calls.items() if name.startswith("call:") for call in held]
+        parsed = [call for name, part_calls in calls.items() if name.startswith("call:") for call in part_calls]
         changed = {id(reply): call for call, reply in compare_reply(written, parsed).changed}
         reply = next((call for call in calls.get(step.location.part, ()) if call.range == step.call.range), step.call)
         found = changed.get(id(reply)) or next((call for call in written if same_call(call, step.call)), None)
@@ -221,7 +221,7 @@ class TraceLayers:
         return found
 
     def _later_versions(self, step: Step) -> Iterator[SentVersion]:
-        """The first version of the call's turn, and of its result's, that later requests have in other words."""
+        """The first changed version of the call's turn, and of its result's turn, in later requests."""
         for place in (step.location, step.result_location):
             found = self.sent_versions.get(place.turn) if place is not None else None
             if found is not None:
@@ -229,18 +229,18 @@ class TraceLayers:
 
 
 def steps_at(trace: Trace, inspection: Inspection, layer: Layer) -> tuple[Step, ...]:
-    """The steps of a trace as one layer has them; those whose layer is not recorded are left out.
+    """The steps of a trace at one layer; steps whose layer is not recorded are left out.
 
-    At `executed` the result is the tool's own where that is recorded. At `read` a call that no request has in other
-    words is as it was written.
+    At `executed`, the result is the tool's own if recorded. At `read`, a call that no request changed is as it was
+    written.
     """
     layers = TraceLayers(trace, inspection)
     found: list[Step] = []
     for step in inspection.chain.steps:
-        held = layers.of(step)
-        arguments, result = held.text_of(layer)
+        step_layers = layers.of(step)
+        arguments, result = step_layers.text_of(layer)
         if layer is Layer.EXECUTED:
-            result = held.text_of(Layer.RETURNED)[1]
+            result = step_layers.text_of(Layer.RETURNED)[1]
         is_known = result is not None if layer in (Layer.RETURNED, Layer.READ) else arguments is not None
         if is_known:
             found.append(_step_with(step, arguments, result))
@@ -248,7 +248,7 @@ def steps_at(trace: Trace, inspection: Inspection, layer: Layer) -> tuple[Step, 
 
 
 def _step_with(step: Step, arguments: str | None, result: str | None) -> Step:
-    """A step with the arguments and the result of a layer, where they are others than its own."""
+    """A step with the arguments and the result of a layer, if they differ from its own."""
     if arguments is not None and arguments != step.call.raw_arguments:
         try:
             value = parse_json(arguments)
@@ -261,7 +261,7 @@ def _step_with(step: Step, arguments: str | None, result: str | None) -> Step:
 
 
 def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location | None]]:
-    """The layers of a step, side by side where there is room, with the place of each; none where there is but one."""
+    """The layers of a step, side by side if there is room, each with its place; empty if there is only one."""
     if not layers.are_several:
         return
     for title, row, is_result in (("call", layers.call, False), ("result", layers.result, True)):
@@ -276,7 +276,7 @@ def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location
 
 
 def with_before(row: Sequence[CallLayer]) -> Iterator[tuple[str | None, CallLayer]]:
-    """The layers, each with the text of the last one before it that is recorded and can be compared."""
+    """The layers, each with the text of the last recorded and comparable layer before it."""
     before: str | None = None
     for layer in row:
         yield before, layer
@@ -284,7 +284,7 @@ def with_before(row: Sequence[CallLayer]) -> Iterator[tuple[str | None, CallLaye
 
 
 def layer_words(layer: CallLayer, before: str | None, *, is_result: bool) -> Line:
-    """The text of a layer; where it is not the same as `before`, what is new and what is gone is marked."""
+    """The text of a layer; if its value differs from `before`, added and removed characters are marked."""
     if layer.text is None:
         return (Run(NOT_RECORDED, Style.DIM),)
     if layer.is_same_as(before, is_result=is_result) is not False or before is None:
@@ -294,7 +294,7 @@ def layer_words(layer: CallLayer, before: str | None, *, is_result: bool) -> Lin
 
 
 def _columns(row: Sequence[CallLayer], cells: int, *, is_result: bool) -> Iterator[tuple[Line, Location | None]]:
-    """The recorded layers beside each other, each in so many cells; the lines lead to the last of them with a place."""
+    """The recorded layers side by side, each in `cells` cells; the lines link to the last one with a place."""
     columns: list[list[Line]] = []
     for before, layer in with_before(row):
         if layer.text is not None:
@@ -317,7 +317,7 @@ def _layer_lines(layer: CallLayer, before: str | None, width: int, *, is_result:
 
 
 def _difference(before: str, text: str) -> tuple[Run, ...]:
-    """The text around its difference from the layer before, with what is new, and what is gone, marked."""
+    """The text around its difference from the previous layer, with added and removed characters marked."""
     start = shared_prefix(before, text)
     end = shared_suffix(before, text, min(len(before), len(text)) - start)
     first, tail = max(start - _AROUND, 0), text[len(text) - end :]
@@ -336,7 +336,7 @@ def _shown(text: str) -> str:
 
 
 def _run_layer(name: Layer, run: RecordedRun | None, place: Location | None) -> CallLayer:
-    """What a tool's run recorded of its arguments or its result, which are beside the turn with the result."""
+    """The arguments or the result in a tool's recorded run, which belongs to the turn with the result."""
     is_call = name is Layer.EXECUTED
     text = None if run is None else run.arguments if is_call else run.result
     if text is None or run is None or place is None:
@@ -351,8 +351,8 @@ def _is_same_part(one: Location, other: Location) -> bool:
     return (one.turn, one.part) == (other.turn, other.part)
 
 
-def _sent_call(said: Turn, step: Step) -> Part | None:
-    """The part with the arguments that a request has for the call of a step; None where it has none."""
-    named = [call for call in said.calls if call.id == step.call.id] if step.call.id else list(said.calls)
+def _sent_call(version: Turn, step: Step) -> Part | None:
+    """The part of a request's message with the arguments of a step's call, or None."""
+    named = [call for call in version.calls if call.id == step.call.id] if step.call.id else list(version.calls)
     header = next((call for call in named if call.part == step.location.part or call.id), None)
-    return said.part(header.part) if header is not None else None
+    return version.part(header.part) if header is not None else None

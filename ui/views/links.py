@@ -1,12 +1,12 @@
-"""Links to a trace and to a place in it, and saved views, which keep the state of a page's address under a name.
+"""Links to a trace and to a place in it, and saved views, which store the state of a page's address under a name.
 
 `weaklink://trace/ID?step=4`, `?turn=7`, or `?turn=7&part=text&start=120&end=131` for characters (half-open, in code
-points of the part; without `part` its name is `text`). The address of a trace in the web page says the same behind
-`?trace=ID`, and is read too, whatever host it names: nothing is ever fetched. ID is whatever names a trace in the
-database. Of several places the smallest counts; keys that are not ours are left alone.
+points of the part; without `part` its name is `text`). The address of a trace in the web page has the same parameters
+after `?trace=ID`, and is parsed too, with any host: nothing is ever fetched. ID is any name of a trace in the database.
+Of several places, the smallest counts; other keys are ignored.
 
-The file of saved views is beside the default database and not in one, since a view belongs to the user and works with
-every database. The terminal's list shows the views of the page `traces`.
+The file of saved views is next to the default database and not in one, because a view belongs to the user and works
+with every database. The terminal's list shows the views of the page `traces`.
 """
 
 import os
@@ -33,18 +33,18 @@ _MOST_KEYS = 20
 _MOST_DIGITS = 12
 _OUR_KEYS = ("trace", "step", "turn", "part", "start", "end")
 MOST_VIEWS = 200
-"""So many views are kept."""
+"""The maximum number of saved views."""
 VIEWS_PAGE = "traces"
-"""The dashboard's page of that path shows the same list as the terminal."""
+"""The path of the dashboard's page that shows the same list as the terminal."""
 _LONGEST_NAME = 80
 
 
 class LinkError(WeaklinkError):
-    """A link that leads nowhere; the text says why."""
+    """An invalid link; the message has the reason."""
 
 
 class Link(Struct, frozen=True):
-    """A trace by whatever names it, and a place in it: a step or a turn, both from 1, or characters."""
+    """A trace by any of its names, and a place in it: a step or a turn, both from 1, or characters."""
 
     trace: str
     step: int | None = None
@@ -52,30 +52,30 @@ class Link(Struct, frozen=True):
     place: Location | None = None
 
     def __str__(self) -> str:
-        """The link as it is copied."""
-        asked: list[tuple[str, object]] = []
+        """The link as text."""
+        parameters: list[tuple[str, object]] = []
         if self.step is not None:
-            asked.append(("step", self.step))
+            parameters.append(("step", self.step))
         if self.turn is not None:
-            asked.append(("turn", self.turn))
+            parameters.append(("turn", self.turn))
         if self.place is not None:
             at = self.place
-            asked += [("turn", at.turn), ("part", at.part), ("start", at.range.start), ("end", at.range.end)]
-        query = urlencode(asked, errors="surrogatepass")
+            parameters += [("turn", at.turn), ("part", at.part), ("start", at.range.start), ("end", at.range.end)]
+        query = urlencode(parameters, errors="surrogatepass")
         return f"{SCHEME}://{_HOST}/{quote(self.trace, safe='', errors='surrogatepass')}" + (
             f"?{query}" if query else ""
         )
 
     @property
     def leads(self) -> str:
-        """Where to, in words; empty for the whole trace."""
+        """The target in words; empty for the whole trace."""
         if self.place is not None:
             at = self.place
             return f"turn {at.turn}, {at.part} {at.range.start}-{at.range.end}"
         return f"step {self.step}" if self.step is not None else f"turn {self.turn}" if self.turn is not None else ""
 
     def find(self, dissection: Dissection) -> Location | None:
-        """The place in the trace, clipped to its text; None where the link names none, or none that the trace has."""
+        """The place in the trace, clipped to its text; None if the link names none, or the trace does not have it."""
         steps = dissection.inspection.chain.steps
         if self.place is not None:
             return _clipped(dissection, self.place)
@@ -87,20 +87,20 @@ class Link(Struct, frozen=True):
         return None
 
     def turns(self, steps: Entries[Step], turns: int) -> frozenset[int]:
-        """The turns that it leads to, of a trace with so many; none where it names no place, or one that is not."""
+        """The turns that it refers to, in a trace with `turns` turns; empty if it names no place, or a missing one."""
         if self.place is not None:
-            wanted = {self.place.turn}
+            numbers = {self.place.turn}
         elif self.step is not None:
             found = steps[self.step - 1] if self.step <= len(steps) else None
             answer = found.result_location if found is not None else None
-            wanted = {place.turn for place in (found.location if found else None, answer) if place is not None}
+            numbers = {place.turn for place in (found.location if found else None, answer) if place is not None}
         else:
-            wanted = {self.turn} if self.turn is not None else set()
-        return frozenset(one for one in wanted if 1 <= one <= turns)
+            numbers = {self.turn} if self.turn is not None else set()
+        return frozenset(one for one in numbers if 1 <= one <= turns)
 
 
 def read_link(words: str) -> Link:
-    """What a user named: a link, else the id of a trace. LinkError for a link that cannot be read."""
+    """Parse a link, or else take the words as the id of a trace. Raises LinkError for an invalid link."""
     scheme = words.partition("://")[0].lower()
     if "://" not in words or scheme not in (SCHEME, "http", "https"):
         return Link(words)
@@ -108,22 +108,22 @@ def read_link(words: str) -> Link:
         raise LinkError(f"the link is longer than {_LONGEST:,} characters")
     try:
         address = urlsplit(words)
-        asked = parse_qsl(address.query, keep_blank_values=True, errors="surrogatepass", max_num_fields=_MOST_KEYS)
+        parameters = parse_qsl(address.query, keep_blank_values=True, errors="surrogatepass", max_num_fields=_MOST_KEYS)
         id_ = unquote(address.path[1:], errors="surrogatepass") if address.netloc == _HOST else ""
     except ValueError as error:
         raise LinkError(f"`{words[:80]}` is no link: {error}") from error
-    found = _unique_parameters(asked)
+    found = _unique_parameters(parameters)
     if scheme == SCHEME:
         found["trace"] = id_
     if not found.get("trace"):
-        wanted = f"`{SCHEME}://{_HOST}/ID`" if scheme == SCHEME else "an address of the web page with `trace=ID`"
-        raise LinkError(f"`{words[:80]}` names no trace; {wanted} was expected")
+        expected = f"`{SCHEME}://{_HOST}/ID`" if scheme == SCHEME else "an address of the web page with `trace=ID`"
+        raise LinkError(f"`{words[:80]}` names no trace; {expected} was expected")
     return _linked(found)
 
 
-def _unique_parameters(asked: list[tuple[str, str]]) -> dict[str, str]:
+def _unique_parameters(parameters: list[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for key, value in asked:
+    for key, value in parameters:
         if key in _OUR_KEYS and found.setdefault(key, value) != value:
             raise LinkError(f"the link names two values for `{key}`")
     return found
@@ -156,7 +156,7 @@ def _clipped(dissection: Dissection, place: Location) -> Location | None:
 
 
 class SavedView(Struct, frozen=True):
-    """A page by its path, and what its address held."""
+    """A page by its path, and the state in its address."""
 
     name: str
     page: str
@@ -164,12 +164,12 @@ class SavedView(Struct, frozen=True):
 
 
 def views_file() -> Path:
-    """Where the views lie."""
+    """The path of the file of saved views."""
     return platformdirs.user_data_path("weaklink", appauthor=False) / "views.json"
 
 
 def saved_views() -> list[SavedView]:
-    """The views by name; none where none were saved. WeaklinkError where the file cannot be read."""
+    """The saved views, sorted by name. Raises WeaklinkError if the file cannot be read."""
     file = views_file()
     try:
         return msgspec.json.decode(file.read_bytes(), type=list[SavedView])
@@ -182,7 +182,7 @@ def saved_views() -> list[SavedView]:
 
 
 def save_view(view: SavedView) -> None:
-    """Keep a view, in the place of the one of its name. WeaklinkError where that cannot be."""
+    """Save a view, replacing one of the same name. Raises WeaklinkError if that fails."""
     name = view.name.strip()[:_LONGEST_NAME]
     if not name:
         raise WeaklinkError("a view is saved under a name")
@@ -193,12 +193,12 @@ def save_view(view: SavedView) -> None:
 
 
 def forget_view(name: str) -> None:
-    """Drop the view of this name, if there is one."""
+    """Delete the view of this name, if there is one."""
     _write([one for one in saved_views() if one.name != name])
 
 
 def _write(views: list[SavedView]) -> None:
-    """Put the new file in the place of the old in one step: whoever reads finds either."""
+    """Replace the file atomically, so that readers see either the old or the new one."""
     file = views_file()
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

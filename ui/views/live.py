@@ -1,6 +1,6 @@
-"""Events of a running trace, as lines for people and as JSON objects.
+"""Events of a running trace, as lines and as JSON objects.
 
-Where only one trace is followed, its `id` is empty, and lines name the turn alone.
+If only one trace is followed, its `id` is empty, and lines name only the turn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,14 +26,14 @@ _LONGEST = 1_000
 
 
 def trace_began_line(id: str, trace: Trace, width: int) -> Line:
-    """A trace that is being recorded comes into sight."""
+    """A running trace when it is first seen."""
     facts = [title_of(trace), model_of(trace), trace.provenance.source]
-    said = " · ".join(visible_line(fact[:_LONGEST]) for fact in facts if fact)
-    return clipped((*_place(id), RUNNING, Run(f"  {said}" if said else "")), width)
+    facts_text = " · ".join(visible_line(fact[:_LONGEST]) for fact in facts if fact)
+    return clipped((*_place(id), RUNNING, Run(f"  {facts_text}" if facts_text else "")), width)
 
 
 def span_lines(id: str, turn: int, span: Span, words: str, calls: Sequence[ToolCall], *, width: int) -> Iterator[Line]:
-    """A span that closed, as a line: its calls, one a line, else its first `words`; nothing for mere structure."""
+    """A span that closed: its calls, one per line, or else its first `words` in a line; nothing for pure markup."""
     lead = (*_place(id, turn), *_kind(span.kind.value, style_of(span.kind)))
     if calls:
         for call in calls:
@@ -46,14 +46,14 @@ def span_lines(id: str, turn: int, span: Span, words: str, calls: Sequence[ToolC
 
 
 def fault_lines(id: str, diagnostic: Diagnostic, *, width: int) -> Iterator[Line]:
-    """A diagnostic in one to three lines: what is wrong, in two at most, and the repair in the rest."""
+    """A diagnostic in one to three lines: the fault in at most two, and the hint in one."""
     lead = _place(id, diagnostic.location.turn)
     blank: Line = (*lead[:1], Run(" " * (_PLACE - len(id))))
     room = width - _PLACE
-    told = list(islice(wrapped(title(diagnostic.fault), room, indent=4), 3))
-    if len(told) == 3:
-        told[1:] = [clipped((*told[1], Run(" …")), room)]
-    for line in told:
+    lines = list(islice(wrapped(title(diagnostic.fault), room, indent=4), 3))
+    if len(lines) == 3:
+        lines[1:] = [clipped((*lines[1], Run(" …")), room)]
+    for line in lines:
         yield (*lead, *line)
         lead = blank
     if diagnostic.fault.hint:
@@ -61,19 +61,19 @@ def fault_lines(id: str, diagnostic: Diagnostic, *, width: int) -> Iterator[Line
 
 
 def turn_lines(id: str, number: int, turn: Turn, *, width: int, model: str = "") -> Iterator[Line]:
-    """A turn that ended: the model's with how it ended, anybody else's with its first words."""
+    """A turn that ended: the model's with its ending, any other with its first words."""
     lead = _place(id, number)
     facts = " · ".join(visible_line(fact) for fact in turn_facts(turn, model))
     if turn.role is not Role.ASSISTANT:
-        said = next((part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)), "").strip()
-        named = (Run(f"{facts}: " if said else facts, Style.DIM),) if facts else ()
-        words = Run(visible_line(said[:_LONGEST]))
+        text = next((part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)), "").strip()
+        named = (Run(f"{facts}: " if text else facts, Style.DIM),) if facts else ()
+        words = Run(visible_line(text[:_LONGEST]))
         yield clipped((*lead, *_kind(turn.role.value, Style.STRONG), *named, words), width)
         return
-    came = counted(characters_in(turn), "character")
+    length = counted(characters_in(turn), "character")
     generation = turn.generation
     is_cut = generation is not None and generation.body is BodyState.TRUNCATED
-    how = Run(f"… cut off after {came}", Style.WARNING) if is_cut else Run(f"ended, {came}", Style.DIM)
+    how = Run(f"… cut off after {length}", Style.WARNING) if is_cut else Run(f"ended, {length}", Style.DIM)
     more = (Run(f" · {facts}", Style.DIM),) if facts else ()
     yield clipped((*lead, *_kind("turn", Style.DIM), how, *more), width)
     if generation is not None and generation.error is not None:
@@ -81,7 +81,7 @@ def turn_lines(id: str, number: int, turn: Turn, *, width: int, model: str = "")
 
 
 def trace_ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
-    """A trace that ended: how, and where it broke; None for one that is no longer there."""
+    """A trace that ended, its status, and where it broke; `summary` is None if the trace no longer exists."""
     if summary is None:
         gone = Run("no longer there: deleted, or kept under the id of the same trace", Style.WARNING)
         return clipped((*_place(id), gone), width)
@@ -94,10 +94,10 @@ def trace_ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
 
 
 def _place(id: str, turn: int | None = None) -> Line:
-    """Which trace a line is of, and which of its turns: `12/3`."""
-    behind = "" if turn is None else f"/{turn}" if id else f" {turn}"
-    room = max(_PLACE - len(id), len(behind) + 1)
-    return Run(visible_line(id), Style.STRONG), Run(f"{behind:{room}}", Style.GUTTER)
+    """The trace and turn of a line: `12/3`."""
+    turn_text = "" if turn is None else f"/{turn}" if id else f" {turn}"
+    room = max(_PLACE - len(id), len(turn_text) + 1)
+    return Run(visible_line(id), Style.STRONG), Run(f"{turn_text:{room}}", Style.GUTTER)
 
 
 def _kind(word: str, style: Style) -> Line:
@@ -105,7 +105,7 @@ def _kind(word: str, style: Style) -> Line:
 
 
 def trace_began_object(id: int, trace: Trace) -> JsonObject:
-    """A trace that is being recorded comes into sight."""
+    """A running trace when it is first seen."""
     return {
         "event": "trace_began",
         "trace": id,
@@ -131,14 +131,14 @@ def span_closed_object(id: int, place: Location, span: Span, text: str, calls: S
 
 
 def fault_found_object(id: int, diagnostic: Diagnostic, text: str) -> JsonObject:
-    """A diagnostic; `text` is what came so far of the part that it is in."""
+    """A diagnostic; `text` is the text so far of its part."""
     place = diagnostic.location
     found = diagnostic_object(diagnostic, LineIndex(text))
     return {"event": "fault_found", "trace": id, "turn": place.turn, "part": place.part, **found}
 
 
 def turn_ended_object(id: int, number: int, turn: Turn) -> JsonObject:
-    """A turn that ended, with all that is known of it but its text."""
+    """A turn that ended, with all its data except its text."""
     return {
         "event": "turn_ended",
         "trace": id,
@@ -150,5 +150,5 @@ def turn_ended_object(id: int, number: int, turn: Turn) -> JsonObject:
 
 
 def trace_ended_object(id: int, summary: TraceSummary | None) -> JsonObject:
-    """A trace that ended; `summary` is None where it is no longer there."""
+    """A trace that ended; `summary` is None if it no longer exists."""
     return {"event": "trace_ended", "trace": id, "summary": summary_object(summary) if summary else None}

@@ -1,4 +1,4 @@
-"""A text cut into rows, with its spans named at the left and carets below each fault."""
+"""A text split into rows, with its spans named at the left and carets below each fault."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ _MOST_MARKED_ROWS = 3
 
 
 class Folding(Struct, frozen=True):
-    """How many rows of a long span are shown at its beginning and at its end."""
+    """The number of rows shown at the beginning and at the end of a long span."""
 
     head: int = 12
     tail: int = 6
@@ -47,19 +47,19 @@ def cut_rows(text: str, place: Range, room: int) -> Iterator[Range]:
 
 
 def shown_ranges(text: str, span: Range, faults: Iterable[Range], room: int, folding: Folding) -> list[Range]:
-    """The parts of a long span that are shown: its beginning, its end, and the surroundings of every fault."""
+    """The visible parts of a long span: its beginning, its end, and the text around every fault."""
     head_end = _rows_down(text, span.start, span.end, folding.head, room)
     tail_start = _rows_up(text, span.end, span.start, folding.tail, room)
     if tail_start <= head_end or _is_small(text, head_end, tail_start, room):
         return [span]
-    wanted = [Range(span.start, head_end), Range(tail_start, span.end)]
+    ranges = [Range(span.start, head_end), Range(tail_start, span.end)]
     for fault in faults:
-        wanted += (_around(text, span, point, room) for point in {fault.start, max(fault.end - 1, fault.start)})
-    return _joined_ranges(text, sorted(wanted), room)
+        ranges += (_around(text, span, point, room) for point in {fault.start, max(fault.end - 1, fault.start)})
+    return _joined_ranges(text, sorted(ranges), room)
 
 
 def caret_place(text: str, row: Range, fault: Range) -> tuple[int, int]:
-    """Where the carets under a row begin, in cells, and how many there are: at least one, also for an empty range."""
+    """The start of the carets under a row, in cells, and their number: at least one, even for an empty range."""
     start = min(max(fault.start, row.start), row.end)
     before = cell_width(visible_line(text[row.start : start]))
     under = cell_width(visible_line(text[start : min(fault.end, row.end)]))
@@ -80,7 +80,7 @@ def _cut_line(text: str, start: int, end: int, room: int) -> Iterator[Range]:
 
 
 def _fitting(piece: str, room: int) -> int:
-    """How many code points of a piece, made visible, fit into `room` cells; at least one."""
+    """The number of code points of a piece, in visible form, that fit into `room` cells; at least one."""
     if piece.isascii() and piece.isprintable():
         return len(piece)
     taken = 0
@@ -106,20 +106,20 @@ def _rows_up(text: str, at: int, start: int, rows: int, room: int) -> int:
 
 
 def _around(text: str, span: Range, point: int, room: int) -> Range:
-    """The line that holds `point`, or as much of it as two rows hold."""
+    """The line that contains `point`, or the part of it that fits into two rows."""
     start = max(text.rfind("\n", span.start, point) + 1, point - room, span.start)
     feed = text.find("\n", point, min(point + room, span.end))
     return Range(start, feed + 1 if feed >= 0 else min(point + room, span.end))
 
 
 def _is_small(text: str, start: int, end: int, room: int) -> bool:
-    """Whether leaving this out would save next to nothing."""
+    """Whether leaving out this range would save almost nothing."""
     return end - start <= 2 * room and text.count("\n", start, end) <= 2
 
 
-def _joined_ranges(text: str, wanted: Sequence[Range], room: int) -> list[Range]:
-    joined = [wanted[0]]
-    for place in wanted[1:]:
+def _joined_ranges(text: str, ranges: Sequence[Range], room: int) -> list[Range]:
+    joined = [ranges[0]]
+    for place in ranges[1:]:
         last = joined[-1]
         if place.start <= last.end or _is_small(text, last.end, place.start, room):
             joined[-1] = Range(last.start, max(last.end, place.end))
@@ -129,7 +129,7 @@ def _joined_ranges(text: str, wanted: Sequence[Range], room: int) -> list[Range]
 
 
 class SpanRow(Struct, frozen=True):
-    """One row of the span with this index; `begins` and `ends` the span; `folded` is what was left out before it."""
+    """One row of the span with this index, perhaps its first or last; `folded` is the range left out before it."""
 
     index: int
     span: Span
@@ -140,9 +140,9 @@ class SpanRow(Struct, frozen=True):
 
 
 class SpanRows(Struct, frozen=True):
-    """How a text with spans is cut: into rows of `room` cells, folded or whole, some spans being one row each.
+    """Splits a text with spans into rows of `room` cells, folded or not; each span in `whole` is one row.
 
-    `faults` are the places of its faults, in order; none of them is folded away.
+    `faults` are the ranges of its faults, in order; none of them is folded.
     """
 
     text: str
@@ -175,26 +175,26 @@ class SpanRows(Struct, frozen=True):
             end = piece.end
 
     def _is_gap(self, span: Span) -> bool:
-        """Whether a span is only the blank text between two others."""
+        """Whether a span is only white space between two others."""
         place = span.range
         return span.kind is SpanKind.TEXT and len(place) <= _LONGEST_GAP and not place.of(self.text).strip()
 
     def _without_feed_before(self, place: Range) -> Range:
-        """A span's place without the line feed that only ends the row of the span before it."""
+        """A span's range without a leading line feed that only ends the row of the previous span."""
         if place.start and self.text.startswith("\n", place.start) and self.text[place.start - 1] != "\n":
             return Range(place.start + 1, place.end)
         return place
 
 
 class SpanNote(Struct, frozen=True):
-    """What is said of a span in words: in place of its text, or below it."""
+    """A note on a span: instead of its text, or below it."""
 
     lines: tuple[Line, ...]
     replaces: bool = False
 
 
 class _RowMark(Struct, frozen=True):
-    """Carets for a fault below one row; `says` where its words follow, `goes_on` where they stand for more rows."""
+    """Carets for a fault below one row; with `says`, its message follows; with `goes_on`, it continues in more rows."""
 
     fault: Fault
     says: bool = True
@@ -202,7 +202,7 @@ class _RowMark(Struct, frozen=True):
 
 
 class _Columns(Struct, frozen=True):
-    """How wide the line numbers, the kinds' names and the text are."""
+    """The widths of the line numbers, of the kinds' names, and of the text."""
 
     digits: int
     named: int
@@ -222,22 +222,22 @@ def marked_lines(
     folding: Folding | None = None,
     tell: Callable[[int, int], SpanNote | None] = lambda index, room: None,
 ) -> Iterator[Line]:
-    """The lines that show `text`, whose spans tile it, with carets and words under each fault.
+    """The lines that show `text`, whose spans tile it, with carets and a message under each fault.
 
-    Each span begins on a row of its own; blank text between spans is left out. A `folding` leaves out the middle of
-    long spans, says how much, and never leaves out a fault. `tell` may say more of a span, given its index and how
-    many cells there are.
+    Each span begins on a new row; white space between spans is left out. With `folding`, the middle of long spans is
+    left out, except faults, and a line shows how much. `tell` may return a note on a span, given its index and the
+    available cells.
     """
     lines = LineIndex(text)
     digits, named = max(len(str(len(lines))), 2), max((len(span.kind.value) for span in spans), default=0)
     columns = _Columns(digits, named, max(width - digits - named - 5, 16))
     ordered = sorted(faults, key=lambda fault: fault.range)
-    told = {index: said for index in range(len(spans)) if (said := tell(index, columns.room)) is not None}
-    whole = {index for index, said in told.items() if said.replaces}
+    notes = {index: note for index in range(len(spans)) if (note := tell(index, columns.room)) is not None}
+    whole = {index for index, note in notes.items() if note.replaces}
     rows = list(SpanRows(text, spans, [fault.range for fault in ordered], columns.room, folding, whole))
     number = 0
     for row, marks in zip(rows, _marks(rows, ordered), strict=True):
-        said = told.get(row.index)
+        note = notes.get(row.index)
         if row.folded is not None:
             yield (*columns.gutter(None, bar="┊"), Run(_left_out(text, row.folded), Style.DIM))
         if row.index not in whole:
@@ -245,9 +245,9 @@ def marked_lines(
             yield (*_row_gutter(row, number if number != before else None, columns), *_content(text, row, marks))
             for line in _below_all(text, row.range, marks, lines, columns.room):
                 yield (*columns.gutter(None), *line)
-        if said is not None and row.ends:
-            for index, line in enumerate(said.lines):
-                begins = said.replaces and not index
+        if note is not None and row.ends:
+            for index, line in enumerate(note.lines):
+                begins = note.replaces and not index
                 yield (*(_row_gutter(row, None, columns) if begins else columns.gutter(None)), *line)
         if row.index in whole:
             for line in (line for mark in marks for line in fault_lines(mark.fault, columns.room)):
@@ -257,16 +257,16 @@ def marked_lines(
 
 
 def fault_lines(fault: Fault, width: int) -> Iterator[Line]:
-    """A fault in words alone, for a text that has no row to mark."""
+    """A fault without carets, for a text that has no row to mark."""
     yield from wrapped(title(fault), width, indent=2)
     if fault.hint:
         yield from ((Run("  "), *line) for line in wrapped(help_line(fault.hint), width - 2, indent=6))
 
 
 def _marks(rows: Sequence[SpanRow], faults: Sequence[Fault]) -> list[list[_RowMark]]:
-    """What belongs below each row: carets in every row of a short fault, else in its first alone.
+    """The marks below each row: carets in every row of a short fault, but only in the first row of a long one.
 
-    A fault in what is left out, or in a line feed, belongs to the row before.
+    A fault in a range that is left out, or in a line feed, belongs to the previous row.
     """
     starts = [row.range.start for row in rows]
     below: list[list[_RowMark]] = [[] for _ in rows]
@@ -292,7 +292,7 @@ def _left_out(text: str, folded: Range) -> str:
 
 
 def _content(text: str, row: SpanRow, marks: Sequence[_RowMark]) -> Iterator[Run]:
-    """A row's text: markers, children and faults in the style of their own."""
+    """A row's text: markers, children and faults in their own styles."""
     span, place = row.span, row.range
     faults = [mark.fault for mark in marks]
     cuts = {place.start, place.end}
@@ -318,25 +318,25 @@ def _below_all(text: str, row: Range, marks: Sequence[_RowMark], lines: LineInde
     """What is below a row."""
     places = []
     for mark in marks:
-        said = [list(_mark_lines(mark, lines))] if mark.says else []
-        places.append(CaretLabel(*caret_place(text, row, mark.fault.range), [mark.fault], said))
+        lines_on_fault = [list(_mark_lines(mark, lines))] if mark.says else []
+        places.append(CaretLabel(*caret_place(text, row, mark.fault.range), [mark.fault], lines_on_fault))
     if places:
         yield from caret_lines(places, room)
 
 
 def _mark_lines(mark: _RowMark, lines: LineIndex) -> Iterator[Line]:
     fault = mark.fault
-    said = title(fault)
+    heading = title(fault)
     if mark.goes_on:
         line, column = lines.position(fault.range.end)
-        said += (Run(f" (up to line {line} column {column})", Style.DIM),)
-    yield said
+        heading += (Run(f" (up to line {line} column {column})", Style.DIM),)
+    yield heading
     if fault.hint:
         yield (Run("  "), *help_line(fault.hint))
 
 
 class CaretLabel(Struct, frozen=True):
-    """A place of a row where something is wrong: `cells` of them behind `before`, its faults, what is said of each."""
+    """A faulty place in a row: `cells` cells after the first `before` cells, its faults, and the lines on each."""
 
     before: int
     cells: int
@@ -345,23 +345,23 @@ class CaretLabel(Struct, frozen=True):
 
     @property
     def style(self) -> Style:
-        """That of the worst fault."""
+        """The style of the worst fault."""
         return style_of(min((fault.rule.severity for fault in self.faults), key=list(Severity).index))
 
 
 def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
-    """Carets under the places of one row, right below it, then what is said of each in at most `room` cells.
+    """Carets under the places of one row, then the lines on each in at most `room` cells.
 
-    Places that come to the same cells share their carets, also where one of them goes on in other rows.
-    Where more than one is spoken of they have numbers, so that no words part carets from their text; the words of
-    one alone follow its carets, beside them where they fit.
+    Places with the same cells share their carets, even if one of them continues in other rows. If several places have
+    lines, the carets are numbered, so that no lines separate them from their text; a single place has its lines
+    directly after its carets, on the same line if they fit.
     """
     places = _joined(places)
     spoken = [place for place in places if place.said]
     if len(spoken) <= 1:
         yield from _drawn([_CaretRun(place, "", room) for place in places if not place.said])
         for place in spoken:
-            yield from _alone(place, room)
+            yield from _single_place(place, room)
         return
     numbers = {id(place): str(number) for number, place in enumerate(spoken, 1)}
     yield from _drawn([_CaretRun(place, numbers.get(id(place), ""), room) for place in places])
@@ -374,32 +374,32 @@ def caret_lines(places: Sequence[CaretLabel], room: int) -> Iterator[Line]:
 
 
 class _CaretRun:
-    """Carets with their number, and the cells that both take: it is behind, or before where the row ends."""
+    """Carets with their number, and the cells of both; the number is after the carets, or before at a row's end."""
 
     def __init__(self, place: CaretLabel, label: str, room: int) -> None:
         self.place = place
-        self.behind = f" {label}" if label and place.before + place.cells + len(label) < room else ""
-        self.ahead = f"{label} " if label and not self.behind and place.before > len(label) else ""
-        self.start = place.before - len(self.ahead)
-        self.end = place.before + place.cells + len(self.behind)
+        self.suffix = f" {label}" if label and place.before + place.cells + len(label) < room else ""
+        self.prefix = f"{label} " if label and not self.suffix and place.before > len(label) else ""
+        self.start = place.before - len(self.prefix)
+        self.end = place.before + place.cells + len(self.suffix)
 
     def __iter__(self) -> Iterator[Run]:
         style = self.place.style
-        yield from (Run(text, style) for text in (self.ahead, "^" * self.place.cells, self.behind) if text)
+        yield from (Run(text, style) for text in (self.prefix, "^" * self.place.cells, self.suffix) if text)
 
 
 def _joined(places: Sequence[CaretLabel]) -> list[CaretLabel]:
-    alike: dict[tuple[int, int], list[CaretLabel]] = {}
+    by_cells: dict[tuple[int, int], list[CaretLabel]] = {}
     for place in places:
-        alike.setdefault((place.before, place.cells), []).append(place)
+        by_cells.setdefault((place.before, place.cells), []).append(place)
     return [
         CaretLabel(*cells, [fault for one in some for fault in one.faults], [said for one in some for said in one.said])
-        for cells, some in alike.items()
+        for cells, some in by_cells.items()
     ]
 
 
 def _drawn(carets: Sequence[_CaretRun]) -> Iterator[Line]:
-    """The carets in as few lines as hold them all beside each other."""
+    """The carets in as few lines as possible without overlaps."""
     lines: list[tuple[int, list[Run]]] = []
     for caret in carets:
         at = next((index for index, (end, _) in enumerate(lines) if end < caret.start or not end), len(lines))
@@ -410,7 +410,7 @@ def _drawn(carets: Sequence[_CaretRun]) -> Iterator[Line]:
     yield from (tuple(runs) for _, runs in lines)
 
 
-def _alone(place: CaretLabel, room: int) -> Iterator[Line]:
+def _single_place(place: CaretLabel, room: int) -> Iterator[Line]:
     carets = (Run(" " * place.before), Run("^" * place.cells, place.style))
     rest = [list(words) for words in place.said]
     if len(rest) == 1 and place.before + place.cells + 1 + width_of(rest[0][0]) <= room:

@@ -1,4 +1,4 @@
-"""A trace as one line of boxes, one for each span, so that the eye finds the broken one first."""
+"""A trace as one line of boxes, one for each span, so that the broken one is easy to see."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -25,21 +25,21 @@ LEGEND = (
     "[✖] malformed  [▲] invalid  ✖ error result  [?] no result  ◆ recovered later",
     "≠ another layer differs",
 )
-"""What the letters and glyphs of a minimap mean, in lines of at most 80 cells."""
+"""The meaning of the letters and glyphs of a minimap, in lines of at most 80 cells."""
 
-_MOST = 2_000  # parts, spans, calls and results that are looked at on either side of the focus
+_MOST = 2_000  # parts, spans, calls and results that are examined on either side of the focus
 _ELLIPSIS = Run("…", Style.DIM)
 _DIFFERS = Run("≠", Style.WARNING)
 _BoxSource: TypeAlias = ToolCall | ToolResult | Span
 Differing: TypeAlias = Collection[tuple[int, str]]
-"""The parts, by turn and name, of which another layer has something else."""
+"""The parts, by turn and name, that differ in another layer."""
 
 
 class Box(NamedTuple):
-    """What stands for one span: its glyphs, where its characters are, and the step of the call or result that it is.
+    """The box of one span: its glyphs, the place of its characters, and the step of its call or result.
 
-    `is_first` says that a turn that is no tool's begins with it, `is_focus` that it is the break, or the first failure
-    where there is no break.
+    `is_first` means that it begins a turn other than a tool's; `is_focus` means that it is the break, or the first
+    failure if there is no break.
     """
 
     line: Line
@@ -58,25 +58,25 @@ def boxes(trace: Trace, inspection: Inspection) -> Iterator[Box]:
 
 
 def differing_in(diagnostics: Iterable[Diagnostic]) -> Differing:
-    """The parts of which another layer has something else, by a warning or an error."""
+    """The parts that differ in another layer, by a warning or an error."""
     places = (one.place_in_turn for one in diagnostics if is_layer_difference(one.rule))
     return {(place.turn, place.part) for place in places}
 
 
 def is_layer_difference(rule: Rule) -> bool:
-    """Whether a rule is about a difference between layers, and no mere info."""
+    """Whether a rule is about a difference between layers, and is not an info."""
     return bool(rule.layer) and rule.severity is not Severity.INFO
 
 
 def focus_of(chain: Chain) -> int:
-    """The number of the step that a map of the trace keeps: the break, else the first that failed; 0 where none did."""
+    """The number of the step that a minimap always shows: the break, or else the first failed step; 0 for none."""
     if chain.broken is not None:
         return chain.broken.step
     return 0 if chain.status is Status.OK else next((step.number for step in chain.steps if step.outcome.failed), 0)
 
 
 def with_heads(found: Iterable[Box]) -> Iterator[Box]:
-    """Boxes in order, of which only the first of each turn still says that the turn begins with it."""
+    """Boxes in order, with `is_first` only on the first box of each turn."""
     turn = 0
     for box in found:
         yield box._replace(is_first=False) if box.location.turn == turn else box
@@ -84,10 +84,10 @@ def with_heads(found: Iterable[Box]) -> Iterator[Box]:
 
 
 class BoxWalk:
-    """The boxes of a trace from a part and an offset in it on, as many as are taken; None for what has none.
+    """Iterates lazily over the boxes of a trace from a part and an offset in it; yields None for items without a box.
 
-    `steps` are the places of the chain's steps, `focus` the number of the one whose boxes say so. `is_first` says of a
-    box only that its turn is no tool's, nor the trace's first.
+    `steps` are the places of the chain's steps, `focus` the number of the step whose boxes get `is_focus`. `is_first`
+    is true for every box of a turn that is neither a tool's nor the first of the trace.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class BoxWalk:
         self._differing = differing
 
     def place_of_focus(self) -> tuple[int, int]:
-        """The index of the part where the focus stands, and its offset; the end of all where there is none."""
+        """The index of the part that contains the focus, and its offset; the end of the trace without a focus."""
         parts = self._inspection.parts
         if self._focus:
             place = self._inspection.chain.steps[self._focus - 1].location
@@ -110,17 +110,17 @@ class BoxWalk:
         return len(parts), 0
 
     def behind(self, part: int, offset: int) -> Iterator[Box | None]:
-        """What begins at an offset of a part or behind it, in order."""
+        """The boxes that begin at an offset of a part or after it, in order."""
         for index in range(part, len(self._inspection.parts)):
             yield from self._boxes(index, offset if index == part else None, backwards=False)
 
     def before(self, part: int, offset: int) -> Iterator[Box | None]:
-        """What begins before an offset of a part, the last first."""
+        """The boxes that begin before an offset of a part, in reverse order."""
         for index in range(min(part, len(self._inspection.parts) - 1), -1, -1):
             yield from self._boxes(index, offset if index == part else None, backwards=True)
 
     def _boxes(self, index: int, offset: int | None, *, backwards: bool) -> Iterator[Box | None]:
-        """Those of one part; neighbours that are both words, or both reasoning, are one."""
+        """The boxes of one part; adjacent spans that are both text, or both reasoning, share a box."""
         yield None
         part = self._inspection.parts[index]
         turn = self._trace.turns[part.turn - 1]
@@ -130,14 +130,14 @@ class BoxWalk:
             yield self._box(part, turn.role, SpanKind.TEXT, Range(0, len(text)), None)
             return
         last: SpanKind | None = None
-        for thing in _box_sources(part, offset, backwards=backwards):
-            step, kind, place = None, SpanKind.TOOL_CALL, thing.range
-            if isinstance(thing, ToolCall):
-                step = self._steps.of_call(part.turn, part.part, thing)
-            elif isinstance(thing, ToolResult):
+        for source_item in _box_sources(part, offset, backwards=backwards):
+            step, kind, place = None, SpanKind.TOOL_CALL, source_item.range
+            if isinstance(source_item, ToolCall):
+                step = self._steps.of_call(part.turn, part.part, source_item)
+            elif isinstance(source_item, ToolResult):
                 kind, step = SpanKind.TOOL_RESULT, self._steps.of_result(part.turn, part.part, place)
             else:
-                kind, place = thing.kind, thing.inner
+                kind, place = source_item.kind, source_item.inner
                 words = text[place.start : min(place.end, place.start + _GLANCE)] if kind in _WORDS else ""
                 if kind is last or not words.strip():
                     yield None
@@ -155,15 +155,15 @@ class BoxWalk:
 
 
 def _box_sources(part: PartInspection, offset: int | None, *, backwards: bool) -> Iterator[_BoxSource]:
-    """The calls, results and spans of a part, from an offset on or from the end, in the order of their beginnings."""
+    """The calls, results and spans of a part, from an offset or from the end, in the order of their starts."""
     rows: list[Sequence[_BoxSource]] = [part.calls, part.results, part.spans]
     found = (_from(row, offset, backwards=backwards) for row in (reversed(rows) if backwards else rows))
     return merge(*found, key=_start, reverse=backwards)
 
 
-def _from(things: Sequence[_BoxSource], offset: int | None, *, backwards: bool) -> Iterator[_BoxSource]:
-    at = bisect_left(things, offset, key=_start) if offset is not None else len(things) if backwards else 0
-    return map(things.__getitem__, range(at - 1, -1, -1) if backwards else range(at, len(things)))
+def _from(items: Sequence[_BoxSource], offset: int | None, *, backwards: bool) -> Iterator[_BoxSource]:
+    at = bisect_left(items, offset, key=_start) if offset is not None else len(items) if backwards else 0
+    return map(items.__getitem__, range(at - 1, -1, -1) if backwards else range(at, len(items)))
 
 
 def _line(kind: SpanKind, role: Role, step: Step | None, glyph: Run | None) -> Line:
@@ -185,8 +185,8 @@ def _turn(part: PartInspection) -> int:
     return part.turn
 
 
-def _start(thing: _BoxSource) -> int:
-    return thing.inner.start if isinstance(thing, Span) else thing.range.start
+def _start(item: _BoxSource) -> int:
+    return item.inner.start if isinstance(item, Span) else item.range.start
 
 
 def minimap(
@@ -198,11 +198,11 @@ def minimap(
     focus: int | None = None,
     differing: Differing | None = None,
 ) -> Line:
-    """The trace in at most `width` cells, a blank before each turn that is no tool's; long ones keep what failed.
+    """The trace in at most `width` cells, a space before each turn that is not a tool's; a long one keeps the failure.
 
-    A call is `[c]`, or has the glyph of its fault; an error a tool gave is the glyph in place of its `r`. Whoever
-    knows them hands over the places of the `steps`, the number of the one to keep, 0 for none, and the parts that are
-    `differing`: then no more of a trace is looked at than is shown.
+    A call is `[c]`, or has the glyph of its fault; a tool's error is shown by its glyph instead of `r`. A caller may
+    pass the places of the `steps`, the number of the step to keep (0 for none), and the parts that are `differing`:
+    then only the shown section of the trace is examined.
     """
     chain = inspection.chain
     focus = focus_of(chain) if focus is None else focus
@@ -210,16 +210,16 @@ def minimap(
     walk = BoxWalk(trace, inspection, StepPlaces(chain) if steps is None else steps, focus, differing)
     at, offset = walk.place_of_focus()
     before, saw_first = _enough(walk.before(at, offset), width)
-    behind, saw_last = _enough(walk.behind(at, offset), width)
-    found = with_heads((*reversed(before), *behind))
+    after, saw_last = _enough(walk.behind(at, offset), width)
+    found = with_heads((*reversed(before), *after))
     lines = [(*((Run(" "),) if box.is_first else ()), *box.line) for box in found]
-    more: Line = (Run(" " * (width + 1)),)  # what was not looked at is as a box for which there is never room
+    more: Line = (Run(" " * (width + 1)),)  # the unexamined rest acts as a box that never fits
     shown = [*(() if saw_first else (more,)), *lines, *(() if saw_last else (more,))]
-    return _fitted(shown, len(before) + (not saw_first) - (not behind), width)
+    return _fitted(shown, len(before) + (not saw_first) - (not after), width)
 
 
 def _enough(walk: Iterator[Box | None], width: int) -> tuple[list[Box], bool]:
-    """The first boxes, one more than `width` cells have room for, and whether no others were left out unseen."""
+    """The first boxes, one more than fits into `width` cells, and whether the walk ended."""
     found: list[Box] = []
     for box in islice(walk, _MOST):
         if box is not None:
@@ -231,19 +231,19 @@ def _enough(walk: Iterator[Box | None], width: int) -> tuple[list[Box], bool]:
 
 
 def _fitted(boxes: list[Line], focus: int, width: int) -> Line:
-    """The boxes that fit around `focus`, and a `…` for each end that is cut off."""
+    """The boxes that fit around `focus`, and a `…` for each truncated end."""
     widths = [width_of(box) for box in boxes]
     if sum(widths) <= width:
         return tuple(run for box in boxes for run in box)
     start = end = focus
     taken = 2
     while True:
-        before = start > 0 and taken + widths[start - 1] <= width
-        behind = end < len(boxes) and taken + widths[end] <= width
-        if behind and (end - focus <= focus - start or not before):
+        fits_before = start > 0 and taken + widths[start - 1] <= width
+        fits_after = end < len(boxes) and taken + widths[end] <= width
+        if fits_after and (end - focus <= focus - start or not fits_before):
             taken += widths[end]
             end += 1
-        elif before:
+        elif fits_before:
             start -= 1
             taken += widths[start]
         else:

@@ -1,7 +1,7 @@
-"""Positions in a trace: a compact sorted index of many of them, and which step a call or a result belongs to.
+"""Positions in a trace: a compact sorted index, and the step of a call or a result by its position.
 
-The index needs a few bytes for each position. In a trace with a hundred thousand faults or calls, none of them has to
-be created to find the next or the nearest one.
+The index needs a few bytes per position. In a trace with a hundred thousand faults or calls, the next or the nearest
+one is found without creating any of them.
 """
 
 from array import array
@@ -18,17 +18,17 @@ from inspector.text import Range
 NO_PART = -1
 """The number of a part that the turn does not have."""
 
-_BATCH = 512  # places whose ends are looked at together
+_BATCH = 512  # places whose ends are compared at once
 PositionKey = tuple[int, int, int, int]
-"""Where a place is among all: turn, number of the part, beginning, end; before a turn's parts what is in none."""
+"""The sort key of a place: turn, number of the part, start, end; places in no part come before the turn's parts."""
 
 
 class PositionIndex:
-    """The places of things that have numbers, as ranges of positions in the order of the trace.
+    """The places of numbered items, as ranges of positions in the order of the trace.
 
-    Things are added in the order of their numbers; `settle` puts them in order by turn, part and beginning, and by end
-    too where `by_end` says so. `indices` are the numbers by position then. A part is known by a number that grows
-    within its turn; `NO_PART` stands for one that the turn does not have.
+    Items are added in the order of their numbers; `settle` sorts them by turn, part and start, and with `by_end` also
+    by end. After that, `indices` are the numbers by position. A part is identified by a number that grows within its
+    turn; `NO_PART` is a part that the turn does not have.
     """
 
     def __init__(self, *, by_end: bool = False) -> None:
@@ -41,14 +41,14 @@ class PositionIndex:
         return len(self._turns)
 
     def add(self, turn: int, part: int, start: int, end: int) -> None:
-        """The place of the next thing."""
+        """Add the place of the next item."""
         self._turns.append(turn)
         self._parts.append(part)
         self._starts.append(start)
         self._ends.append(end)
 
     def settle(self, numbers: Sequence[int] | None = None) -> None:
-        """Put all in order, those that begin alike as they were added; they count from 0 where no numbers are told."""
+        """Sort all items; equal ones stay in insertion order. Without `numbers`, they are numbered from 0."""
         self.indices = range(len(self)) if numbers is None else numbers
         ends = self._ends if self._by_end else repeat(0)
         orders = zip(self._turns, self._parts, self._starts, ends, strict=False)
@@ -59,31 +59,31 @@ class PositionIndex:
                 column[:] = array(column.typecode, map(column.__getitem__, ordered))
 
     def order(self, position: int) -> PositionKey:
-        """Where a place is among all; its end is 0 where that does not count."""
+        """The sort key of the place at a position; its end is 0 unless `by_end`."""
         end = self._ends[position] if self._by_end else 0
         return self._turns[position], self._parts[position], self._starts[position], end
 
     def length(self, position: int) -> int:
-        """How many characters a place has."""
+        """The number of characters of the place at a position."""
         return self._ends[position] - self._starts[position]
 
     def of_turn(self, turn: int) -> range:
-        """What is in a turn."""
+        """The positions of a turn."""
         return range(bisect_left(self._turns, turn), bisect_right(self._turns, turn))
 
     def of_part(self, turn: int, part: int) -> range:
-        """What is in a part of a turn."""
-        held = self.of_turn(turn)
-        first = bisect_left(self._parts, part, held.start, held.stop)
-        return range(first, bisect_right(self._parts, part, first, held.stop))
+        """The positions of a part of a turn."""
+        in_turn = self.of_turn(turn)
+        first = bisect_left(self._parts, part, in_turn.start, in_turn.stop)
+        return range(first, bisect_right(self._parts, part, first, in_turn.stop))
 
     def begun(self, within: range, start: int, end: int) -> range:
-        """What begins from `start` on and before `end`, of positions in one part."""
+        """The positions in one part that begin in the range from `start` to before `end`."""
         first = bisect_left(self._starts, start, within.start, within.stop)
         return range(first, bisect_left(self._starts, end, first, within.stop))
 
     def holding(self, within: range, at: int) -> Iterator[int]:
-        """What holds the character at an offset, of positions in one part; an empty place holds the one behind it."""
+        """The positions in one part that contain the character at an offset; an empty place contains the next one."""
         stop = bisect_right(self._starts, at, within.start, within.stop)
         for first in range(within.start, stop, _BATCH):
             last = min(first + _BATCH, stop)
@@ -91,27 +91,27 @@ class PositionIndex:
                 yield from (one for one in range(first, last) if self._reaches(one, at))
 
     def is_held(self, order: PositionKey, position: int) -> bool:
-        """Whether a place begins within the one at a position."""
+        """Whether a place begins inside the one at a position."""
         turn, part, start, _ = self.order(position)
         return order[:2] == (turn, part) and start <= order[2] and self._reaches(position, order[2])
 
     def first_behind(self, order: PositionKey) -> int:
-        """The first position behind a place; how many there are where none is."""
+        """The first position after a place, or the number of positions if there is none."""
         return bisect_right(range(len(self)), order, key=self.order)
 
     def beside(self, order: PositionKey, *, back: bool) -> int | None:
-        """The number of the nearest thing behind a place, or before it; None where there is none."""
+        """The number of the nearest item after a place, or before it with `back`, or None."""
         at = bisect_left(range(len(self)), order, key=self.order) - 1 if back else self.first_behind(order)
         return self.indices[at] if 0 <= at < len(self) else None
 
     def first(self, positions: Iterable[int]) -> int | None:
-        """The smallest number among some positions; None among none."""
+        """The smallest number at some positions; None if there are none."""
         if isinstance(positions, range) and isinstance(self.indices, range):
             return positions.start if positions else None
         return min((self.indices[at] for at in positions), default=None)
 
     def nearest(self, order: PositionKey) -> int | None:
-        """The first thing at just this place, else one that holds its beginning, else one in its part or its turn."""
+        """The first item at exactly this place, or else one that contains its start, or one in its part or turn."""
         turn, part, start, end = order
         here = self.of_part(turn, part)
         same = (at for at in self.begun(here, start, start + 1) if self._ends[at] == end)
@@ -121,7 +121,7 @@ class PositionIndex:
         return self.first(here or self.of_turn(turn)) if found is None else found
 
     def numbers(self, positions: range) -> Sequence[int]:
-        """The numbers of the things at some positions, as they were added."""
+        """The numbers of the items at some positions, in the order in which they were added."""
         found = self.indices[positions.start : positions.stop]
         return found if isinstance(found, range) else sorted(found)
 
@@ -130,10 +130,10 @@ class PositionIndex:
 
 
 class StepPlaces:
-    """The steps of a chain by the places of their calls, and by those of their results; no step is kept.
+    """The steps of a chain by the places of their calls and of their results; step objects are not kept.
 
-    `number` gives the number of a part by its turn and name; without it parts are numbered as the steps name them.
-    `failed` says how many steps failed, and the number of the first, 0 where none did.
+    `number` returns the number of a part by its turn and name; without it, parts are numbered in the order of the
+    steps. `failed` is the number of failed steps, and the number of the first one, 0 if none failed.
     """
 
     def __init__(self, chain: Chain, number: Callable[[int, str], int] | None = None) -> None:
@@ -158,23 +158,23 @@ class StepPlaces:
 
     def of_call(self, turn: int, part: str, call: ToolCall) -> Step | None:
         """The step of a call that is in this part of this turn."""
-        held = self._at(self.calls, turn, part, call.range)
-        return next((step for step in reversed(held) if step.location == Location(turn, part, call.range)), None)
+        steps = self._at(self.calls, turn, part, call.range)
+        return next((step for step in reversed(steps) if step.location == Location(turn, part, call.range)), None)
 
     def of_result(self, turn: int, part: str, place: Range) -> Step | None:
         """The step whose result is at this place of this part of this turn."""
-        held = self._at(self.results, turn, part, place)
-        return next((step for step in held if step.result_location == Location(turn, part, place)), None)
+        steps = self._at(self.results, turn, part, place)
+        return next((step for step in steps if step.result_location == Location(turn, part, place)), None)
 
     def answered_in(self, turn: int) -> Sequence[Step]:
-        """The steps whose results this turn brings."""
+        """The steps whose results are in this turn."""
         return LazyColumn(self.results.numbers(self.results.of_turn(turn)), self._steps.__getitem__)
 
     def answered_at(self, turn: int, part: str, at: int) -> Step | None:
-        """The first step whose result holds a character."""
+        """The first step whose result contains a character."""
         places = self.results
-        held = sorted(places.indices[one] for one in places.holding(self._in(places, turn, part), at))
-        steps = (self._steps[index] for index in held)
+        indices = sorted(places.indices[one] for one in places.holding(self._in(places, turn, part), at))
+        steps = (self._steps[index] for index in indices)
         return next((step for step in steps if step.result_location and step.result_location.part == part), None)
 
     def _order(self, place: Location) -> tuple[int, int, int, int]:
@@ -184,10 +184,10 @@ class StepPlaces:
         return places.of_part(turn, self._number(turn, part))
 
     def _at(self, places: PositionIndex, turn: int, part: str, place: Range) -> Sequence[Step]:
-        """The steps that stand where a place begins."""
-        held = places.begun(self._in(places, turn, part), place.start, place.start + 1)
-        return LazyColumn(places.numbers(held), self._steps.__getitem__)
+        """The steps whose call or result begins where a place begins."""
+        positions = places.begun(self._in(places, turn, part), place.start, place.start + 1)
+        return LazyColumn(places.numbers(positions), self._steps.__getitem__)
 
 
 NO_STEPS = StepPlaces(Chain((), Status.OK))
-"""Where no chain is known."""
+"""No known chain."""

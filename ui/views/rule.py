@@ -1,4 +1,4 @@
-"""A rule explained: what it says, why it matters, how to fix it, and an example that breaks it, marked."""
+"""The explanation of a rule: its summary, why it matters, how to fix it, and a marked example that breaks it."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ _ROLES = frozenset(role.value for role in Role)
 
 
 class Example(Struct, frozen=True):
-    """An example and what weaklink says of it; `is_sketch` says that it is a conversation and no piece of stream."""
+    """An example with its inspection; `is_sketch` means that it is a conversation and not a piece of a stream."""
 
     trace: Trace
     inspection: Inspection
@@ -51,7 +51,7 @@ class Example(Struct, frozen=True):
 
 
 class _SketchSection(Struct, frozen=True):
-    """What is below one `@` line of a sketch."""
+    """The text below one `@` line of a sketch."""
 
     name: str
     facts: dict[str, str]
@@ -59,9 +59,9 @@ class _SketchSection(Struct, frozen=True):
 
 
 def read_example(text: str, format: str) -> Example:
-    """The example inspected. `text` is a Rule's `bad` or `good`; see there for sketches. ValueError for a wrong one.
+    """Inspect an example. `text` is a Rule's `bad` or `good`; see `Rule` for sketches. Raises ValueError if invalid.
 
-    A file is one text with the faults of what in it could not be read.
+    An example of a file becomes one text with the faults of its unreadable records.
     """
     if format == FILE_FORMAT:
         trace = Trace((Turn(Role.USER, (Part("text", text),)),))
@@ -70,7 +70,7 @@ def read_example(text: str, format: str) -> Example:
             trace, structs.replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False
         )
     if format in (ROW_FORMAT, DATA_FORMAT):
-        # The readers and checks of training data are a fifth of what the other rules' examples need.
+        # Loaded lazily: the other rules' examples do not need the readers and checks of training data.
         examples = import_module("ui.views.rule_samples")
         trace, inspection = (examples.verified_row if format == ROW_FORMAT else examples.linted_rows)(text)
         return Example(trace, inspection, is_sketch=format == ROW_FORMAT)
@@ -88,8 +88,8 @@ def _turns(sketch: str) -> Iterator[Turn]:
     for start, end in pairwise((*starts, len(sections))):
         head, *more = sections[start:end]
         rest = [section for section in more if not section.name.startswith(("sent:", "run"))]
-        own = [structs.replace(head, name="text")] if head.text or not rest else []
-        parts = tuple(_part(section) for section in (*own, *rest))
+        text_sections = [structs.replace(head, name="text")] if head.text or not rest else []
+        parts = tuple(_part(section) for section in (*text_sections, *rest))
         calls = tuple(_call(section) for section in rest if section.name.startswith("call:"))
         role = Role(head.name)
         result = ResultHeader(head.facts.get("id"), is_error="error" in head.facts or None)
@@ -126,17 +126,17 @@ def _call(section: _SketchSection) -> CallHeader:
 
 
 def _run(sections: Sequence[_SketchSection]) -> RecordedRun | None:
-    """The tool's own record of a result: `@run` has its text, `@run:arguments` what it ran with."""
-    own = {section.name: section for section in sections if section.name.startswith("run")}
-    if "run" not in own:
+    """The tool's own record of a result: `@run` has its text, `@run:arguments` its arguments."""
+    by_name = {section.name: section for section in sections if section.name.startswith("run")}
+    if "run" not in by_name:
         return None
-    facts, arguments = own["run"].facts, own.get("run:arguments")
-    said = None if arguments is None else arguments.text
-    return RecordedRun("span", facts.get("name", ""), facts.get("id"), said, own["run"].text)
+    facts, arguments = by_name["run"].facts, by_name.get("run:arguments")
+    arguments_text = None if arguments is None else arguments.text
+    return RecordedRun("span", facts.get("name", ""), facts.get("id"), arguments_text, by_name["run"].text)
 
 
 def _request(facts: dict[str, str], sections: Sequence[_SketchSection]) -> SentRequest | None:
-    """The request that `sent` gives by the numbers of turns, with the texts that `@sent:N` has in other words."""
+    """The request that `sent` lists by turn numbers, with the changed texts of `@sent:N`."""
     if "sent" not in facts:
         return None
     changed: dict[int, list[_SketchSection]] = {}
@@ -181,7 +181,7 @@ def _numbers(words: str) -> Iterator[int]:
 
 
 def rule_lines(rule: Rule, bad: Example | None, good: Example | None, *, width: int) -> Iterator[Line]:
-    """The lines of `weaklink rule`; `bad` and `good` are the rule's examples, read, or None where it has none."""
+    """The lines of `weaklink rule`; `bad` and `good` are the rule's parsed examples, or None if it has none."""
     readable = min(width, _WIDEST)
     yield (Run(f"{rule.severity.value}[{rule.code}]", style_of(rule.severity)), Run(f" {rule.name}", Style.STRONG))
     yield ()
@@ -199,7 +199,7 @@ def rule_lines(rule: Rule, bad: Example | None, good: Example | None, *, width: 
 
 
 def example_lines(example: Example, *, width: int) -> Iterator[Line]:
-    """An example with all that weaklink says of it: a piece of stream marked, or a small conversation turn by turn."""
+    """An example with all its diagnostics: a marked piece of a stream, or a small conversation turn by turn."""
     if not example.is_sketch:
         (part,) = example.trace.turns[0].parts
         faults = [diagnostic.fault for diagnostic in example.inspection.diagnostics]
@@ -218,7 +218,7 @@ def example_lines(example: Example, *, width: int) -> Iterator[Line]:
 
 
 def rule_table(families: Sequence[tuple[str, str, Sequence[Rule]]], *, width: int) -> Iterator[Line]:
-    """Every rule on a line, by family."""
+    """The table of rules, one per line, by family."""
     for prefix, title, rules in families:
         yield (Run(f"{prefix}xx", Style.STRONG), Run(f"  {title}"))
         rows = [
@@ -235,7 +235,7 @@ def rule_table(families: Sequence[tuple[str, str, Sequence[Rule]]], *, width: in
 
 
 def rule_object(rule: Rule) -> dict[str, Json]:
-    """A rule as `--json` prints it."""
+    """A rule as JSON for `--json`."""
     return {
         "code": rule.code,
         "name": rule.name,

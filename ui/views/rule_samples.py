@@ -1,4 +1,4 @@
-"""Examples of the rules about training data: rows that are linted, and a row that a verifier judges."""
+"""Examples of the rules about training data: linted rows, and a row checked by a verifier."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from inspector.text import Range
 
 
 def verified_row(text: str) -> tuple[Trace, Inspection]:
-    """A row with the diagnostics of the verifier that it names."""
+    """A row with the diagnostics of the verifier named in it."""
     row = json.loads(text)
     candidate = row_candidate(row)
     verdict = run_verifier(find_verifier(row["verifier"]), candidate)
@@ -29,14 +29,14 @@ def verified_row(text: str) -> tuple[Trace, Inspection]:
 
 
 class _Words:
-    """Counts words, in the place of a tokenizer."""
+    """Counts words instead of tokens."""
 
     def count(self, text: str) -> int:
         return len(text.split())
 
 
 def linted_rows(text: str) -> tuple[Trace, Inspection]:
-    """Rows of training data, linted, with the faults at their places in the text."""
+    """Linted rows of training data, with the faults at their positions in the text."""
     before_context, _, context = text.partition("\n@context ")
     rows, _, evaluated = before_context.partition("\n@eval\n")
     options = LintOptions(counter=_Words() if context else None, context=int(context or CONTEXT_WINDOW))
@@ -57,7 +57,7 @@ def linted_rows(text: str) -> tuple[Trace, Inspection]:
 
 
 def _samples(rows: str) -> Iterator[tuple[Sample, int]]:
-    """The sample of each line, and where the line begins."""
+    """The sample of each line, and the offset of the line."""
     start = 0
     for number, line in enumerate(rows.split("\n"), 1):
         if line.strip():
@@ -69,7 +69,7 @@ def _samples(rows: str) -> Iterator[tuple[Sample, int]]:
 
 
 def _in_text(sample: Sample, found: Diagnostic) -> Fault:
-    """A fault at its place in the row's text; without its repair where that is in a message."""
+    """A fault at its position in the row's text; a fault in a message loses its repair."""
     if found.location.part == ROW_PART:
         return found.fault
     node = sample.row_node

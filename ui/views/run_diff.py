@@ -1,4 +1,4 @@
-"""Runs of one task compared: where they diverge and what differs, as lines and as `weaklink diff --json` prints it."""
+"""Compares runs of one task: where they diverge and what differs, as lines and as JSON for `weaklink diff --json`."""
 
 import json
 from bisect import bisect_right
@@ -39,9 +39,9 @@ _MORE = "--full shows all"
 
 
 class ComparedRun(Struct, frozen=True):
-    """One run and what its user called it (`12`, `log.jsonl#3`).
+    """One run and the name that the user gave it (`12`, `log.jsonl#3`).
 
-    `layer` is the layer at which its calls and results are compared, `layered` are its steps there; None for the
+    `layer` is the layer at which its calls and results are compared, and `layered` its steps there; None means the
     steps of its chain.
     """
 
@@ -57,13 +57,13 @@ class ComparedRun(Struct, frozen=True):
         return self.inspection.chain.steps if self.layered is None else self.layered
 
     def at(self, layer: Layer | None) -> "ComparedRun":
-        """The run, with its steps as a layer has them; None for those of its chain."""
+        """The run with its steps at a layer; None means those of its chain."""
         layered = None if layer is None else steps_at(self.trace, self.inspection, layer)
         return structs.replace(self, layer=layer, layered=layered)
 
 
 class RunDiff(Struct, frozen=True):
-    """Two or more runs, how they were asked differently, and their steps side by side."""
+    """Two or more runs, the differences in their inputs, and their steps side by side."""
 
     runs: tuple[ComparedRun, ...]
     asked: tuple[RunInputDifference, ...]
@@ -71,20 +71,20 @@ class RunDiff(Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """Where the runs first part, in one sentence."""
+        """Where the runs first diverge, in one sentence."""
         chains = [run.inspection.chain for run in self.runs]
         return run_verdict(self.alignment, chains, [last_words(run) for run in self.runs])
 
 
 def compare(runs: Sequence[ComparedRun]) -> RunDiff:
-    """Compare runs; the first is what the others are compared with."""
+    """Compare runs with the first one."""
     alignment = align([run.steps for run in runs])
-    asked = run_input_differences([run.trace for run in runs], alignment)
-    return RunDiff(tuple(runs), tuple(asked), alignment)
+    input_differences = run_input_differences([run.trace for run in runs], alignment)
+    return RunDiff(tuple(runs), tuple(input_differences), alignment)
 
 
 def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Line]:
-    """The lines of `weaklink diff`: verdict, how the runs were asked, their steps, the first that is not the same."""
+    """The lines of `weaklink diff`: verdict, differences in the inputs, the steps, and the first difference."""
     yield from wrapped(quoted(diff.verdict, Style.STRONG), width)
     if diff.asked:
         yield ()
@@ -97,15 +97,15 @@ def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Lin
     if diff.alignment.rows:
         yield ()
         yield from grid_lines(diff.alignment, len(diff.runs), width, full=full)
-    yield from _where_they_part(diff, width, full=full)
+    yield from _first_difference_lines(diff, width, full=full)
 
 
 def row_diff_lines(
     diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: bool = False, more: str = ""
 ) -> Iterator[Line]:
-    """What differs between two runs (their indexes) in one row; of a call that is the same in both, that call.
+    """The differences between two runs (given by index) in one row; if the call is the same in both, that call.
 
-    `more` says how to see all where not all is shown.
+    `more` is a note on how to see all if not all is shown.
     """
     steps = tuple(diff.alignment.rows[row].steps[run] for run in pair)
     labels = [run_label(run) for run in pair]
@@ -114,7 +114,7 @@ def row_diff_lines(
             yield (Run(f"Neither {labels[0]} nor {labels[1]} makes a call here.", Style.DIM),)
         case (Step() as one, Step() as other):
             lines = list(_step_diff((one, other), pair, width, full=full, more=more))
-            yield from lines[1:] if lines else _alike(one, other, labels, width)
+            yield from lines[1:] if lines else _same_call_lines(one, other, labels, width)
         case (one, other):
             step, label = (one, labels[0]) if one is not None else (other, labels[1])
             assert step is not None
@@ -122,32 +122,32 @@ def row_diff_lines(
 
 
 def call_texts(*steps: Step) -> list[str]:
-    """Calls as lines: the tool, then its arguments with one member a line; all as written where one is broken."""
+    """Calls as lines: the tool, then its arguments with one member per line; all as written if one is broken."""
     is_sound = all(step.call.valid and isinstance(step.call.arguments, dict) for step in steps)
     return [_members(step.call) if is_sound else f"{step.call.name or ''}\n{step.call.raw_arguments}" for step in steps]
 
 
 def last_words(run: ComparedRun) -> str:
-    """What the agent said after the turn of its last call, without its reasoning; empty where it said nothing."""
+    """The agent's text after the turn of its last call, without reasoning; may be empty."""
     steps = run.inspection.chain.steps
     after = steps[-1].location.turn if steps else 0
-    said: list[str] = []
+    texts: list[str] = []
     parts = run.inspection.parts
     for index in range(bisect_right(parts, after, key=lambda one: one.turn), len(parts)):
         part = parts[index]
         turn = run.trace.turns[part.turn - 1]
         source = turn.part(part.part) if part.part == "text" else None
         if source is not None and turn.role is Role.ASSISTANT:
-            said += (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
-    return "".join(said).strip()
+            texts += (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
+    return "".join(texts).strip()
 
 
 def differing_pair(diff: RunDiff) -> tuple[int, int] | None:
-    """The indexes of the first two runs that part first: the first that has the step, and the first unlike it."""
-    parted = diff.alignment.divergence
-    if parted is None:
+    """The indexes of the two runs at the first divergence: the first that has the step, and the first that differs."""
+    divergence = diff.alignment.divergence
+    if divergence is None:
         return None
-    row = diff.alignment.rows[parted.row]
+    row = diff.alignment.rows[divergence.row]
     stem = next(index for index, step in enumerate(row.steps) if step is not None)
     other = next(index for index, one in enumerate(row.sameness) if one is not Sameness.SAME)
     return min(stem, other), max(stem, other)
@@ -159,7 +159,7 @@ def _members(call: ToolCall) -> str:
 
 
 def _member(value: object) -> str:
-    """A value as JSON, so that `"true"` and `true` differ; a text of several lines keeps its lines, within quotes."""
+    """A value as JSON, so that `"true"` and `true` differ; a multi-line text keeps its lines, within quotes."""
     if isinstance(value, str) and "\n" in value:
         return f'"{value}"'
     return write_json(value, ascii_only=False)
@@ -168,9 +168,9 @@ def _member(value: object) -> str:
 def _run_head(run: ComparedRun, label: str) -> Line:
     chain = run.inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    came = run.trace.provenance
-    name = run.trace.name or " ".join(word for word in (came.file.rpartition("/")[2], came.record) if word)
-    said = [visible_line(word) for word in (name, model_of(run.trace)) if word]
+    provenance = run.trace.provenance
+    name = run.trace.name or " ".join(word for word in (provenance.file.rpartition("/")[2], provenance.record) if word)
+    details = [visible_line(word) for word in (name, model_of(run.trace)) if word]
     return (
         Run(f"{label}  ", Style.STRONG),
         Run(visible_line(run.called)),
@@ -179,25 +179,25 @@ def _run_head(run: ComparedRun, label: str) -> Line:
         Run(f" {ending(chain)}" if chain.steps else " no tool was called"),
         *((Run(missing, Style.WARNING),) if (missing := _not_recorded(run)) else ()),
         *((Run("  task "), task) if (task := task_run(run.trace.outcome)) else ()),
-        Run("".join(f"  {word}" for word in said), Style.DIM),
+        Run("".join(f"  {word}" for word in details), Style.DIM),
     )
 
 
 def _not_recorded(run: ComparedRun) -> str:
-    """How many of its steps are not compared, since their layer is not recorded; `""` where all are."""
+    """The number of its steps that are not compared because their layer is not recorded; `""` if none."""
     missing = len(run.inspection.chain.steps) - len(run.steps)
     return f"  {run.layer.value}: {counted(missing, 'step')} not recorded" if run.layer is not None and missing else ""
 
 
-def _where_they_part(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]:
-    pair, parted = differing_pair(diff), diff.alignment.divergence
-    if pair is None or parted is None:
+def _first_difference_lines(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]:
+    pair, divergence = differing_pair(diff), diff.alignment.divergence
+    if pair is None or divergence is None:
         words = [last_words(run) for run in diff.runs]
-        other = next((index for index, said in enumerate(words) if said != words[0]), None)
+        other = next((index for index, text in enumerate(words) if text != words[0]), None)
         if other is not None:
             yield from _text_diff("last words", (0, other), ("", ""), (words[0], words[other]), width, full=full)
         return
-    steps = parted.steps[pair[0]], parted.steps[pair[1]]
+    steps = divergence.steps[pair[0]], divergence.steps[pair[1]]
     if steps[0] is None or steps[1] is None:
         run = pair[0] if steps[1] is None else pair[1]
         step = steps[0] or steps[1]
@@ -207,17 +207,17 @@ def _where_they_part(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]
     yield from _step_diff((steps[0], steps[1]), pair, width, full=full)
 
 
-def _alike(one: Step, other: Step, labels: Sequence[str], width: int) -> Iterator[Line]:
-    """Two steps with the same call and result: what they are, and whether they were judged otherwise."""
+def _same_call_lines(one: Step, other: Step, labels: Sequence[str], width: int) -> Iterator[Line]:
+    """Two steps with the same call and result: the call, and their outcomes if these differ."""
     judged = [outcome_words(step) for step in (one, other)]
     yield (Run(f"{labels[0]} and {labels[1]} make the same call with the same result.", Style.DIM),)
     if judged[0] != judged[1]:
-        said = f"  {labels[0]}: {judged[0]}; {labels[1]}: {judged[1]}"
-        yield clipped((Run(visible_line(said), Style.WARNING),), width)
+        line = f"  {labels[0]}: {judged[0]}; {labels[1]}: {judged[1]}"
+        yield clipped((Run(visible_line(line), Style.WARNING),), width)
     yield from call_lines(one.call, width=width, indent=2, step=one)
     if one.result is not None:
-        said = folded_middle(one.result.content, max(width - 4, 24))
-        yield clipped((Run("  → ", Style.TOOL_RESULT), Run(said)), width)
+        line = folded_middle(one.result.content, max(width - 4, 24))
+        yield clipped((Run("  → ", Style.TOOL_RESULT), Run(line)), width)
 
 
 def _step_diff(
@@ -243,7 +243,7 @@ def _result_place(step: Step) -> str:
 
 
 def _laid_out(results: tuple[str, ...]) -> tuple[str, ...]:
-    """JSON results with a member a line, where that shows what differs; any others as they are."""
+    """JSON results with one member per line if that shows the difference; others unchanged."""
     values = [_indented(text) for text in results]
     return tuple(value for value in values if value) if all(values) and values[0] != values[1] else results
 
@@ -284,11 +284,11 @@ def _text_diff(
 
 
 def diff_object(diff: RunDiff) -> JsonObject:
-    """Runs, how they were asked, where they part, and every row; every key is always there.
+    """The runs, the differences in their inputs, the divergence, and every row; every key is always present.
 
-    A run is named by its letter everywhere. `divergence` and `text_diff` are null where the steps are the same.
+    A run is identified by its letter everywhere. `divergence` and `text_diff` are null if the steps are the same.
     """
-    parted = diff.alignment.divergence
+    divergence = diff.alignment.divergence
     return {
         "verdict": diff.verdict,
         "runs": [_run(run, index) for index, run in enumerate(diff.runs)],
@@ -296,20 +296,20 @@ def diff_object(diff: RunDiff) -> JsonObject:
             {"what": one.what.value, "runs": [run_label(run) for run in one.runs], "message": one.message}
             for one in diff.asked
         ],
-        "divergence": _divergence(parted) if parted is not None else None,
+        "divergence": _divergence(divergence) if divergence is not None else None,
         "text_diff": _text_diff_object(diff),
         "rows": [_row(row) for row in diff.alignment.rows],
     }
 
 
 def _run(run: ComparedRun, index: int) -> JsonObject:
-    chain, came = run.inspection.chain, run.trace.provenance
+    chain, provenance = run.inspection.chain, run.trace.provenance
     return {
         "run": run_label(index),
         "called": run.called,
         "name": run.trace.name,
-        "file": came.file,
-        "record": came.record,
+        "file": provenance.file,
+        "record": provenance.record,
         "model": model_of(run.trace),
         "status": chain.status.value,
         "outcome": outcome_object(run.trace.outcome),
@@ -321,11 +321,11 @@ def _run(run: ComparedRun, index: int) -> JsonObject:
     }
 
 
-def _divergence(parted: Divergence) -> JsonObject:
+def _divergence(divergence: Divergence) -> JsonObject:
     return {
-        "row": parted.row + 1,
-        "what": parted.what.value,
-        "steps": {run_label(run): _step(step) for run, step in enumerate(parted.steps)},
+        "row": divergence.row + 1,
+        "what": divergence.what.value,
+        "steps": {run_label(run): _step(step) for run, step in enumerate(divergence.steps)},
     }
 
 
@@ -358,11 +358,11 @@ def _place(place: Location) -> JsonObject:
 
 
 def _text_diff_object(diff: RunDiff) -> Json:
-    """The pieces in which the first two differing runs' steps part: of their calls, and of their results."""
-    pair, parted = differing_pair(diff), diff.alignment.divergence
-    if pair is None or parted is None:
+    """The text diff of the steps of the first two differing runs: of their calls, and of their results."""
+    pair, divergence = differing_pair(diff), diff.alignment.divergence
+    if pair is None or divergence is None:
         return None
-    one, other = parted.steps[pair[0]], parted.steps[pair[1]]
+    one, other = divergence.steps[pair[0]], divergence.steps[pair[1]]
     texts = iter(call_texts(*(step for step in (one, other) if step is not None)))
     return {
         "runs": [run_label(run) for run in pair],

@@ -15,7 +15,7 @@ _LEAD = 4
 _NARROWEST = 14
 _BRIEF = 40
 _MOST_ROWS = 40
-_FOLDED = 4  # so many same rows at either end of a longer row of them are shown
+_FOLDED = 4  # rows shown at either end of a folded block of equal rows
 
 _SIGNS = {
     Sameness.SAME: ("=", Style.DIM),
@@ -25,34 +25,33 @@ _SIGNS = {
 }
 
 LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such step"
-"""What the signs of a grid mean."""
+"""The meaning of the signs of a grid."""
 
 LONGEST = 60
-"""About how many code points of an argument or a result are quoted."""
+"""The approximate number of code points quoted of an argument or a result."""
 
 _AROUND = 12
 
 
 def aligned_map_lines(alignment: Alignment, runs: int, at: int, width: int) -> Iterator[Line]:
-    """A line of pointers, then one a run: three cells a row, its sign beside the first run and its outcome.
+    """A line of pointers, then one line per run, with three cells per row: a sign for the comparison, and the outcome.
 
-    `▼` points to where the runs first part, `▽` to row `at`. Where not all rows fit, those around `at` are shown,
-    between `…`.
+    `▼` points to the first divergence, `▽` to row `at`. If not all rows fit, those around `at` are shown, between `…`.
     """
     room = max((width - _LEAD - 4) // _CELLS, 1)
     rows = alignment.rows
     start = max(min(at - room // 2, len(rows) - room), 0)
     shown = range(start, min(start + room, len(rows)))
-    behind = Run(" …", Style.DIM) if shown.stop < len(rows) else Run("")
-    parted = alignment.divergence.row if alignment.divergence is not None else -1
-    yield (Run(" " * (_LEAD + 2)), *(_pointer(index, at, parted) for index in shown))
+    suffix = Run(" …", Style.DIM) if shown.stop < len(rows) else Run("")
+    diverging_row = alignment.divergence.row if alignment.divergence is not None else -1
+    yield (Run(" " * (_LEAD + 2)), *(_pointer(index, at, diverging_row) for index in shown))
     for run in range(runs):
         lead = (Run(f" {run_label(run)[-1]} ", Style.STRONG), Run("… " if start else "  ", Style.DIM))
-        yield (*lead, *(piece for index in shown for piece in _map_cell(rows[index], run)), behind)
+        yield (*lead, *(piece for index in shown for piece in _map_cell(rows[index], run)), suffix)
 
 
-def _pointer(index: int, at: int, parted: int) -> Run:
-    if index == parted:
+def _pointer(index: int, at: int, diverging_row: int) -> Run:
+    if index == diverging_row:
         return Run("▼  ", Style.ERROR)
     return Run("▽  ", Style.KEY) if index == at else Run(" " * _CELLS)
 
@@ -67,69 +66,70 @@ def _map_cell(row: AlignedRow, run: int) -> Line:
 
 
 def run_verdict(alignment: Alignment, chains: Sequence[Chain], last_words: Sequence[str]) -> str:
-    """The sentence; runs that did the same there are told together. `last_words` is what each agent said at the end."""
-    parted, ended = alignment.divergence, _endings(chains)
-    if parted is None:
-        differ = any(said != last_words[0] for said in last_words)
+    """The verdict in a sentence, which groups equal runs. `last_words` is each agent's final text."""
+    divergence, ended = alignment.divergence, _endings(chains)
+    if divergence is None:
+        differ = any(words != last_words[0] for words in last_words)
         answers = ", and what they say at the end differs" if differ else ""
         if not alignment.rows:
             return f"No run calls a tool{answers}; {ended}."
         steps = len(alignment.rows)
-        made = "step with the same result" if steps == 1 else f"{counted(steps, 'step')} with the same results"
-        same = f"The runs make the same {made}"
+        phrase = "step with the same result" if steps == 1 else f"{counted(steps, 'step')} with the same results"
+        same = f"The runs make the same {phrase}"
         return f"{same}{answers}; {ended}."
-    return f"Runs differ first at {_where(parted)}: {_actions_there(parted)}; {ended}."
+    return f"Runs differ first at {_where(divergence)}: {_actions_there(divergence)}; {ended}."
 
 
-def _where(parted: Divergence) -> str:
-    numbers = {step.number for step in parted.steps if step is not None}
+def _where(divergence: Divergence) -> str:
+    numbers = {step.number for step in divergence.steps if step is not None}
     if len(numbers) == 1:
         return f"step {numbers.pop()}"
     return " and ".join(
-        f"step {step.number} of {run_label(run)}" for run, step in enumerate(parted.steps) if step is not None
+        f"step {step.number} of {run_label(run)}" for run, step in enumerate(divergence.steps) if step is not None
     )
 
 
-def _actions_there(parted: Divergence) -> str:
-    stem = next(step for step in parted.steps if step is not None)
-    match parted.what:
+def _actions_there(divergence: Divergence) -> str:
+    stem = next(step for step in divergence.steps if step is not None)
+    match divergence.what:
         case Sameness.RESULT:
-            said = _grouped([_answer(step, parted.steps) for step in parted.steps])
-            return f"{quoted(differing_call(stem), 2 * LONGEST)} answers {said}"
+            outcomes = _grouped([_answer(step, divergence.steps) for step in divergence.steps])
+            return f"{quoted(differing_call(stem), 2 * LONGEST)} answers {outcomes}"
         case Sameness.OUTCOME:
-            said = _grouped([step.outcome.value if step is not None else "nothing" for step in parted.steps])
-            return f"{quoted(differing_call(stem), 2 * LONGEST)} has the same result and is judged {said}"
+            outcomes = _grouped([step.outcome.value if step is not None else "nothing" for step in divergence.steps])
+            return f"{quoted(differing_call(stem), 2 * LONGEST)} has the same result and is judged {outcomes}"
         case _:
-            return _calls(parted.steps)
+            return _calls(divergence.steps)
 
 
 def _calls(steps: Sequence[Step | None]) -> str:
-    made = [step for step in steps if step is not None]
-    said = [
-        quoted(differing_call(step, made), 2 * LONGEST) if step is not None else "no tool any more" for step in steps
+    existing = [step for step in steps if step is not None]
+    texts = [
+        quoted(differing_call(step, existing), 2 * LONGEST) if step is not None else "no tool any more"
+        for step in steps
     ]
-    groups = _runs_by_text(said)
+    groups = _runs_by_text(texts)
     lead = [f"{named_runs(runs)} {'calls' if len(runs) == 1 else 'call'} {what}" for what, runs in groups[:1]]
     return ", ".join([*lead, *(f"{named_runs(runs)} {what}" for what, runs in groups[1:])])
 
 
-def _grouped(said: Sequence[str]) -> str:
-    return ", ".join(f"{named_runs(runs)} {what}" for what, runs in _runs_by_text(said))
+def _grouped(texts: Sequence[str]) -> str:
+    return ", ".join(f"{named_runs(runs)} {what}" for what, runs in _runs_by_text(texts))
 
 
-def _runs_by_text(said: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """What was said, each with the letters of the runs of which it was."""
+def _runs_by_text(texts: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The distinct texts, each with the letters of its runs."""
     groups: dict[str, list[str]] = {}
-    for run, what in enumerate(said):
+    for run, what in enumerate(texts):
         groups.setdefault(what, []).append(run_label(run))
     return list(groups.items())
 
 
 def _endings(chains: Sequence[Chain]) -> str:
-    said = [
+    texts = [
         chain.status.value + (f" at step {chain.broken.step}" if chain.broken is not None else "") for chain in chains
     ]
-    groups = _runs_by_text(said)
+    groups = _runs_by_text(texts)
     if len(groups) == 1:
         return f"{'both' if len(chains) == 2 else 'all'} are {groups[0][0]}"
     lead = [f"{named_runs(runs)} {'is' if len(runs) == 1 else 'are'} {what}" for what, runs in groups[:1]]
@@ -139,16 +139,16 @@ def _endings(chains: Sequence[Chain]) -> str:
 def _answer(step: Step | None, steps: Sequence[Step | None]) -> str:
     if step is None or step.result is None:
         return "nothing"
-    mine = step.result.content.strip()
+    own_result = step.result.content.strip()
     others = (one.result.content.strip() for one in steps if one is not None and one.result is not None)
-    return quoted(excerpt(mine, next((text for text in others if text != mine), ""), LONGEST), LONGEST + 2)
+    return quoted(excerpt(own_result, next((text for text in others if text != own_result), ""), LONGEST), LONGEST + 2)
 
 
 def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
-    """The grid under a head with the runs' letters; the row where they first part is marked `»`.
+    """The grid under a head with the runs' letters; `»` marks the row of the first divergence.
 
-    Many same rows in a row are one line, and forty rows the most, unless `full`. Where the screen is too narrow for
-    all runs, there are several grids, each with the first run.
+    Unless `full`, a long block of equal rows is folded, and at most forty rows are shown. If the screen is too narrow
+    for all runs, there are several grids, each with the first run.
     """
     for columns in _groups(runs, width):
         if columns[-1] != runs - 1 or columns[1:2] not in ((1,), ()):
@@ -158,30 +158,30 @@ def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = Fals
 
 
 def grid_columns(runs: int, chosen: int, width: int) -> tuple[int, ...]:
-    """Which runs are beside each other where there is one grid: all, else the first and those around the chosen."""
+    """The runs shown in a single grid: all, or else the first and those around the chosen one."""
     most = max((width - 3) // (_NARROWEST + 2), 2) - 1
     start = max(min(chosen - 1, runs - 1 - most), 0)
     return (0, *range(1, runs)[start : start + most])
 
 
 def grid_head(columns: Sequence[int], width: int, called: Sequence[str], chosen: int) -> Line:
-    """The head over a grid: each run's letter and what it is `called`; brackets are around the chosen one."""
+    """The head of a grid: each run's letter and its name in `called`, with brackets around the chosen one."""
     line: list[Run] = [Run("   ")]
     for run in columns:
         label = f" [{run_label(run)}]" if run == chosen else f"  {run_label(run)} "
-        said = (Run(label, Style.STRONG), Run(f" {visible_line(called[run])}", Style.DIM))
-        line += (*padded(said, _room(columns, width)), Run("  "))
+        heading = (Run(label, Style.STRONG), Run(f" {visible_line(called[run])}", Style.DIM))
+        line += (*padded(heading, _room(columns, width)), Run("  "))
     return tuple(line)
 
 
 def grid_row(alignment: Alignment, index: int, columns: Sequence[int], width: int) -> Line:
-    """One row of the grid; that in which the runs first part is marked `»`."""
+    """One row of the grid; `»` marks the row of the first divergence."""
     is_first = alignment.divergence is not None and alignment.divergence.row == index
     return _row(alignment.rows[index], columns, _room(columns, width), is_first=is_first)
 
 
 def sign_of(sameness: Sameness) -> Run:
-    """The sign of how a step compares with the first run's."""
+    """The sign of the comparison of a step with the first run's."""
     return Run(*_SIGNS[sameness]) if sameness in _SIGNS else Run("·", Style.DIM)
 
 
@@ -190,7 +190,7 @@ def _room(columns: Sequence[int], width: int) -> int:
 
 
 def _groups(runs: int, width: int) -> Iterator[tuple[int, ...]]:
-    """Which runs are beside each other: as many as there is room for, always with the first."""
+    """The runs of each grid: as many as fit, always with the first."""
     most = max((width - 3) // (_NARROWEST + 2), 2)
     others = list(range(1, runs))
     for start in range(0, max(len(others), 1), most - 1):
@@ -214,17 +214,17 @@ def _grid(alignment: Alignment, columns: Sequence[int], width: int, *, full: boo
 def _rows(
     rows: Sequence[tuple[int, AlignedRow]], alignment: Alignment, columns: Sequence[int], cell: int, *, full: bool
 ) -> Iterator[Line]:
-    parted = alignment.divergence.row if alignment.divergence is not None else -1
+    diverging_row = alignment.divergence.row if alignment.divergence is not None else -1
     for is_same, group in groupby(rows, key=lambda numbered: numbered[1].is_same):
         found = list(group)
         if is_same and not full and len(found) > 2 * _FOLDED + 1:
             for _, row in found[:_FOLDED]:
                 yield _row(row, columns, cell, is_first=False)
-            said = counted(len(found) - 2 * _FOLDED, "step") + " the same in all runs"
-            yield (Run(f"   … {said}", Style.DIM),)
+            note = counted(len(found) - 2 * _FOLDED, "step") + " the same in all runs"
+            yield (Run(f"   … {note}", Style.DIM),)
             found = found[-_FOLDED:]
         for index, row in found:
-            yield _row(row, columns, cell, is_first=index == parted)
+            yield _row(row, columns, cell, is_first=index == diverging_row)
 
 
 def _row(row: AlignedRow, columns: Sequence[int], cell: int, *, is_first: bool) -> Line:
@@ -241,9 +241,9 @@ def _cell(row: AlignedRow, run: int, room: int) -> Line:
     sign, style = _SIGNS[row.sameness[run]]
     is_stem = step is row.first
     mark = Run("  " if is_stem else f"{sign} ", style)
-    said = _cell_text(step, row, room, is_stem=is_stem)
+    text = _cell_text(step, row, room, is_stem=is_stem)
     shown = Style.DIM if row.is_same else Style.TOOL_CALL
-    return clipped((mark, step_glyph(step), Run(f" {step.number} ", Style.DIM), Run(said, shown)), room)
+    return clipped((mark, step_glyph(step), Run(f" {step.number} ", Style.DIM), Run(text, shown)), room)
 
 
 def _cell_text(step: Step, row: AlignedRow, room: int, *, is_stem: bool) -> str:
@@ -255,50 +255,50 @@ def _cell_text(step: Step, row: AlignedRow, room: int, *, is_stem: bool) -> str:
 
 
 def differing_call(step: Step, others: Sequence[Step | None] = (), room: int = 2 * LONGEST) -> str:
-    """A call with the arguments in which it differs from the others of its tool; with all where it is alone.
+    """A call with the arguments in which it differs from the other calls of its tool; with all if there are no others.
 
-    Where `room` code points do not hold that, first the arguments' names are left out, then the end of the tool's.
+    If that does not fit into `room` code points, the arguments' names are left out, then the end of the tool's name.
     """
     name = step.call.name or UNNAMED
-    mine = step.call.arguments
-    if not isinstance(mine, dict):
+    arguments = step.call.arguments
+    if not isinstance(arguments, dict):
         return f"{name}({step.call.raw_arguments[:LONGEST]})"
-    shown = _differing(step, mine, others)
-    rest = ["…"] if len(shown) < len(mine) else []
-    said = f"{name}({', '.join([f'{key}={value}' for key, value in shown.items()] + rest)})"
-    if len(said) <= room:
-        return said
+    shown = _differing(step, arguments, others)
+    rest = ["…"] if len(shown) < len(arguments) else []
+    text = f"{name}({', '.join([f'{key}={value}' for key, value in shown.items()] + rest)})"
+    if len(text) <= room:
+        return text
     values = ", ".join(shown.values())
     if len(name) + len(values) + 2 <= room:
         return f"{name}({values})"
     return f"{name if len(name) <= room // 2 else name[: room // 2 - 1] + '…'}({values})"
 
 
-def _differing(step: Step, mine: Mapping[str, Json], others: Sequence[Step | None]) -> dict[str, str]:
-    """The arguments that the others do not have so, with their values as JSON, excerpts of long ones."""
-    theirs: list[dict[str, Json]] = []
+def _differing(step: Step, arguments_of_step: Mapping[str, Json], others: Sequence[Step | None]) -> dict[str, str]:
+    """The arguments that differ from the others, with their values as JSON; of long values an excerpt."""
+    other_arguments: list[dict[str, Json]] = []
     for one in others:
         arguments = one.call.arguments if one is not None and one.call.name == step.call.name else None
         if one is not step and isinstance(arguments, dict):
-            theirs.append(arguments)
+            other_arguments.append(arguments)
     return {
-        key: _value(value, [one.get(key) for one in theirs])
-        for key, value in mine.items()
-        if not theirs or any(key not in one or one[key] != value for one in theirs)
+        key: _value(value, [one.get(key) for one in other_arguments])
+        for key, value in arguments_of_step.items()
+        if not other_arguments or any(key not in one or one[key] != value for one in other_arguments)
     }
 
 
 def _value(value: Json, others: Sequence[Json]) -> str:
-    """A value as JSON; of a long one the surroundings of the place where it differs from the others."""
+    """A value as JSON; of a long one an excerpt around its difference from the others."""
     text = write_json(value, ascii_only=False)
     if len(text) <= LONGEST // 2:
         return text
-    theirs = next((write_json(one, ascii_only=False) for one in others if one != value), "")
-    return excerpt(text, theirs, LONGEST // 2)
+    other_text = next((write_json(one, ascii_only=False) for one in others if one != value), "")
+    return excerpt(text, other_text, LONGEST // 2)
 
 
 def excerpt(text: str, other: str, room: int) -> str:
-    """`text` from shortly before where it differs from the other, in at most `room` code points."""
+    """`text` from shortly before its difference from `other`, in at most `room` code points."""
     shorter = min(len(text), len(other))
     at = next((at for at in range(shorter) if text[at] != other[at]), shorter) if other else 0
     start = 0 if at + _AROUND < room else max(at - _AROUND, 0)

@@ -1,4 +1,4 @@
-"""What a search found: each trace with its status and break, and the words where they first stand."""
+"""Search hits: each trace with its status and break, and the first occurrence of the words."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,11 +10,11 @@ from ui.views.trace_columns import summary_object
 from ui.views.trace_summary import break_words, trace_title
 
 _INDENT = 4
-_AROUND = 60  # an excerpt with so much behind the words may have been cut there
+_AROUND = 60  # an excerpt with this much text after the words may be truncated there
 
 
 def hit_lines(hits: Iterable[SearchHit], *, width: int) -> Iterator[Line]:
-    """For each trace: how it ended, its number and title, its break; then the place, and the text with carets."""
+    """For each trace: its status, id, title and break; then the place, and the text with carets."""
     for hit in hits:
         yield clipped(_head(hit), width)
         if hit.location is not None:
@@ -24,10 +24,10 @@ def hit_lines(hits: Iterable[SearchHit], *, width: int) -> Iterator[Line]:
 
 
 def hit_object(hit: SearchHit) -> dict[str, Json]:
-    """A hit as `weaklink search --json` prints it: the trace as `list` does, and where the words are.
+    """A hit as JSON for `weaklink search --json`: the trace as in `list`, and the place of the words.
 
-    `turn`, `part`, `start` and `end` place the words in the trace, `found_start` and `found_end` in the excerpt; all
-    are null, and `excerpt` too, where no place is known.
+    `turn`, `part`, `start` and `end` are the place of the words in the trace, `found_start` and `found_end` their
+    position in the excerpt; all of these and `excerpt` are null if no place is known.
     """
     place, known = hit.location, hit.location is not None
     return {
@@ -54,23 +54,23 @@ def _head(hit: SearchHit) -> Line:
 
 
 def _excerpt(hit: SearchHit, room: int) -> Iterator[Line]:
-    """The found words with as much around them as fits, and carets below them."""
-    before, words, behind = _pieces(hit)
+    """The found words with as much text around them as fits, and carets below them."""
+    before, words, after = _pieces(hit)
     words = words[: fitting(words, room - 4)]
     left = room - cell_width(words)
-    head = before[::-1][: fitting(before[::-1], max(left // 2, left - cell_width(behind)))][::-1]
+    head = before[::-1][: fitting(before[::-1], max(left // 2, left - cell_width(after)))][::-1]
     lead = head if head == before else f"…{head[1:]}"
     rest = left - cell_width(lead)
-    tail = behind if cell_width(behind) <= rest else f"{behind[: fitting(behind, rest - 1)]}…"
+    tail = after if cell_width(after) <= rest else f"{after[: fitting(after, rest - 1)]}…"
     indent = Run(" " * _INDENT)
     yield (indent, Run(lead), Run(words, Style.STRONG), Run(tail))
     yield (indent, Run(" " * cell_width(lead)), Run("^" * max(cell_width(words), 1), Style.INFO))
 
 
 def _pieces(hit: SearchHit) -> tuple[str, str, str]:
-    """What is before the found words, they themselves, and what is behind, visible; `…` where the text goes on."""
+    """The text before the found words, the words, and the text after them, in visible form; `…` marks truncation."""
     text, found = hit.excerpt, hit.found
     begins = hit.location is None or hit.location.range.start == found.start
     before = text[: found.start] if begins else f"…{text[: found.start]}"
-    behind = text[found.end :] if len(text) - found.end < _AROUND else f"{text[found.end :]}…"
-    return visible_line(before), visible_line(found.of(text)), visible_line(behind)
+    after = text[found.end :] if len(text) - found.end < _AROUND else f"{text[found.end :]}…"
+    return visible_line(before), visible_line(found.of(text)), visible_line(after)

@@ -1,4 +1,4 @@
-"""Segmentations as JSON values, exactly as the command's contract (`weaklink segment`) has them."""
+"""Segmentations as JSON values, in the output format of `weaklink segment`."""
 
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ JsonObject: TypeAlias = dict[str, Json]
 
 
 def segmentation_object(segmentation: Segmentation, id: Json = None) -> JsonObject:
-    """One answer of `weaklink segment`; every key is always there. Offsets are code points, lines count from 1."""
+    """One answer of `weaklink segment`; every key is always present. Offsets are code points, lines count from 1."""
     lines = LineIndex(segmentation.text)
     return {
         "id": id,
@@ -27,7 +27,7 @@ def segmentation_object(segmentation: Segmentation, id: Json = None) -> JsonObje
 
 
 def _prediction_object(prediction: Prediction) -> JsonObject:
-    """What a server's parser would return for the text; `source` is the file that says so, at a commit."""
+    """What a server's parser would return for the text; `source` is the parser's source file at a commit."""
     parser = prediction.parser
     return {
         "server": parser.server,
@@ -53,7 +53,7 @@ def span_object(span: Span) -> JsonObject:
 
 
 def call_object(call: ToolCall) -> JsonObject:
-    """A call; `arguments` is the raw text where nothing could read it."""
+    """A call; `arguments` is the raw text if it could not be parsed."""
     return {
         "name": call.name,
         "arguments": call.arguments,
@@ -68,7 +68,7 @@ def call_object(call: ToolCall) -> JsonObject:
 
 
 def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
-    """A diagnostic; `lines` are those of the part that it is in."""
+    """A diagnostic; `lines` is the line index of its part."""
     fault = diagnostic.fault
     line, column = lines.position(fault.range.start)
     return {
@@ -97,7 +97,7 @@ def _against_object(place: Location) -> JsonObject:
 
 
 def _attempt_object(call: AttemptedCall) -> JsonObject:
-    """A call that was tried in another shape, as it would be; `arguments` is null where nothing could read them."""
+    """A call that was attempted in another shape; `arguments` is null if they could not be parsed."""
     return {
         "name": call.name,
         "arguments": call.arguments if call.recovered else None,
@@ -109,7 +109,7 @@ def _attempt_object(call: AttemptedCall) -> JsonObject:
 
 
 def _related_object(related: Related, lines: LineIndex) -> JsonObject:
-    """Another place in the same part, and what it has to do with the diagnostic."""
+    """A related place in the same part, and its relation to the diagnostic."""
     line, column = lines.position(related.range.start)
     return {
         "start": related.range.start,

@@ -48,11 +48,11 @@ _NAMED = 12
 class Statistics(Struct, frozen=True):
     """Metrics over a set of traces.
 
-    `whole` is all of them in one group, None where there are none; `groups` are those that `by` makes. `steps`, `codes`
-    and `aborts` tell how many traces broke at which step, by what, and why others were cut off. `comparisons` hold each
-    group against `baseline`. `prompts` says what the hashes of prompts stand for, `schemas` how intricate the schema of
-    each tool is where it was offered in a request. `uncounted` traces are in none of the
-    numbers. Groups of fewer than `fewest` traces have no intervals.
+    `whole` is the group of all traces, or None if there are none; `groups` are grouped by `by`. `steps`, `codes` and
+    `aborts` count the traces by the step and the rule of the break, and by the reason of an abort. `comparisons`
+    compare each group with `baseline`. `prompts` maps hashes to prompts, and `schemas` tools to the complexity of their
+    offered schemas. `uncounted` traces are in none of the numbers. Groups of fewer than `fewest` traces have no
+    intervals.
     """
 
     whole: GroupFigures | None
@@ -71,9 +71,9 @@ class Statistics(Struct, frozen=True):
 
 
 def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
-    """The lines of `weaklink stats` within `width` cells; there must be a trace.
+    """The lines of `weaklink stats` within `width` cells; there must be at least one trace.
 
-    With `full` every group is shown, and every measure of it.
+    With `full`, every group is shown with every measure.
     """
     assert found.whole is not None
     for sentence in _sentences(found, found.whole):
@@ -99,11 +99,11 @@ def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> It
 
 def _sentences(found: Statistics, whole: GroupFigures) -> Iterator[str]:
     broken = whole.tally("broken")
-    said = f"{counted(broken.trials, 'trace')}, {broken.hits:,} broken"
+    summary = f"{counted(broken.trials, 'trace')}, {broken.hits:,} broken"
     if broken.trials >= found.fewest:
         interval = wilson(broken.share)
-        said += f" ({percent(broken.share.value)} %, {percent(interval.low)}–{percent(interval.high)})"
-    yield f"{said}." + _most(found)
+        summary += f" ({percent(broken.share.value)} %, {percent(interval.low)}–{percent(interval.high)})"
+    yield f"{summary}." + _most(found)
     sentence = comparison_sentence(found)
     if sentence:
         yield sentence
@@ -117,8 +117,8 @@ def _most(found: Statistics) -> str:
         return ""
     code, step = found.codes[0], max(found.steps, key=lambda one: one.traces)
     breaks = sum(one.traces for one in found.codes)
-    said = f" Most breaks: {code_title(code.value)} ({code.traces:,} of {breaks:,})"
-    return f"{said}, at step {step.value} ({step.traces:,} of {breaks:,})."
+    text = f" Most breaks: {code_title(code.value)} ({code.traces:,} of {breaks:,})"
+    return f"{text}, at step {step.value} ({step.traces:,} of {breaks:,})."
 
 
 def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Line]:
@@ -130,7 +130,7 @@ def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Lin
 
 
 def _case_lines(whole: GroupFigures, width: int) -> Iterator[Line]:
-    """Traces by how the chain ended and by what the source says of the task; no lines where no source says it."""
+    """Traces by the status of the chain and the task outcome in the source; no lines if no source has outcomes."""
     rows = [((Run(one.chain),), *((Run(f"{count:,}"),) for count in one.counts)) for one in task_cases(whole)]
     if rows:
         yield from table_lines(rows, width=width, heads=TASK_HEADS, numbers=(1, 2, 3))
@@ -146,12 +146,12 @@ def _measure_row(one: metrics.Estimate, fewest: int, width: int) -> Sequence[Lin
         (Run(f"{one.tally.trials:,}" if one.value is not None else ""),),
         (Run(f"{one.tally.traces:,}" if one.value is not None else ""),),
     )
-    said = dim(measure.absent) if one.value is None else (Run(bar(share, room), Style.KEY),)
-    return (*lead, said) if width < _ROOMY else (*lead, said, dim(measure.meaning))
+    last_cell = dim(measure.absent) if one.value is None else (Run(bar(share, room), Style.KEY),)
+    return (*lead, last_cell) if width < _ROOMY else (*lead, last_cell, dim(measure.meaning))
 
 
 def _step_lines(steps: Sequence[Slice], width: int) -> Iterator[Line]:
-    """The histogram of the steps at which chains broke: the first one by one, those far back together."""
+    """The histogram of the steps at which chains broke: single bins for the first steps, wider bins for later ones."""
     if not steps:
         return
     binned: dict[str, int] = {}
@@ -182,7 +182,7 @@ def _code_lines(head: str, slices: Sequence[Slice], width: int) -> Iterator[Line
 
 
 def _bars(head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: bool = False) -> Iterator[Line]:
-    """A bar for each name; with `adds_up` also the share of this and all before it, as a Pareto chart has it."""
+    """A bar for each name; with `adds_up` also the cumulative share, as in a Pareto chart."""
     total, most = sum(n for _, n in counts), max(n for _, n in counts[:_MOST_CODES])
     sums = accumulate(n for _, n in counts)
     rows = [
@@ -201,7 +201,7 @@ def _bars(head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: 
 
 
 def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
-    """Which places of schemas were broken most often."""
+    """The places of schemas that were violated most often."""
     shown = found.violations[:_MOST_VIOLATIONS]
     if not shown:
         return
@@ -224,9 +224,9 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
 
 
 def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, float], str] = number_text) -> str:
-    """Whether any group differs from the baseline by more than noise; `""` where nothing was compared.
+    """A sentence on whether any group differs from the baseline by more than noise; `""` if nothing was compared.
 
-    `number` writes a value of a measure.
+    `number` formats a value of a measure.
     """
     if found.baseline is None:
         return ""
@@ -234,20 +234,20 @@ def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, fl
     judged = [one for one in found.comparisons if one.difference is not None]
     if not judged:
         return f"Nothing can be compared with {baseline}: there are fewer than {found.fewest} traces on a side."
-    sure = [one for one in judged if one.is_more_than_noise]
-    if not sure:
+    significant = [one for one in judged if one.is_more_than_noise]
+    if not significant:
         which = "The one difference" if len(judged) == 1 else f"None of {len(judged):,} differences"
         verb = "is not" if len(judged) == 1 else "is"
         return f"{which} from {baseline} {verb} more than noise (Holm-corrected, at 5 %)."
-    best = min(sure, key=lambda one: one.adjusted_p or 0.0)
-    told = _comparison_sentence(found, best, number)
-    verb = "is" if len(sure) == 1 else "are"
-    counts = f"{len(sure):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
-    return f"{counts} more than noise (Holm-corrected, at 5 %); the clearest: {told}."
+    best = min(significant, key=lambda one: one.adjusted_p or 0.0)
+    clearest = _comparison_sentence(found, best, number)
+    verb = "is" if len(significant) == 1 else "are"
+    counts = f"{len(significant):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
+    return f"{counts} more than noise (Holm-corrected, at 5 %); the clearest: {clearest}."
 
 
 def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
-    """Every difference that could be judged, with its interval; those that are more than noise say so."""
+    """Every difference that could be tested, with its interval and whether it is more than noise."""
     judged = [one for one in found.comparisons if one.difference is not None]
     if found.baseline is None or not judged:
         return
@@ -268,12 +268,12 @@ def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
     if len(judged) > _MAX_COMPARISONS:
         yield dim(f"and {counted(len(judged) - _MAX_COMPARISONS, 'more difference')}; --json lists all")
     if any(key in MANY_VALUED for key in found.by):
-        said = "A trace may be in several of these groups, so they are not independent: treat p as a hint."
-        yield from wrapped(dim(said), width)
+        note = "A trace may be in several of these groups, so they are not independent: treat p as a hint."
+        yield from wrapped(dim(note), width)
 
 
 def p_text(p: float | None) -> str:
-    """A p-value to the digits that it is worth."""
+    """A p-value with its significant digits."""
     if p is None:
         return ""
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
@@ -283,9 +283,9 @@ def _comparison_sentence(
     found: Statistics, one: MeasureComparison, number: Callable[[metrics.Measure, float], str]
 ) -> str:
     first, second = (group.tally(one.measure.name) for group in (one.group, one.baseline))
-    mine, theirs = (number(one.measure, tally.hits / tally.trials) for tally in (first, second))
+    value, baseline_value = (number(one.measure, tally.hits / tally.trials) for tally in (first, second))
     group = group_title(found.by, one.group.keys, found.prompts)
-    return f"{one.measure.title} {mine} in {group}, against {theirs} (p {p_text(one.adjusted_p)})"
+    return f"{one.measure.title} {value} in {group}, against {baseline_value} (p {p_text(one.adjusted_p)})"
 
 
 def _difference_text(one: MeasureComparison) -> str:
@@ -301,14 +301,14 @@ def _signed(measure: metrics.Measure, value: float) -> str:
 
 
 def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
-    """The tables of the groups, those of the most traces first.
+    """The tables of the groups, the largest first.
 
-    Without `full` these are the measures that tell groups apart, of the groups large enough for an interval, or of a
-    dozen where few are. What no group has is said in a last line.
+    Without `full`, only the measures that are compared are shown, and only groups large enough for an interval, or a
+    dozen groups if few are. A last line lists the measures that no group has.
     """
     shown = found.groups if full else _informative_measures(found.groups, found.fewest)
-    wanted = [one for one in metrics.MEASURES if full or one.name in COMPARED]
-    measures = [one for one in wanted if any(group.tally(one.name).trials for group in shown)]
+    candidates = [one for one in metrics.MEASURES if full or one.name in COMPARED]
+    measures = [one for one in candidates if any(group.tally(one.name).trials for group in shown)]
     lead = _lead(found, shown, width)
     columns = [_column(found, measure, shown, width) for measure in measures]
     for number, some in enumerate(_fitting(columns, width - sum(width_of(cell) for cell in lead[0]))):
@@ -317,7 +317,9 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
         for index, cells in enumerate(lead):
             row = (*cells, *(column[index] for column in some))
             yield clipped([run for cell in row for run in cell], width)
-    yield from _left_out(found, len(found.groups) - len(shown), [one for one in wanted if one not in measures], width)
+    yield from _left_out(
+        found, len(found.groups) - len(shown), [one for one in candidates if one not in measures], width
+    )
 
 
 def _informative_measures(groups: Sequence[GroupFigures], fewest: int) -> Sequence[GroupFigures]:
@@ -336,7 +338,7 @@ def _left_out(found: Statistics, groups: int, measures: Sequence[metrics.Measure
 
 
 def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list[tuple[Line, ...]]:
-    """The names of the groups and their traces, a row each under a head; every column is as wide in every row."""
+    """The names of the groups and their numbers of traces, one row each under a head; columns have a fixed width."""
     most = max(min(width - 34, width // 2) // len(found.by), 10)
     titles = [
         [key_title(key, value, found.prompts) for key, value in zip(found.by, group.keys, strict=True)]
@@ -356,11 +358,11 @@ def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list
 
 
 def _column(found: Statistics, measure: metrics.Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
-    """One measure of every group: its bar where there is room, value, interval and count, under its title."""
+    """One measure of every group under its title: bar (if there is room), value, interval and count."""
     estimates = [metrics.estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
     bars = 6 if width >= _WIDE and measure.kind is not metrics.MeasureKind.MEAN else 0
     values = [value_text(one, found.fewest) for one in estimates]
-    # Where it counts the traces, which are beside it already, it is not said again.
+    # A count equal to the number of traces, which has its own column, is not repeated.
     counts = [
         f" n={one.tally.trials:,}" if one.tally.trials not in (0, group.traces) else ""
         for one, group in zip(estimates, groups, strict=True)
@@ -378,7 +380,7 @@ def _column(found: Statistics, measure: metrics.Measure, groups: Sequence[GroupF
 
 
 def _fitting(columns: Sequence[list[Line]], room: int) -> Iterator[Sequence[list[Line]]]:
-    """The columns in as few tables as the room allows, at least one in each."""
+    """The columns in as few tables as fit, with at least one column each."""
     taken = 0
     some: list[list[Line]] = []
     for column in columns:
@@ -393,13 +395,13 @@ def _fitting(columns: Sequence[list[Line]], room: int) -> Iterator[Sequence[list
 
 
 def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
-    """Compliance by the depth of schemas, and the tools with the most intricate ones; nothing but of groups by tool."""
-    told = [(tool, schema, tally) for tool, schema, tally in _schema_sentence(found) if tally.trials]
-    if not told:
+    """Compliance by the depth of schemas, and the tools with the most complex schemas; only for groups by tool."""
+    rows_by_tool = [(tool, schema, tally) for tool, schema, tally in _schema_sentence(found) if tally.trials]
+    if not rows_by_tool:
         return
-    yield from _by_depth(told, found.fewest, width)
+    yield from _by_depth(rows_by_tool, found.fewest, width)
     yield ()
-    intricate = sorted(told, key=lambda one: (-one[1].depth, -one[1].references, -one[1].properties, one[0]))
+    intricate = sorted(rows_by_tool, key=lambda one: (-one[1].depth, -one[1].references, -one[1].properties, one[0]))
     rows = [
         (
             (Run(visible_line(tool), Style.STRONG),),
@@ -416,7 +418,7 @@ def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
 
 
 def _schema_sentence(found: Statistics) -> Iterator[tuple[str, SchemaComplexity, metrics.Tally]]:
-    """Each tool whose schema is known, with the tally of its compliance over all groups that it is in."""
+    """Each tool with a known schema, with the tally of its compliance over all its groups."""
     at = list(found.by).index(GroupKey.TOOL) if GroupKey.TOOL in found.by else None
     sums: dict[str, metrics.Tally] = {}
     for group in found.groups if at is not None else ():
@@ -425,11 +427,13 @@ def _schema_sentence(found: Statistics) -> Iterator[tuple[str, SchemaComplexity,
     yield from ((tool, found.schemas[tool], tally) for tool, tally in sums.items() if tool in found.schemas)
 
 
-def _by_depth(told: Sequence[tuple[str, SchemaComplexity, metrics.Tally]], fewest: int, width: int) -> Iterator[Line]:
+def _by_depth(
+    rows_by_tool: Sequence[tuple[str, SchemaComplexity, metrics.Tally]], fewest: int, width: int
+) -> Iterator[Line]:
     """One row for each depth; a trace counts once for each tool of that depth."""
     rows = []
-    for depth in sorted({schema.depth for _, schema, _ in told}):
-        same = [(schema, tally) for _, schema, tally in told if schema.depth == depth]
+    for depth in sorted({schema.depth for _, schema, _ in rows_by_tool}):
+        same = [(schema, tally) for _, schema, tally in rows_by_tool if schema.depth == depth]
         one = metrics.estimate(_COMPLIANCE, sum((tally for _, tally in same), metrics.Tally()), fewest)
         rows.append(
             (
@@ -446,7 +450,7 @@ def _by_depth(told: Sequence[tuple[str, SchemaComplexity, metrics.Tally]], fewes
 
 
 def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
-    """The lines of `weaklink db stats`; what wants to be done about it is beside the number."""
+    """The lines of `weaklink db stats`; a command that helps is next to the number."""
     yield from _fact("database", f"{visible_line(place)}, {size_text(stats.size_bytes)}")
     yield from _fact("traces", f"{stats.traces:,}")
     for status in Status:
@@ -461,7 +465,7 @@ def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
 
 
 def stats_object(stats: StoreStats, place: str) -> JsonObject:
-    """The answer of `weaklink db stats --json`; every key, and every status, is always there."""
+    """The JSON of `weaklink db stats --json`; every key and every status is always present."""
     return {
         "database": place,
         "size_bytes": stats.size_bytes,
@@ -479,12 +483,12 @@ def stats_object(stats: StoreStats, place: str) -> JsonObject:
 
 
 def size_text(size_bytes: int) -> str:
-    """A size as people read it: `412 bytes`, `1.5 MiB`."""
+    """A human-readable size: `412 bytes`, `1.5 MiB`."""
     size, unit = float(size_bytes), 0
     while size >= 1024 and unit < len(_UNITS) - 1:
         size, unit = size / 1024, unit + 1
     return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size_bytes:,} bytes"
 
 
-def _fact(name: str, said: str) -> Iterator[Line]:
-    yield (Run(f"{name:{_NAMED}}", Style.DIM), Run(said))
+def _fact(name: str, value: str) -> Iterator[Line]:
+    yield (Run(f"{name:{_NAMED}}", Style.DIM), Run(value))

@@ -1,4 +1,4 @@
-"""How traces, steps and calls ended, as glyphs and words, and a tool call as lines."""
+"""The status of traces, steps and calls as glyphs and words, and a tool call as lines."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -44,15 +44,15 @@ _RECOVERY = MappingProxyType(
 _TASK = MappingProxyType({TaskOutcome.SUCCESS: ("passed", Style.OK), TaskOutcome.FAILURE: ("failed", Style.ERROR)})
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
 LIVENESS = MappingProxyType({Liveness.RUNNING: Run("▸ running", Style.INFO), Liveness.IDLE: Run("▹ idle", Style.DIM)})
-"""In the place of a status while a trace is still being recorded."""
+"""Shown instead of a status while a trace is being recorded."""
 
 RUNNING = LIVENESS[Liveness.RUNNING]
 DAMAGED = Run("✖ damaged", Style.ERROR)
-"""In the place of a status where what the database holds of a trace is not what was written."""
+"""Shown instead of a status if the stored data of a trace is corrupt."""
 
 
 def call_lines(call: ToolCall, *, width: int, indent: int = 0, step: Step | None = None) -> Iterator[Line]:
-    """The lines of a call: a mark and its name, then one line an argument, long values folded in the middle."""
+    """The lines of a call: a mark and its name, then one line per argument, with long values folded in the middle."""
     lead = Run(" " * indent)
     yield from ((lead, *line) for line in wrapped(call_head(call, step), width - indent, indent=4))
     if isinstance(call.arguments, dict):
@@ -61,14 +61,14 @@ def call_lines(call: ToolCall, *, width: int, indent: int = 0, step: Step | None
             room = max(width - indent - len(name) - 6, 24)
             yield clipped((lead, Run("    "), Run(name, Style.KEY), Run(f": {value_text(value, room)}")), width)
     elif call.raw_arguments.strip():
-        said = folded_middle(call.raw_arguments.strip(), max(width - indent - 6, 24))
-        yield clipped((lead, Run("    "), Run(said)), width)
+        text = folded_middle(call.raw_arguments.strip(), max(width - indent - 6, 24))
+        yield clipped((lead, Run("    "), Run(text)), width)
 
 
 def call_head(call: ToolCall, step: Step | None = None) -> Line:
-    """A call's mark, name, step and id; words say what the mark means where all is not well.
+    """A call's mark, name, step and id; words explain the mark unless the call is ok.
 
-    The mark is that of the step, what became of the call, where there is one; else whether the call can be read.
+    The mark is the outcome of the step, if there is one; otherwise it shows whether the call could be read.
     """
     name = Run(visible_line(call.name) if call.name else UNNAMED, Style.STRONG)
     id = (Run(f"  {visible_line(call.id)}", Style.DIM),) if call.id else ()
@@ -76,22 +76,22 @@ def call_head(call: ToolCall, step: Step | None = None) -> Line:
     unread = "" if call.valid else "read by repair" if call.recovered else "could not be read"
     if step is None:
         mark = Run({Style.OK: "✔ ", Style.WARNING: "▲ "}.get(style, "✖ "), style)
-        said = f"  {'not valid as written; ' if call.recovered else ''}{unread}"
-        return (mark, name, *id, *((Run(said, style),) if unread else ()))
+        text = f"  {'not valid as written; ' if call.recovered else ''}{unread}"
+        return (mark, name, *id, *((Run(text, style),) if unread else ()))
     glyph = step_glyph(step)
-    became = () if step.outcome is StepOutcome.OK else (Run(f": {outcome_words(step)}", glyph.style),)
+    outcome = () if step.outcome is StepOutcome.OK else (Run(f": {outcome_words(step)}", glyph.style),)
     why = (Run(f"; {unread}", style),) if unread else ()
-    return (glyph, Run(" "), name, Run(f"  step {step.number}", Style.DIM), *became, *why, *id)
+    return (glyph, Run(" "), name, Run(f"  step {step.number}", Style.DIM), *outcome, *why, *id)
 
 
 def call_brief(call: ToolCall, room: int) -> str:
-    """A call on one line, as much of it as `room` code points show: `get_weather(city: "Oslo")`."""
+    """A call on one line, with about `room` code points of arguments: `get_weather(city: "Oslo")`."""
     name = visible_line(call.name) if call.name else UNNAMED
     if not isinstance(call.arguments, dict):
-        said = call.raw_arguments[: room + 1].strip()
+        arguments = call.raw_arguments[: room + 1].strip()
     else:
-        said = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())
-    return f"{name}({visible_line(said if len(said) <= room else said[: room - 1] + '…')})"
+        arguments = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())
+    return f"{name}({visible_line(arguments if len(arguments) <= room else arguments[: room - 1] + '…')})"
 
 
 def value_text(value: Json, room: int) -> str:
@@ -104,7 +104,7 @@ def _written(value: Json) -> str:
 
 
 def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
-    """A status as a glyph and its word; `outcome` is that of the break: one by schema is `▲`, not `✖`."""
+    """A status as a glyph and a word; if `outcome`, that of the break, is a readable but faulty call, with `▲`."""
     glyph, style = _STATUS[status]
     if outcome in _FAULTY_BUT_READABLE:
         glyph = "▲"
@@ -112,7 +112,7 @@ def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
 
 
 def task_run(outcome: Outcome | None) -> Run | None:
-    """What the source says of the task, in short, with its reward: `passed 1`, `failed`; None where it does not say."""
+    """The task outcome of the source, with its reward: `passed 1`, `failed`; None if unknown."""
     task = task_outcome(outcome)
     if outcome is None or task is TaskOutcome.UNKNOWN:
         return None
@@ -121,16 +121,16 @@ def task_run(outcome: Outcome | None) -> Run | None:
 
 
 def step_glyph(step: Step) -> Run:
-    """A step's outcome as one glyph; `◆` where it failed and the agent recovered from it."""
+    """A step's outcome as one glyph; `◆` if it failed and the agent recovered."""
     if step.recovery is not None:
         return Run("◆", Style.REASONING)
     return Run(*_OUTCOME[step.outcome])
 
 
 def outcome_words(step: Step) -> str:
-    """What became of a step, how sure that is, and what made it good or that nobody missed it."""
+    """A step's outcome, its certainty, and how it was recovered or why it was not needed."""
     certainty = f" ({step.certainty.value})" if step.certainty else ""
     if step.recovery is None:
         return f"{step.outcome.value}{certainty}"
-    made_good = _RECOVERY.get(step.recovery, f"recovered by {step.recovered_by}")
-    return f"{step.outcome.value}{certainty}, {made_good}"
+    recovery = _RECOVERY.get(step.recovery, f"recovered by {step.recovered_by}")
+    return f"{step.outcome.value}{certainty}, {recovery}"

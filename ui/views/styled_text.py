@@ -1,7 +1,7 @@
-"""Styled text, the output of every view: styles by meaning, runs, lines, widths, hostile characters made visible.
+"""Styled text, the output of every view: semantic styles, runs, lines, widths, and visible forms of control characters.
 
-A view returns lines of runs; a face (terminal, web page, HTML report) maps each style to its own colours. Numbers,
-durations, sentences of diagnostics and tables are worded here too, as people read them.
+A view returns lines of runs; each user interface (terminal, web page, HTML report) maps styles to its own colours. This
+module also formats numbers, durations, diagnostic titles and tables.
 """
 
 import unicodedata
@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from inspector.scanning import lazy_pattern
 
 if TYPE_CHECKING:
-    from inspector.diagnostics import Fault  # the help shows styled text, and no fault
+    from inspector.diagnostics import Fault  # the command line help needs this module without diagnostics
 
 GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
-"""What is before a diagnostic of each severity."""
+"""The glyph before a diagnostic of each severity."""
 
 LINE_FEED, TAB = "⏎", "→   "
-"""What stands for a line feed and a tab where a text is shown on one line."""
+"""The glyphs for a line feed and a tab in a text on one line."""
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
 
-# Letters and marks that draw nothing, and that Python calls printable: variation selectors, fillers, the grapheme
-# joiner (DerivedCoreProperties.txt of Unicode: Default_Ignorable_Code_Point), and the blank Braille pattern.
+# Invisible letters and marks that Python counts as printable: variation selectors, fillers, the grapheme joiner
+# (DerivedCoreProperties.txt of Unicode: Default_Ignorable_Code_Point), and the blank Braille pattern.
 _UNDRAWN = lazy_pattern(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -34,14 +34,14 @@ _UNDRAWN = lazy_pattern(
 _SUSPECT = lazy_pattern(r"[^ -~]")
 
 POSITION_IDS = ("line", "entry", "record", "document", "sha256")
-"""External ids that say where a trace is in its file, not what it is."""
+"""External ids that identify a position in a file, not a trace."""
 _GAP = "  "
-_NEAR_S = 300 * 86_400  # a day needs no year
+_NEAR_S = 300 * 86_400  # a closer date is shown without its year
 _UNITS = ("", "k", "M", "G", "T")
 
 
 class Style(StrEnum):
-    """What a run of text means. Colour only repeats it: a word or a glyph always says it too."""
+    """The meaning of a run of text. Colour is never the only sign: a word or a glyph always has the same meaning."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -65,12 +65,12 @@ class Style(StrEnum):
 
 
 def style_of(meaning: StrEnum) -> Style:
-    """The style of a kind of span or of a severity: each has one of its own name."""
+    """The style of a kind of span or of a severity, which has the same name."""
     return Style(meaning.value)
 
 
 class Run(NamedTuple):
-    """A piece of one line and what it means; `text` holds nothing that a terminal would obey."""
+    """A piece of one line with its style; `text` contains no terminal control sequences."""
 
     text: str
     style: Style = Style.PLAIN
@@ -81,17 +81,17 @@ Line: TypeAlias = tuple[Run, ...]
 
 
 def plain(line: Iterable[Run]) -> str:
-    """A line's text alone."""
+    """A line's text without styles."""
     return "".join(run.text for run in line)
 
 
 def width_of(line: Iterable[Run]) -> int:
-    """How many cells of a screen a line takes."""
+    """The number of screen cells of a line."""
     return sum(cell_width(run.text) for run in line)
 
 
 def clipped(line: Sequence[Run], width: int) -> Line:
-    """A line in at most `width` cells; `…` stands for what did not fit."""
+    """A line in at most `width` cells; `…` marks truncation."""
     if width_of(line) <= width:
         return tuple(line)
     kept: list[Run] = []
@@ -106,21 +106,21 @@ def clipped(line: Sequence[Run], width: int) -> Line:
 
 
 def padded(line: Sequence[Run], width: int) -> Line:
-    """A line in exactly `width` cells: clipped, or with blanks behind it."""
+    """A line in exactly `width` cells: clipped, or with spaces after it."""
     fitted = clipped(line, width)
     missing = width - width_of(fitted)
     return (*fitted, Run(" " * missing)) if missing > 0 else fitted
 
 
 def right_aligned(line: Sequence[Run], width: int) -> Line:
-    """A line in exactly `width` cells: clipped, or with blanks before it."""
+    """A line in exactly `width` cells: clipped, or with spaces before it."""
     fitted = clipped(line, width)
     missing = width - width_of(fitted)
     return (Run(" " * missing), *fitted) if missing > 0 else fitted
 
 
 class _Glyphs(dict[int, str]):
-    """What stands for each code point, found out when it first comes."""
+    """A cache of the visible form of each code point."""
 
     def __missing__(self, code_point: int) -> str:
         self[code_point] = glyph = _glyph(chr(code_point))
@@ -128,10 +128,10 @@ class _Glyphs(dict[int, str]):
 
 
 def visible(text: str) -> str:
-    r"""`text` with every character that a reader could not see, or a terminal would obey, as something to read.
+    r"""`text` with every invisible character, and every character that controls a terminal, in a visible form.
 
-    C0 controls become their pictures (`␛`, `␀`), other invisible characters escapes (`\u202e`), also those that join
-    emoji or choose their form, and bytes that are not UTF-8 `\xff`. Line feeds and tabs stay.
+    C0 controls become control pictures (`␛`, `␀`). Other invisible characters become escapes (`\u202e`), including
+    joiners and variation selectors of emoji, and bytes that are not UTF-8 become `\xff`. Line feeds and tabs stay.
     """
     return text if _is_visible(text) else text.translate(_IN_TEXT)
 
@@ -142,7 +142,7 @@ def visible_line(text: str) -> str:
 
 
 def visible_runs(text: str, style: Style = Style.PLAIN) -> Line:
-    """`visible_line` as runs: what stands for something else is styled `control`."""
+    """`visible_line` as runs; substitutes have the style `control`."""
     if _is_visible(text):
         return (Run(text, style),) if text else ()
     runs: list[Run] = []
@@ -178,14 +178,14 @@ _IN_LINE = _Glyphs({ord("\n"): LINE_FEED, ord("\t"): TAB})
 
 
 def cell_width(text: str) -> int:
-    """The cells that `text`, free of control characters, takes: wide characters two, combining ones none."""
+    """The number of cells of `text`, which has no control characters: wide characters take two, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(map(_width, text))
 
 
 def fitting(text: str, room: int) -> int:
-    """How many code points of `text` fit into `room` cells; combining characters stay with their base."""
+    """The number of code points of `text` that fit into `room` cells; combining characters stay with their base."""
     if text.isascii():
         return min(len(text), max(room, 0))
     taken = 0
@@ -197,7 +197,7 @@ def fitting(text: str, room: int) -> int:
 
 
 def wrapped_words(text: str, room: int) -> Iterator[str]:
-    """`text` in pieces of at most `room` cells, cut at blanks where it can be; a longer word is cut within."""
+    """`text` in pieces of at most `room` cells, split at spaces if possible; a longer word is split."""
     room = max(room, 2)
     at = 0
     while cell_width(piece := text[at : at + 4 * room]) > room or at + len(piece) < len(text):
@@ -226,9 +226,9 @@ def table_lines(
     numbers: Sequence[int] = (),
     widest: int = 1_000,
 ) -> Iterator[Line]:
-    """The lines of a table; the last column takes what room is left and goes on below where that is too little.
+    """The lines of a table; the last column takes the remaining width and is wrapped.
 
-    `numbers` are the indices of columns that are set flush right; no other column but the last is wider than `widest`.
+    `numbers` are the indices of right-aligned columns; no column except the last is wider than `widest`.
     """
     titles = [(Run(head, Style.DIM),) for head in heads]
     everything = [*([titles] if titles else []), *rows]
@@ -248,7 +248,7 @@ def table_lines(
 
 
 def title(fault: "Fault") -> Line:
-    """A diagnostic's first line: severity, code, name and message, as compilers write it."""
+    """A diagnostic's first line in the style of a compiler: severity, code, name and message."""
     rule = fault.rule
     return (
         Run(f"{rule.severity.value}[{rule.code}]", style_of(rule.severity)),
@@ -258,12 +258,12 @@ def title(fault: "Fault") -> Line:
 
 
 def help_line(hint: str) -> Line:
-    """A hint as compilers write it."""
+    """A hint in the style of a compiler."""
     return (Run("help: ", Style.HINT), *quoted(hint))
 
 
 def quoted(sentence: str, style: Style = Style.PLAIN) -> Line:
-    """A sentence of ours, made visible; what it quotes in backticks stands out."""
+    """A message in visible form; quotes in backticks are highlighted."""
     pieces = visible_line(sentence).split("`")
     if len(pieces) % 2 == 0:
         return (Run(visible_line(sentence), style),)
@@ -272,7 +272,7 @@ def quoted(sentence: str, style: Style = Style.PLAIN) -> Line:
 
 
 def wrapped(line: Line, width: int, indent: int = 0) -> Iterator[Line]:
-    """A line in as many as it needs, cut at blanks; those after the first begin with `indent` blanks."""
+    """A line wrapped at spaces; lines after the first are indented by `indent` spaces."""
     at = 0
     text = plain(line)
     rows = list(wrapped_words(text, max(width - indent, 8)))
@@ -289,7 +289,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def folded_middle(text: str, room: int) -> str:
-    """`text` on one line in about `room` code points: its middle is left out, with a count of what is missing."""
+    """`text` on one line in about `room` code points: its middle is replaced by a count of the omitted code points."""
     if len(text) <= room:
         return visible_line(text)
     rest = max(room - len(f" …{len(text):,} more… "), 12)
@@ -337,7 +337,7 @@ def short_duration(seconds: float) -> str:
 
 
 def short_age(seconds: float) -> str:
-    """How long ago something was, in at most four cells: `12s`, `5m`, `3h`, `388d`, `31y`."""
+    """An age in at most four cells: `12s`, `5m`, `3h`, `388d`, `31y`."""
     for unit, size, most in (("s", 1, 60), ("m", 60, 60), ("h", 3_600, 24), ("d", 86_400, 1_000)):
         if seconds < size * most:
             return f"{seconds // size:.0f}{unit}"
@@ -346,9 +346,9 @@ def short_age(seconds: float) -> str:
 
 
 def short_time(at_s: float, now_s: float, room: int = 12, zone: tzinfo | None = None) -> str:
-    """When something was, in `room` cells, 8 or 12: today's time of day, else the day, else the month or date.
+    """A time in `room` cells, 8 or 12: the time of day for today, or else the day, the month or the date.
 
-    Both in seconds since 1970-01-01 UTC; `zone` is where the reader is, None for where this machine is.
+    `at_s` and `now_s` are seconds since 1970-01-01 UTC; `zone` is the reader's time zone, None for this machine's.
     """
     try:
         at, now = (datetime.fromtimestamp(one, zone) for one in (at_s, now_s))

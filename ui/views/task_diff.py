@@ -1,4 +1,4 @@
-"""All runs of one task compared with a typical good run: where the bad ones part from it most often."""
+"""Compares all runs of one task with a typical good run: where the bad ones diverge from it most often."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ _FAILURES = frozenset({Status.BROKEN, Status.ABORTED})
 
 
 class RunParting(Struct, frozen=True):
-    """How one run parts from the reference run.
+    """The divergence of one run from the reference run.
 
-    `step` is the number of the reference's step at which its calls differ first; None where the reference has no
-    further step there. `did` is what the run does instead.
+    `step` is the number of the reference's step at which the calls first differ; None if the reference has no further
+    step. `did` describes what the run does instead.
     """
 
     run: ComparedRun
@@ -36,10 +36,10 @@ class RunParting(Struct, frozen=True):
 
 
 class TaskDiff(Struct, frozen=True):
-    """The runs of a task: good, bad and those of which neither is known, and how the others part from `reference`.
+    """The runs of a task: good, bad and unknown ones, and their divergences from `reference`.
 
-    `partings` has the runs that make another call than the reference somewhere. `by_outcome` says that the sources'
-    own verdicts divide the runs, not the chains' statuses.
+    `partings` are the runs whose calls differ from the reference somewhere. `by_outcome` means that the runs are
+    divided by the outcomes in the sources, not by the chains' statuses.
     """
 
     good: tuple[ComparedRun, ...]
@@ -51,7 +51,7 @@ class TaskDiff(Struct, frozen=True):
 
     @property
     def places(self) -> list[tuple[int | None, list[RunParting]]]:
-        """The partings by step of the reference, that with the most bad runs first."""
+        """The partings by step of the reference; the step with the most bad runs first."""
         groups: dict[int | None, list[RunParting]] = {}
         for one in self.partings:
             groups.setdefault(one.step, []).append(one)
@@ -61,8 +61,8 @@ class TaskDiff(Struct, frozen=True):
 def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
     """Divide runs of one task into good and bad, and compare each with the most typical good run.
 
-    The sources' outcomes divide them where any source has one, else the statuses of the chains. Without a good run the
-    most typical of all runs is the reference. Takes one alignment a run.
+    They are divided by the sources' outcomes if any source has one, otherwise by the statuses of the chains. Without a
+    good run, the most typical of all runs is the reference. The cost is one alignment per run.
     """
     outcomes = [task_outcome(run.trace.outcome) for run in runs]
     by_outcome = any(one is not TaskOutcome.UNKNOWN for one in outcomes)
@@ -71,8 +71,8 @@ def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
         for run, outcome in zip(runs, outcomes, strict=True)
     ]
     good, bad, unknown = (
-        tuple(run for run, verdict in zip(runs, verdicts, strict=True) if verdict is wanted)
-        for wanted in (True, False, None)
+        tuple(run for run, verdict in zip(runs, verdicts, strict=True) if verdict is expected)
+        for expected in (True, False, None)
     )
     reference = _most_typical(good or tuple(runs))
     judged = [*((run, True) for run in good), *((run, False) for run in bad)]
@@ -89,20 +89,22 @@ def _by_status(status: Status) -> bool | None:
 
 
 def _most_typical(runs: Sequence[ComparedRun]) -> ComparedRun:
-    """A run whose sequence of tools most runs have; of several such, the first."""
+    """The first run with the most frequent sequence of tools."""
     shapes = [tuple(step.call.name for step in run.steps) for run in runs]
     counts = Counter(shapes)
     return max(zip(runs, shapes, strict=True), key=lambda pair: counts[pair[1]])[0]
 
 
 def _parting(reference: ComparedRun, run: ComparedRun, *, is_good: bool) -> RunParting | None:
-    """Where the run's calls differ first from the reference's; None where they never do."""
+    """The first difference between the run's calls and the reference's, or None."""
     rows = align([reference.steps, run.steps]).rows
     at = next((at for at, row in enumerate(rows) if not _DECISIONS.isdisjoint(row.sameness)), None)
     if at is None:
         return None
-    theirs, own = rows.first_step(0, at), rows.first_step(1, at)
-    return RunParting(run, is_good, theirs.number if theirs is not None else None, _did(own, theirs))
+    reference_step, run_step = rows.first_step(0, at), rows.first_step(1, at)
+    return RunParting(
+        run, is_good, reference_step.number if reference_step is not None else None, _did(run_step, reference_step)
+    )
 
 
 def _did(step: Step | None, reference: Step | None) -> str:
@@ -113,12 +115,12 @@ def _did(step: Step | None, reference: Step | None) -> str:
 
 
 def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
-    """The lines of `weaklink diff --task`: how many runs are good, and where the others part from them."""
+    """The lines of `weaklink diff --task`: the number of good runs, and where the others diverge from the reference."""
     basis = "the source's outcome" if diff.by_outcome else "the status of the chain"
-    said = [f"{len(diff.good):,} good", f"{len(diff.bad):,} bad"]
-    said += [f"{len(diff.unknown):,} without a verdict"] if diff.unknown else []
+    counts = [f"{len(diff.good):,} good", f"{len(diff.bad):,} bad"]
+    counts += [f"{len(diff.unknown):,} without a verdict"] if diff.unknown else []
     runs = counted(len(diff.good) + len(diff.bad) + len(diff.unknown), "run")
-    yield from wrapped((Run(f"{runs}: {', '.join(said)}", Style.STRONG), Run(f", by {basis}")), width)
+    yield from wrapped((Run(f"{runs}: {', '.join(counts)}", Style.STRONG), Run(f", by {basis}")), width)
     kind = "good run" if diff.good else "run (there is no good one)"
     yield from wrapped(
         quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {_steps(diff.reference)}."), width
@@ -147,7 +149,7 @@ def _steps(run: ComparedRun) -> str:
 
 
 def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], width: int) -> Iterator[Line]:
-    bad, good = ([one for one in group if one.is_good is wanted] for wanted in (False, True))
+    bad, good = ([one for one in group if one.is_good is expected] for expected in (False, True))
     title = "after the last step" if step is None else f"step {step}"
     counts = f"{len(bad):,} of {len(diff.bad):,} bad, {len(good):,} of {len(diff.good):,} good runs part here"
     yield from wrapped((Run(f"{title}: ", Style.STRONG), Run(counts, Style.ERROR if bad else Style.DIM)), width, 4)
@@ -167,7 +169,7 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
 
 
 def task_diff_object(diff: TaskDiff) -> JsonObject:
-    """What `weaklink diff --task --json` prints."""
+    """The JSON of `weaklink diff --task --json`."""
     return {
         "divided_by": "outcome" if diff.by_outcome else "status",
         "good": _called(diff.good),

@@ -1,4 +1,4 @@
-"""Differences of texts, as rows of a screen: two texts by line and word, and two readings of one text side by side."""
+"""Text differences as screen rows: two texts by line and word, and two parses of one text side by side."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -25,22 +25,22 @@ from ui.views.styled_text import (
 )
 
 _CONTEXT = 2
-_AROUND = 40  # how much of equal text is shown on either side of a change within a long line
-_MOST_CHANGED = 600  # of one changed piece
+_AROUND = 40  # code points of equal text shown on either side of a change within a long line
+_MOST_CHANGED = 600  # code points shown of one changed piece
 _MOST_ROWS = 60
 _MOST_OF_A_HUNK = 20
-_MOST = 4_000  # things of a reading that are told
+_MOST = 4_000  # spans, calls and diagnostics of a parse that are shown
 _EXCERPT = 160
 KeyedLine: TypeAlias = tuple[Hashable, Line]
-"""A line, and what is equal where two lines are the same."""
+"""A line and its key; lines with equal keys are the same."""
 
 
 def text_diff_lines(
     one: str, other: str, width: int, *, full: bool = False, more: str = "--full shows all"
 ) -> Iterator[Line]:
-    """The rows of a diff. Equal lines are folded but for two around each change, long equal text within a line too.
+    """The rows of a diff. Equal lines are folded except two around each change, as is long equal text within a line.
 
-    About sixty rows unless `full`; what is missing is counted.
+    Unless `full`, about sixty rows are shown and the rest is counted.
     """
     hunks = _folded_hunks(list(_hunks(one, other)), full=full)
     shown = 0
@@ -61,7 +61,7 @@ class _TextPiece(Struct, frozen=True):
 
 
 class _Hunk(Struct):
-    """Lines that are in the place of each other; `is_same` where they are equal."""
+    """Lines that replace each other; `is_same` if they are equal."""
 
     gone: list[list[_TextPiece]] = field(default_factory=list)
     new: list[list[_TextPiece]] = field(default_factory=list)
@@ -73,7 +73,7 @@ class _Fold(Struct, frozen=True):
 
 
 def _hunks(one: str, other: str) -> Iterator[_Hunk]:
-    """The lines of both texts in order: where neither holds a change, one hunk a line."""
+    """The lines of both texts in order; each unchanged line is a hunk."""
     hunk = _Hunk([[]], [[]], is_same=True)
     for piece in diff_texts(one, other):
         for index, text in enumerate(piece.text.split("\n")):
@@ -100,7 +100,7 @@ def _piece(text: str, *, is_changed: bool) -> Iterable[_TextPiece]:
 
 
 def _folded_hunks(hunks: Sequence[_Hunk], *, full: bool) -> list[_Hunk | _Fold]:
-    """Without the equal lines that lie further than two from a change."""
+    """The hunks without equal lines that are more than two lines away from a change."""
     if full:
         return list(hunks)
     near = [False] * len(hunks)
@@ -135,19 +135,19 @@ def _hunk_rows(hunk: _Hunk | _Fold, width: int, *, full: bool) -> Iterator[Line]
 def _diff_side(
     sign: str, lines: Sequence[Sequence[_TextPiece]], style: Style, width: int, *, full: bool
 ) -> Iterator[Line]:
-    """The lines of a hunk that one text has; the first twenty of many, unless `full`."""
+    """The lines of a hunk from one text; only the first twenty of many, unless `full`."""
     if len(lines) == 1 and not lines[0]:
         return
     shown = lines if full or len(lines) <= _MOST_OF_A_HUNK + 5 else lines[:_MOST_OF_A_HUNK]
     for line in shown:
         yield from _rows(sign, line, style, width, full=full)
     if len(shown) < len(lines):
-        said = f"    {sign}… {counted(len(lines) - len(shown), 'more line')}; --full shows all"
-        yield clipped((Run(said, Style.DIM),), width)
+        note = f"    {sign}… {counted(len(lines) - len(shown), 'more line')}; --full shows all"
+        yield clipped((Run(note, Style.DIM),), width)
 
 
 def _rows(sign: str, line: Sequence[_TextPiece], style: Style, width: int, *, full: bool) -> Iterator[Line]:
-    """A line in as many rows as it needs; carets where only a part of it changed."""
+    """A wrapped line, with carets if only a part of it changed."""
     lead = f"    {sign}"
     room = max(width - len(lead), 20)
     has_same = any(not piece.is_changed and piece.text.strip() for piece in line)
@@ -179,7 +179,7 @@ def _row(lead: str, row: Sequence[tuple[str, bool]], style: Style, *, has_carets
 
 
 def _shortened(piece: _TextPiece) -> str:
-    """A piece in the length that helps: of equal text its ends, of a change as much as a screen holds."""
+    """A shortened piece: of equal text both ends, of a change about a screenful."""
     text, most = piece.text, _MOST_CHANGED if piece.is_changed else 2 * _AROUND
     if len(text) <= most + 20:
         return visible_line(text)
@@ -189,7 +189,7 @@ def _shortened(piece: _TextPiece) -> str:
 
 
 class ReadingFacts(Struct, frozen=True):
-    """What is compared of a reading."""
+    """The parts of a parse that are compared."""
 
     spans: Sequence[Span] = ()
     calls: Sequence[ToolCall] = ()
@@ -199,9 +199,9 @@ class ReadingFacts(Struct, frozen=True):
 def reading_diff_lines(
     text: str, one: ReadingFacts, other: ReadingFacts, width: int, *, whole: bool = False
 ) -> Iterator[Line]:
-    """Both readings beside each other, `-` and `+` before what only one has; equal lines in a row are one line.
+    """Both parses side by side, with `-` and `+` before lines that only one has; a run of equal lines is folded.
 
-    `whole` shows the equal lines too. Of readings with more than some thousand things the first are told.
+    With `whole`, equal lines are not folded. Only the first few thousand items of a parse are shown.
     """
     yield from side_by_side(_keyed_lines(text, one), _keyed_lines(text, other), width, whole=whole)
     left_out = max(len(facts.spans) + len(facts.calls) + len(facts.diagnostics) for facts in (one, other)) - _MOST
@@ -209,21 +209,21 @@ def reading_diff_lines(
         yield (Run(f"  … {left_out:,} more are not shown", Style.DIM),)
 
 
-def side_by_side(mine: Sequence[KeyedLine], theirs: Sequence[KeyedLine], width: int, *, whole: bool) -> Iterator[Line]:
-    """Two lists of lines beside each other, in `width` cells; lines with equal keys are the same."""
+def side_by_side(first: Sequence[KeyedLine], second: Sequence[KeyedLine], width: int, *, whole: bool) -> Iterator[Line]:
+    """Two lists of lines side by side in `width` cells; lines with equal keys are the same."""
     room = (width - 3) // 2
-    at_mine = at_theirs = 0
+    at_first = at_second = 0
     same: list[Line] = []
-    keys = [[key for key, _ in lines] for lines in (mine, theirs)]
-    for left, right in [*common_pairs(*keys), (len(mine), len(theirs))]:
-        gone, new = mine[at_mine:left], theirs[at_theirs:right]
+    keys = [[key for key, _ in lines] for lines in (first, second)]
+    for left, right in [*common_pairs(*keys), (len(first), len(second))]:
+        gone, new = first[at_first:left], second[at_second:right]
         if gone or new:
             yield from _folded(same, room, whole=whole)
             same.clear()
         yield from _unlike([line for _, line in gone], [line for _, line in new], room)
-        if left < len(mine):
-            same.append(mine[left][1])
-        at_mine, at_theirs = left + 1, right + 1
+        if left < len(first):
+            same.append(first[left][1])
+        at_first, at_second = left + 1, right + 1
     yield from _folded(same, room, whole=whole)
 
 
@@ -248,11 +248,11 @@ def _side(sign: str, line: Line, style: Style, room: int) -> Line:
 
 
 def _keyed_lines(text: str, facts: ReadingFacts) -> list[KeyedLine]:
-    """Each thing as a line, with a key that is equal where the things are; a call is followed by its arguments."""
-    told: list[KeyedLine] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MOST]]
-    told += ((_call_key(call), _call(call)) for call in facts.calls[: _MOST - len(told)])
-    told += ((one, _diagnostic(one)) for one in facts.diagnostics[: max(_MOST - len(told), 0)])
-    return told
+    """Each span, call and diagnostic as a line, with a key for comparison."""
+    lines: list[KeyedLine] = [(_span_key(span), _span(text, span)) for span in facts.spans[:_MOST]]
+    lines += ((_call_key(call), _call(call)) for call in facts.calls[: _MOST - len(lines)])
+    lines += ((one, _diagnostic(one)) for one in facts.diagnostics[: max(_MOST - len(lines), 0)])
+    return lines
 
 
 def _span_key(span: Span) -> Hashable:
@@ -279,8 +279,8 @@ def _call(call: ToolCall) -> Line:
     style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
     mark = {Style.OK: "✔", Style.WARNING: "▲"}.get(style, "✖")
     name = visible_line(call.name[:_EXCERPT]) if call.name else UNNAMED
-    said = visible_line(call.raw_arguments[:_EXCERPT])
-    return (Run(f"{mark} call", style), Run(f" {name}", Style.TOOL_CALL), Run(f" {said}"))
+    arguments = visible_line(call.raw_arguments[:_EXCERPT])
+    return (Run(f"{mark} call", style), Run(f" {name}", Style.TOOL_CALL), Run(f" {arguments}"))
 
 
 def _diagnostic(one: Diagnostic) -> Line:

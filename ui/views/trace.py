@@ -58,15 +58,15 @@ def trace_lines(
     open_turns: Sequence[UnfinishedTurn] = (),
     only: Collection[int] = (),
 ) -> Iterator[Line]:
-    """The lines that `weaklink show` prints; `id` is the trace's in the database, `open_turns` have not ended yet.
+    """The lines of `weaklink show`; `id` is the trace's id in the database, `open_turns` have not ended yet.
 
-    The verdict, the break and the answer are first; facts, chain and turns follow. Where `only` names turns, no others
-    are shown.
+    The verdict, the break and the answer are first; facts, chain and turns follow. If `only` names turns, other turns
+    are not shown.
     """
     yield from verdict_lines(trace, inspection, id=id, width=width, liveness=liveness)
     yield ()
-    for name, said in trace_facts(trace, inspection):
-        yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
+    for name, value in trace_facts(trace, inspection):
+        yield from _fact(name, (Run(folded_middle(value, _LONGEST)),), width)
     if inspection.chain.steps:
         yield ()
         yield (Run("chain", Style.STRONG),)
@@ -90,7 +90,7 @@ def trace_lines(
 
 
 def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Diagnostic]:
-    """The diagnostics that are listed: all if `full`, else the first of each cause with a count of the others."""
+    """The diagnostics to list: all if `full`, otherwise the first of each cause with a count of the others."""
     if full:
         return list(inspection.diagnostics)
     return [group.shown for group in grouped(inspection.diagnostics, inspection.chain)]
@@ -99,7 +99,7 @@ def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Dia
 def verdict_lines(
     trace: Trace, inspection: Inspection, *, id: int, width: int, liveness: Liveness | None = None
 ) -> Iterator[Line]:
-    """What a trace is, how it ended or stands while it is recorded, where it broke, and what the agent answered."""
+    """The trace's title, its status (so far, while it is recorded), its break, and the agent's answer."""
     yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(heading_of(trace)[:_LONGEST])}")), width)
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
@@ -125,70 +125,73 @@ def _short_answer(words: str) -> str:
 
 
 def title_of(trace: Trace) -> str:
-    """What a trace is known by: its name, else the first telling id of its source; empty where it has neither."""
-    telling = (id.value for id in trace.external_ids if id.name not in POSITION_IDS)
-    return trace.name or next(telling, "")
+    """A trace's name, or else the first meaningful id of its source; empty if it has neither."""
+    source_ids = (id.value for id in trace.external_ids if id.name not in POSITION_IDS)
+    return trace.name or next(source_ids, "")
 
 
 def heading_of(trace: Trace) -> str:
-    """The title of a trace on its own page, as lists have it: its name, else the user's first words, else its id."""
+    """The title of a trace on its page, as in lists: its name, or else the user's first words, or else its id."""
     texts = (turn.parts[0].text for turn in trace.turns if turn.role is Role.USER and turn.parts)
     opening = opening_of(islice(texts, OPENING_MESSAGES))
     return trace.name or opening or title_of(trace)
 
 
 def model_of(trace: Trace) -> str:
-    """The trace's own model, or else the first that a generation names; empty where none does."""
+    """The trace's model, or else the first that a generation names; empty if there is none."""
     return trace.model or next(filter(None, map(model_named, trace.turns)), "")
 
 
 def model_named(turn: Turn) -> str:
-    """The model that a turn's generation names; empty where it names none."""
-    made = turn.generation
-    return made.answered_model or made.requested_model if made is not None else ""
+    """The model that a turn's generation names; empty if there is none."""
+    generation = turn.generation
+    return generation.answered_model or generation.requested_model if generation is not None else ""
 
 
 def trace_facts(trace: Trace, inspection: Inspection, model: str | None = None) -> Iterator[tuple[str, str]]:
-    """What is known of a trace as names and words, as its source wrote them: still to be made visible.
+    """The facts of a trace as pairs of a name and a text, as its source wrote it: not yet in visible form.
 
-    `model` is what `model_of` says, where that is known already.
+    `model` is the result of `model_of`, if the caller already has it.
     """
-    came = trace.provenance
+    provenance = trace.provenance
     yield "model", f"{(model_of(trace) if model is None else model) or 'unknown'}, format {inspection.format}"
-    where = " ".join(word for word in (came.file, came.record) if word)
-    yield "source", ", ".join(word for word in (came.source, where) if word) or "unknown"
+    where = " ".join(word for word in (provenance.file, provenance.record) if word)
+    yield "source", ", ".join(word for word in (provenance.source, where) if word) or "unknown"
     if trace.external_ids:
         yield "ids", ", ".join(f"{id.name}={id.value}" for id in trace.external_ids)
     if trace.project or trace.branch:
         yield "project", " ".join(word for word in (trace.project, f"({trace.branch})" if trace.branch else "") if word)
     if trace.parent is not None:
-        above = trace.parent
-        yield "parent", f"{above.why.value} of {above.external_id.name}={above.external_id.value}"
+        parent = trace.parent
+        yield "parent", f"{parent.why.value} of {parent.external_id.name}={parent.external_id.value}"
     if trace.started is not None:
         yield "started", _moment(trace.started.at_s)
     if trace.outcome is not None:
         reward = None if trace.outcome.reward is None else f"reward {trace.outcome.reward:g}"
         completed = {True: "completed", False: "not completed", None: None}[trace.outcome.completed]
-        said = ", ".join(word for word in (completed, trace.outcome.exit_status, reward) if word)
-        yield "task", f"{task_outcome(trace.outcome).value} ({said})" if said else task_outcome(trace.outcome).value
-    for warning in came.warnings:
+        details = ", ".join(word for word in (completed, trace.outcome.exit_status, reward) if word)
+        yield (
+            "task",
+            f"{task_outcome(trace.outcome).value} ({details})" if details else task_outcome(trace.outcome).value,
+        )
+    for warning in provenance.warnings:
         yield "note", warning
 
 
-def _fact(name: str, said: Line, width: int) -> Iterator[Line]:
+def _fact(name: str, value: Line, width: int) -> Iterator[Line]:
     lead: Line = (Run(f"  {name:{_MARGIN - 2}}", Style.DIM),)
-    for line in wrapped(said, width - _MARGIN):
+    for line in wrapped(value, width - _MARGIN):
         yield (*lead, *line)
         lead = (Run(" " * _MARGIN),)
 
 
 def fault_counts(inspection: Inspection) -> str:
-    """How many errors and warnings there are, in words; empty where there are none."""
+    """The numbers of errors and warnings in words; empty if there are none."""
     return severity_counts(Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics))
 
 
 def severity_counts(found: Mapping[Severity, int]) -> str:
-    """So many errors and warnings in words; empty where there are none."""
+    """These numbers of errors and warnings in words; empty if there are none."""
     numbers = ((severity, found.get(severity, 0)) for severity in (Severity.ERROR, Severity.WARNING))
     return ", ".join(counted(number, severity.value) for severity, number in numbers if number)
 
@@ -201,9 +204,9 @@ def _moment(at_s: float) -> str:
 
 
 def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
-    """One line a step, under heads: number, turn, call, outcome, result. No lines where no tool was called.
+    """One line per step, under heads: number, turn, call, outcome, result. No lines if no tool was called.
 
-    Retries in a row that fared alike are one line: `2-5`, `×4`.
+    Successive retries with the same outcome are one line: `2-5`, `×4`.
     """
     runs = [_StepRow(tuple(steps)) for _, steps in groupby(chain.steps, key=_outcome)]
     if not runs:
@@ -229,7 +232,7 @@ def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
 
 
 def ending(chain: Chain, failed: int | None = None) -> str:
-    """How the chain ended, in a few words that follow its status; its `failed` steps are counted where it needs to."""
+    """How the chain ended, in a few words after its status. Without `failed`, failed steps are counted if needed."""
     match chain.status:
         case Status.BROKEN if chain.broken is not None:
             return f"at step {chain.broken.step} of {len(chain.steps)}"
@@ -245,7 +248,7 @@ def ending(chain: Chain, failed: int | None = None) -> str:
 
 
 def result_words(step: Step, room: int) -> Line:
-    """A step's result on one line, as much as `room` code points hold: its error's words, else its beginning."""
+    """A step's result on one line, in at most `room` code points: its error message, or else its beginning."""
     if step.result is None:
         return (Run("no result", Style.DIM),)
     if step.outcome is StepOutcome.ERROR_RESULT and step.error:
@@ -255,21 +258,21 @@ def result_words(step: Step, room: int) -> Line:
 
 
 class _StepRow:
-    """A step, or retries in a row that fared alike."""
+    """A step, or successive retries with the same outcome."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.first, self.last = steps[0], steps[-1]
         self.number = _span(self.first.number, self.last.number)
         self.turn = _span(self.first.location.turn, self.last.location.turn)
-        is_good_now = self.first.recovery is not None  # then it matters less how sure the failure was
-        said = outcome_words(replace(self.first, certainty=None) if is_good_now else self.first)
-        self.outcome = said + (f" ×{len(steps)}" if len(steps) > 1 else "")
+        is_good_now = self.first.recovery is not None  # then the certainty of the failure matters less
+        words = outcome_words(replace(self.first, certainty=None) if is_good_now else self.first)
+        self.outcome = words + (f" ×{len(steps)}" if len(steps) > 1 else "")
 
 
 def _outcome(step: Step) -> tuple[object, ...]:
-    """What steps in a row have in common that are shown as one."""
-    how = (step.outcome, step.certainty, step.recovery, step.recovered_by)
-    return (step.retry_of or step.number, *how)
+    """The key of successive steps that are shown as one line."""
+    judgement = (step.outcome, step.certainty, step.recovery, step.recovered_by)
+    return (step.retry_of or step.number, *judgement)
 
 
 def _span(first: int, last: int) -> str:
@@ -281,7 +284,7 @@ def _widest(words: Sequence[str], head: str) -> int:
 
 
 def _room_for_calls(rest: int, longest_call: int, longest_result: int) -> int:
-    """The cells for calls: all they need if the results leave it, half of the screen else."""
+    """The cells for calls: all that they need if the results leave enough, otherwise half of the width."""
     return max(min(longest_call, max(rest // 2, rest - longest_result)), min(_NARROWEST_CALL, longest_call))
 
 
@@ -303,7 +306,7 @@ def _columns(number: Line, turn: Line, call: Line, outcome: Line, result: Line, 
 
 
 def _without_wrapper(text: str) -> str:
-    """A result without the `{"name", "content"}` that some formats put around it."""
+    """A result without the `{"name", "content"}` object that some formats wrap it in."""
     if len(text) > _LONGEST_UNWRAPPED or not text.startswith("{"):
         return text
     try:

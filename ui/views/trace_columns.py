@@ -1,8 +1,8 @@
-"""The columns of a list of traces, in one table for the command line, the terminal and the web page.
+"""The columns of a list of traces, for the command line, the terminal and the web page.
 
-Which of them are shown follows from the width and from the rows: `fitted` takes columns in the order of their
-`priority` as long as each has its least width, leaves out those that say nothing in any row, and gives what is left
-to the title and the break.
+The width and the rows determine the shown columns: `fitted` takes columns in the order of their `priority` as long as
+each gets its minimum width, leaves out those that are empty in all rows, and gives the remaining width to the title and
+the break.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,20 +33,20 @@ from ui.views.styled_text import (
 )
 
 NOTHING: Line = (Run("-", Style.DIM),)
-"""What a cell shows where there is nothing to show."""
+"""The content of an empty cell."""
 
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
-"""What is beside a trace that the user marked, and beside one with a note."""
+"""The marks of a trace that the user marked, and of one with a note."""
 
 _GAP = 2
-_LONGEST = 400  # code points of a text that are looked at
+_LONGEST = 400  # code points of a text that are used
 
 
 class ListedTrace(Struct, frozen=True):
-    """A trace in a list, with what only some lists know of it.
+    """A trace in a list, with data that only some lists have.
 
-    `now_s` is seconds since 1970-01-01 UTC. `ok_calls` says how many of its calls went well, None where nobody counted.
-    `depth` is how many of its ancestors are above it in a list that groups forks.
+    `now_s` is seconds since 1970-01-01 UTC. `ok_calls` is the number of its successful calls, or None if not counted.
+    `depth` is the number of its ancestors above it in a list that groups forks.
     """
 
     summary: TraceSummary
@@ -58,9 +58,9 @@ class ListedTrace(Struct, frozen=True):
 
 
 def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
-    """The rows with each fork below its parent, where that is among them; all others keep their order.
+    """The rows with each fork below its parent, if the parent is among them; all others keep their order.
 
-    Forks of one parent keep their order too. Parents are known by their external ids.
+    Forks of one parent keep their order too. Parents are found by their external ids.
     """
     place_of = {(name, value): at for at, row in enumerate(rows) for name, value in row.summary.external_ids.items()}
     place_of |= {("trace", str(row.summary.id)): at for at, row in enumerate(rows)}
@@ -68,28 +68,28 @@ def forks_grouped(rows: Sequence[ListedTrace]) -> list[ListedTrace]:
     roots: list[int] = []
     for at, row in enumerate(rows):
         parent = row.summary.parent
-        above = None
+        parent_row = None
         if parent is not None and parent.why is ParentWhy.FORK:
-            above = place_of.get((parent.external_id.name, parent.external_id.value))
-        if above is None or above == at:
+            parent_row = place_of.get((parent.external_id.name, parent.external_id.value))
+        if parent_row is None or parent_row == at:
             roots.append(at)
         else:
-            forks.setdefault(above, []).append(at)
+            forks.setdefault(parent_row, []).append(at)
     found: list[ListedTrace] = []
-    waiting = [(at, 0) for at in reversed(roots)]
-    while waiting:
-        at, depth = waiting.pop()
+    pending = [(at, 0) for at in reversed(roots)]
+    while pending:
+        at, depth = pending.pop()
         found.append(structs.replace(rows[at], depth=depth))
-        waiting += [(fork, depth + 1) for fork in reversed(forks.get(at, ()))]
+        pending += [(fork, depth + 1) for fork in reversed(forks.get(at, ()))]
     return found if len(found) == len(rows) else list(rows)  # traces that are forks of each other
 
 
 class TraceColumn(Struct, frozen=True):
     """A column: `key` names it in `--columns` and in the JSON of `weaklink list`, `heading` on the screen.
 
-    `value` is what the JSON holds. `cell` draws it in so many cells; `least` and `most` bound its width. On a narrow
-    screen the columns with the lowest `priority` are kept; one that `is_whole` grows to its full width or not at all,
-    after the others. `order` is the order of a list that goes by this column, and `filter_key` the key of the filter by
+    `value` is the JSON value. `cell` renders it in a number of cells; `least` and `most` bound its width. On a narrow
+    screen, the columns with the lowest `priority` numbers are kept; one that `is_whole` grows to its full width or not
+    at all, after the others. `order` is the order of a list sorted by this column, and `filter_key` the filter key for
     its value.
     """
 
@@ -127,8 +127,8 @@ def _when(one: ListedTrace, room: int) -> Line:
     at_s = one.summary.started_at_s
     if at_s is None:
         return NOTHING
-    said = short_time(at_s, one.now_s)
-    return (Run(said if len(said) <= room else short_time(at_s, one.now_s, room), Style.DIM),)
+    text = short_time(at_s, one.now_s)
+    return (Run(text if len(text) <= room else short_time(at_s, one.now_s, room), Style.DIM),)
 
 
 def _age(one: ListedTrace, room: int) -> Line:
@@ -366,7 +366,7 @@ _COLUMNS = (
 )
 
 TRACE_COLUMNS: Mapping[str, TraceColumn] = MappingProxyType({column.key: column for column in _COLUMNS})
-"""Every column that a screen can show, by its key, in the order in which they stand."""
+"""Every column that a screen can show, by its key, in display order."""
 
 ORDERS_BY_WORD: Mapping[str, Order] = MappingProxyType(
     {
@@ -377,7 +377,7 @@ ORDERS_BY_WORD: Mapping[str, Order] = MappingProxyType(
         "tokens": Order.TOKENS,
     }
 )
-"""What `weaklink list --sort` and `:sort` take."""
+"""The values of `weaklink list --sort` and `:sort`."""
 
 ORDER_WORDS: Mapping[Order, str] = MappingProxyType(
     {
@@ -388,7 +388,7 @@ ORDER_WORDS: Mapping[Order, str] = MappingProxyType(
         Order.ERRORS: "the most errors first",
     }
 )
-"""By what a list can be sorted, and what then comes first."""
+"""The orders of a list, with a description."""
 
 _ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], Json]] = MappingProxyType(
     {
@@ -411,36 +411,36 @@ _DRAWN_ONLY = ("age", "map")
 
 
 def summary_object(summary: TraceSummary) -> dict[str, Json]:
-    """A trace as `weaklink list --json` prints it; every key is always there.
+    """A trace as JSON for `weaklink list --json`; every key is always present.
 
-    `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, all else is what it has come to. Of a trace
-    that is `damaged`, all else but its `id` is empty.
+    `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, the other values are the current ones. If
+    it is `damaged`, all other values except `id` are empty.
     """
     shown = {key: column.value(summary) for key, column in TRACE_COLUMNS.items() if key not in _DRAWN_ONLY}
     return shown | {key: value(summary) for key, value in _ONLY_IN_JSON.items()}
 
 
 def find_column(name: str) -> TraceColumn | None:
-    """The column with this key or heading; None where there is none."""
+    """The column with this key or heading, or None."""
     return TRACE_COLUMNS.get(name) or next((one for one in _COLUMNS if one.heading == name), None)
 
 
 class FittedColumns(Struct, frozen=True):
-    """Columns with their widths in cells, in their order."""
+    """Columns with their widths in cells, in display order."""
 
     widths: Mapping[str, int]
 
     def head(self, order: Order | None = None) -> Line:
-        """The headings of the columns; an arrow is at the one by which the list goes."""
-        said = {
+        """The headings of the columns, with an arrow at the one by which the list is sorted."""
+        headings = {
             key: f"{TRACE_COLUMNS[key].heading}{'▾' if order and TRACE_COLUMNS[key].order is order else ''}"
             for key in self.widths
         }
-        fitting = {key: heading if len(heading) <= self.widths[key] else "" for key, heading in said.items()}
+        fitting = {key: heading if len(heading) <= self.widths[key] else "" for key, heading in headings.items()}
         return self._line({key: (Run(heading, Style.DIM),) for key, heading in fitting.items()})
 
     def row(self, listed: ListedTrace) -> Line:
-        """One trace."""
+        """The row of one trace."""
         listed = structs.replace(listed, has_project_column="project" in self.widths)
         return self._line({key: drawn(TRACE_COLUMNS[key], listed, room) for key, room in self.widths.items()})
 
@@ -453,22 +453,22 @@ class FittedColumns(Struct, frozen=True):
 
 
 def drawn(column: TraceColumn, listed: ListedTrace, room: int) -> Line:
-    """A cell in at most so many cells."""
+    """A table cell in at most `room` screen cells."""
     return clipped(column.cell(listed, room), room)
 
 
 def fitted(
     width: int, rows: Sequence[ListedTrace], keys: Sequence[str] = tuple(TRACE_COLUMNS), *, are_chosen: bool = False
 ) -> FittedColumns:
-    """The columns among `keys` that a screen of `width` cells has room for, as wide as these rows need them.
+    """The columns among `keys` that fit into `width` cells, as wide as these rows need.
 
-    The columns of the first `_ESSENTIAL` priorities come first, or all where they were chosen; then these grow, the
-    title and the break the most; then come the others as long as there is room. A column that says nothing of any row
-    is left out, the title never.
+    The columns of the first `_ESSENTIAL` priorities come first, or all if the user chose them; then these grow, the
+    title and the break the most; then the others are added as long as there is room. A column that is empty in every
+    row is left out, except the title.
     """
-    wanted = [TRACE_COLUMNS[key] for key in keys]
-    needed = {one.key: _needed(one, rows) for one in wanted}
-    said = sorted((one for one in wanted if needed[one.key] or one.key == "title"), key=lambda one: one.priority)
+    columns = [TRACE_COLUMNS[key] for key in keys]
+    needed = {one.key: _needed(one, rows) for one in columns}
+    shown = sorted((one for one in columns if needed[one.key] or one.key == "title"), key=lambda one: one.priority)
     widths: dict[str, int] = {}
     left = width + _GAP
 
@@ -482,25 +482,25 @@ def fitted(
         left -= min(more, left)
 
     for is_essential in (True, False):
-        for column in said:
+        for column in shown:
             least = min(column.least, max(needed[column.key], len(column.heading)))
             fits = least + _GAP <= left or not widths
             if fits and (are_chosen or column.priority < _ESSENTIAL) is is_essential:
                 widths[column.key] = least
                 left -= least + _GAP
         for bound in _COMFORTS if is_essential else (_LONGEST,):
-            for column in sorted(said, key=lambda one: one.is_whole):
+            for column in sorted(shown, key=lambda one: one.is_whole):
                 if column.key in widths:
                     grow(column, bound)
-    return FittedColumns({one.key: widths[one.key] for one in wanted if one.key in widths})
+    return FittedColumns({one.key: widths[one.key] for one in columns if one.key in widths})
 
 
-_ESSENTIAL = 9  # columns with a lower priority come before others grow
-_COMFORTS = (12, 24, 40)  # to so many cells they all grow before any grows further
+_ESSENTIAL = 9  # columns with a lower priority number are placed before others grow
+_COMFORTS = (12, 24, 40)  # all columns grow to each of these widths before any grows further
 
 
 def _needed(column: TraceColumn, rows: Sequence[ListedTrace]) -> int:
-    """The cells that a column's widest row takes; 0 where it says nothing of any."""
+    """The cells of a column's widest row; 0 if it is empty in every row."""
     cells = (column.cell(row, column.most) for row in rows)
     return max((width_of(cell) for cell in cells if cell != NOTHING), default=0)
 
@@ -513,14 +513,14 @@ def trace_table(
     are_chosen: bool = True,
     order: Order | None = None,
 ) -> Iterator[Line]:
-    """One line a trace, under a head; `keys` and `are_chosen` as in `fitted`."""
+    """One line per trace, under a head; `keys` and `are_chosen` as in `fitted`."""
     columns = fitted(width, rows, keys, are_chosen=are_chosen)
     yield columns.head(order)
     yield from map(columns.row, rows)
 
 
 def tab_separated(row: ListedTrace, keys: Sequence[str]) -> str:
-    """A trace on one line for other programs: its values whole, without line feeds and tabs, between tabs."""
+    """A trace on one line for other programs: full values without line feeds and tabs, separated by tabs."""
     return "\t".join(_plain_value(TRACE_COLUMNS[key], row) for key in keys)
 
 
@@ -537,5 +537,5 @@ def _plain_value(column: TraceColumn, row: ListedTrace) -> str:
 
 
 def missing_row(width: int, why: str) -> Line:
-    """What stands for a trace that is not there yet, or no longer."""
+    """The row of a trace that does not exist yet, or no longer."""
     return clipped((Run("   "), Run(why, Style.DIM)), width)

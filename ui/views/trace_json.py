@@ -1,4 +1,4 @@
-"""What `weaklink show --json` says of a trace, as JSON values."""
+"""A trace as JSON values for `weaklink show --json`."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -26,18 +26,18 @@ def trace_object(
     liveness: Liveness | None = None,
     open_turns: Sequence[UnfinishedTurn] = (),
 ) -> JsonObject:
-    """A whole trace: what `list` says of it, its turns with texts, spans and calls, its chain, its diagnostics.
+    """A whole trace: its data in `list`, its turns with texts, spans and calls, its chain, and its diagnostics.
 
-    `open_turns` are those of a running trace that have not ended: as far as they came, and judged by nothing.
+    `open_turns` are the turns of a running trace that have not ended: their text so far, without diagnostics.
     """
-    came, chain = trace.provenance, inspection.chain
+    provenance, chain = trace.provenance, inspection.chain
     found = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
     return {
         "id": id,
         "name": trace.name,
-        "source": came.source,
-        "file": came.file,
-        "record": came.record,
+        "source": provenance.source,
+        "file": provenance.file,
+        "record": provenance.record,
         "external_ids": {id.name: id.value for id in trace.external_ids},
         "model": model_of(trace),
         "format": inspection.format,
@@ -62,7 +62,7 @@ def trace_object(
 
 
 def generation_object(generation: Generation) -> JsonObject:
-    """How an assistant turn came about; every key is always there."""
+    """The generation of an assistant turn; every key is always present."""
     usage, error = generation.usage, generation.error
     return {
         "api": generation.api,
@@ -94,11 +94,11 @@ def generation_object(generation: Generation) -> JsonObject:
 
 def _break_in_full(chain: Chain) -> JsonObject | None:
     broken = chain.broken
-    said = break_object(broken)
-    if broken is None or said is None:
+    value = break_object(broken)
+    if broken is None or value is None:
         return None
     reaction = broken.reaction.value if broken.reaction else None
-    return {**said, "reaction": reaction, "caused": list(chain.caused)}
+    return {**value, "reaction": reaction, "caused": list(chain.caused)}
 
 
 def _turn_objects(trace: Trace, inspection: Inspection) -> list[Json]:
@@ -151,9 +151,9 @@ def _chain_objects(trace: Trace, inspection: Inspection) -> list[Json]:
 
 
 def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Json]:
-    """The layers of a call or of a result; `text` is null where the layer is not recorded, or is at `place`.
+    """The layers of a call or of a result; `text` is null if the layer is not recorded, or if its text is at `place`.
 
-    `same` says whether the value is that of the recorded layer before it, null where there is no such layer.
+    `same` is whether the value equals that of the previous recorded layer, or null if there is none.
     """
     return [
         {
@@ -200,19 +200,19 @@ def _place(location: Location) -> JsonObject:
 
 
 def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[Json]:
-    """The first diagnostic of each cause; the others of its cause are in `related`, each with all its own facts."""
+    """The first diagnostic of each cause; the others of its cause are complete objects in `related`."""
     objects = _PlacedObjects(trace)
     found: list[Json] = []
     for group in grouped(inspection.diagnostics, inspection.chain):
-        said = objects.of(group.shown)
-        related = said.get("related", [])
+        value = objects.of(group.shown)
+        related = value.get("related", [])
         assert isinstance(related, list)
-        found.append({**said, "related": [*related, *map(objects.of, group.more)]})
+        found.append({**value, "related": [*related, *map(objects.of, group.more)]})
     return found
 
 
 class _PlacedObjects:
-    """Diagnostics as JSON values with their turn and part; the lines of a part are counted once."""
+    """Diagnostics as JSON values with their turn and part; the line index of a part is built once."""
 
     def __init__(self, trace: Trace) -> None:
         self._texts = PlacedTexts(trace)

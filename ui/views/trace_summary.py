@@ -1,4 +1,4 @@
-"""What lists say of a trace, in words and as JSON values."""
+"""Summaries of traces for lists, in words and as JSON values."""
 
 from datetime import UTC, datetime
 
@@ -13,28 +13,28 @@ from ui.views.styled_text import POSITION_IDS, Line, Run, Style, visible_line
 
 
 def trace_title(summary: TraceSummary) -> str:
-    """What a trace is known by: its name, else the user's first words, else an id of its source, else its file."""
-    telling = (value for name, value in summary.external_ids.items() if name not in POSITION_IDS)
+    """The title of a trace: its name, or else the user's first words, an id of its source, or its file."""
+    source_ids = (value for name, value in summary.external_ids.items() if name not in POSITION_IDS)
     file = summary.file.replace("\\", "/").rpartition("/")[2]
-    known = (summary.name, summary.opening, next(telling, ""), f"{file} {summary.record}".strip())
+    known = (summary.name, summary.opening, next(source_ids, ""), f"{file} {summary.record}".strip())
     return next(filter(None, known), f"trace {summary.id}")
 
 
 def listed_title(summary: TraceSummary, *, with_project: bool = True) -> str:
-    """The title with what places the trace: what it is to its parent, its project and its branch."""
+    """The title with the trace's relation to its parent, its project and its branch."""
     parent = f"{summary.parent.why.value}: " if summary.parent is not None else ""
     project = project_words(summary.project, summary.branch) if with_project else ""
     return f"{parent}{trace_title(summary)}{project}"
 
 
 def project_words(project: str, branch: str) -> str:
-    """Project and branch behind a title: ` · weather (main)`; empty where neither is known."""
+    """Project and branch after a title: ` · weather (main)`; empty if neither is known."""
     words = " ".join(word for word in (project, f"({branch})" if branch else "") if word)
     return f" · {words}" if words else ""
 
 
 def fork_parent(store: Store, summary: TraceSummary) -> int | None:
-    """The id of the trace that a trace is a fork of; None where it is none, or its parent is not in the store."""
+    """The id of a fork's parent trace; None if the trace is not a fork, or its parent is not in the store."""
     if summary.parent is None or summary.parent.why is not ParentWhy.FORK:
         return None
     known = summary.parent.external_id
@@ -55,7 +55,7 @@ def break_words(broken: Break) -> Line:
 
 
 def listed_status(summary: TraceSummary) -> Run:
-    """What a list shows of how a trace ended, or that it has not, or that it is damaged."""
+    """The status of a trace in a list, or that it is still running, or damaged."""
     if summary.damaged:
         return DAMAGED
     if summary.liveness is not None:
@@ -64,7 +64,7 @@ def listed_status(summary: TraceSummary) -> Run:
 
 
 def outcome_object(outcome: Outcome | None) -> dict[str, Json]:
-    """The source's own outcome; `task` is `success`, `failure` or `unknown`, the rest what the source said or null."""
+    """The source's outcome; `task` is `success`, `failure` or `unknown`, the other values are the source's or null."""
     reward = outcome.reward if outcome is not None else None
     return {
         "task": task_outcome(outcome).value,
@@ -75,14 +75,14 @@ def outcome_object(outcome: Outcome | None) -> dict[str, Json]:
 
 
 def parent_object(parent: ParentTrace | None) -> dict[str, Json] | None:
-    """The trace that a trace is related to, by the name and value of its external id; null where there is none."""
+    """A trace's parent, by the name and value of its external id, or null."""
     if parent is None:
         return None
     return {"name": parent.external_id.name, "id": parent.external_id.value, "why": parent.why.value}
 
 
 def moment(at_s: float | None) -> str | None:
-    """A moment as ISO 8601 in UTC, to the millisecond; None where it is unknown or no calendar holds it."""
+    """A moment as ISO 8601 in UTC, to the millisecond; None if it is unknown or not a valid date."""
     if at_s is None:
         return None
     try:
@@ -92,7 +92,7 @@ def moment(at_s: float | None) -> str | None:
 
 
 def break_object(broken: Break | None) -> dict[str, Json] | None:
-    """Where a chain broke, in short; null where it did not."""
+    """The break of a chain, or null."""
     if broken is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""Statistics of many traces as rows of charts (days, rules, models by rules), and their numbers and bars in words."""
+"""Statistics of many traces as chart rows (days, rules, models by rules), and numbers and bars as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,7 +14,7 @@ from ui.views.status import UNNAMED
 from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.UNKNOWN, Status.OK)
-"""How traces end, the worst first."""
+"""The statuses of traces, worst first."""
 LAST_STEP = 12
 _MOST_DAYS, _MOST_MODELS, _MOST_CODES = 60, 10, 12
 HEADS = ("chain", "task passed", "task failed", "no outcome")
@@ -36,7 +36,7 @@ _DIGITS = 8
 
 
 class Triage(Struct, frozen=True):
-    """The figures of the traces that a filter lets through, of which there is one at least."""
+    """The figures of the traces that match a filter; there is at least one."""
 
     whole: GroupFigures
     by_day: tuple[GroupFigures, ...]
@@ -47,14 +47,14 @@ class Triage(Struct, frozen=True):
 
     @property
     def broken(self) -> int:
-        """How many of the traces broke."""
+        """The number of traces that broke."""
         return self.whole.tally(Status.BROKEN.value).hits
 
 
 class Heat(Struct, frozen=True):
-    """Models against the rules that found something in their traces, the most frequent of both first.
+    """A table of models and the rules that reported faults in their traces, most frequent first.
 
-    `cells` holds the number of traces by model and code; `traces` those of a model at all.
+    `cells` has the number of traces by model and code, `traces` the total by model.
     """
 
     models: tuple[str, ...]
@@ -63,12 +63,12 @@ class Heat(Struct, frozen=True):
     traces: Mapping[str, int]
 
     def share(self, model: str, code: str) -> float:
-        """The share of a model's traces in which a rule found something."""
+        """The share of a model's traces in which a rule reported a fault."""
         return self.cells.get((model, code), 0) / self.traces[model]
 
 
 def read_triage(store: Store, wanted: str) -> Triage | None:
-    """The figures for a filter; None where nothing matches. FilterError."""
+    """The figures for a filter; None if nothing matches. Raises FilterError."""
     whole = store.statistics.figures(wanted)
     if not whole:
         return None
@@ -89,7 +89,7 @@ def days(triage: Triage) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def break_steps(triage: Triage) -> list[tuple[str, int]]:
-    """How many chains broke at which step, in order; those behind `LAST_STEP` together at the end."""
+    """The number of chains that broke at each step, in order; steps after `LAST_STEP` are one row at the end."""
     counts = {int(one.value): one.traces for one in triage.steps if int(one.value) <= LAST_STEP}
     rows = [(str(number), counts.get(number, 0)) for number in range(1, max(counts, default=0) + 1)]
     later = sum(one.traces for one in triage.steps if int(one.value) > LAST_STEP)
@@ -97,7 +97,7 @@ def break_steps(triage: Triage) -> list[tuple[str, int]]:
 
 
 def heat(triage: Triage) -> Heat:
-    """The models with a name and the codes of the most traces."""
+    """The named models and the codes with the most traces."""
     traces = {group.keys[0]: group.traces for group in triage.by_model if group.keys[0]}
     models = tuple(traces)[:_MOST_MODELS]
     cells = {(group.keys[0], group.keys[1]): group.traces for group in triage.by_model_and_code}
@@ -109,7 +109,7 @@ def heat(triage: Triage) -> Heat:
 
 
 class TaskCase(Struct, frozen=True):
-    """One row: how the chain ended, and how many of those traces the source counts as passed, failed or neither."""
+    """One row: a status of the chain, and how many of those traces the source counts as passed, failed or neither."""
 
     chain: str
     passed: int
@@ -123,10 +123,10 @@ class TaskCase(Struct, frozen=True):
 
 
 def task_cases(whole: GroupFigures) -> Sequence[TaskCase]:
-    """The rows of the table; none where no source says how its traces ended.
+    """The rows of the table; none if no source has outcomes.
 
-    A chain is ok where its status is `ok` or `recovered`. Traces that were cut off, or whose last answer was not kept,
-    have a row of their own where there are any.
+    A chain is ok if its status is `ok` or `recovered`. Traces that were aborted, or whose last answer was not kept,
+    have a separate row if there are any.
     """
     judged = whole.tally("source_success")
     if not judged.trials:
@@ -153,13 +153,13 @@ def _case(name: str, whole: GroupFigures, chain: str, traces: int) -> TaskCase:
 
 
 def bar(share: float, cells: int) -> str:
-    """A share as a bar of so many cells at most, to an eighth of a cell; a share above 0 is never an empty bar."""
+    """A share as a bar of at most `cells` cells, to an eighth of a cell; a share above 0 is never an empty bar."""
     eighths = min(max(round(share * cells * 8), int(share > 0)), cells * 8)
     return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
 def value_text(estimate: Estimate, fewest: int) -> str:
-    """A value with its interval: `0.83 (0.78–0.87)`, `0.75 (too few)`, or `–` where there is none."""
+    """A value with its interval: `0.83 (0.78–0.87)`, `0.75 (too few)`, or `–` if there is none."""
     if estimate.value is None:
         return "–"
     measure, value = estimate.measure, estimate.value
@@ -170,30 +170,30 @@ def value_text(estimate: Estimate, fewest: int) -> str:
 
 
 def page_value_text(estimate: Estimate, fewest: int) -> str:
-    """The same as pages write it, shares in per cent: `83 % (78–87)`, of few traces `67 % (2 of 3)`, `-` for none."""
+    """The same for pages, shares in per cent: `83 % (78–87)`, `67 % (2 of 3)` for few traces, `-` for none."""
     if estimate.value is None:
         return "-"
     if estimate.measure.kind is MeasureKind.MEAN:
         return value_text(estimate, fewest)
-    said = f"{percent(estimate.value)} %"
+    share_text = f"{percent(estimate.value)} %"
     if estimate.interval is None:
-        return f"{said} ({estimate.tally.hits:,} of {estimate.tally.trials:,})"
-    return f"{said} ({percent(estimate.interval.low)}–{percent(estimate.interval.high)})"
+        return f"{share_text} ({estimate.tally.hits:,} of {estimate.tally.trials:,})"
+    return f"{share_text} ({percent(estimate.interval.low)}–{percent(estimate.interval.high)})"
 
 
 def page_number_text(measure: Measure, value: float) -> str:
-    """A value alone as pages write it, a share in per cent."""
+    """A value without interval for pages; a share in per cent."""
     return number_text(measure, value) if measure.kind is MeasureKind.MEAN else f"{percent(value)} %"
 
 
 def page_difference_text(measure: Measure, difference: float) -> str:
-    """A difference of two values with its sign, that of shares in percentage points: `−12.3`."""
-    said = f"{difference:+.2f}" if measure.kind is MeasureKind.MEAN else f"{100 * difference:+.1f}"
-    return said.replace("-", "−")
+    """A difference of two values with its sign; of shares, in percentage points: `−12.3`."""
+    text = f"{difference:+.2f}" if measure.kind is MeasureKind.MEAN else f"{100 * difference:+.1f}"
+    return text.replace("-", "−")
 
 
 def number_text(measure: Measure, value: float) -> str:
-    """A number to the digits that it is worth."""
+    """A number with its significant digits."""
     return f"{value:,.{_digits(measure, value)}f}"
 
 
@@ -203,7 +203,7 @@ def percent(share: float) -> str:
 
 
 def code_title(code: str) -> str:
-    """A rule's code with its name; the outcome of a step as it is."""
+    """A rule's code with its name; the outcome of a step unchanged."""
     try:
         return str(find_rule(code))
     except UnknownRuleError:
@@ -218,23 +218,23 @@ def key_title(key: GroupKey, value: str, prompts: Mapping[str, Prompt]) -> str:
         return code_title(value)
     if key is GroupKey.PROMPT:
         prompt = prompts.get(value)
-        told = [] if prompt is None else [counted(prompt.tools, "tool") if prompt.tools else "", prompt.words]
-        return visible_line(" · ".join([value[:_DIGITS], *filter(None, told)]))
+        details = [] if prompt is None else [counted(prompt.tools, "tool") if prompt.tools else "", prompt.words]
+        return visible_line(" · ".join([value[:_DIGITS], *filter(None, details)]))
     return visible_line(value)
 
 
 def group_title(by: Sequence[GroupKey], values: Sequence[str], prompts: Mapping[str, Prompt]) -> str:
-    """A group as a sentence names it: `model hermes-4, reasoning on`."""
+    """A group as words of a sentence: `model hermes-4, reasoning on`."""
     return ", ".join(f"{key.value} {key_title(key, value, prompts)}" for key, value in zip(by, values, strict=True))
 
 
 def dim(text: str) -> Line:
-    """A piece of text that stands back."""
+    """A dimmed text."""
     return (Run(text, Style.DIM),)
 
 
 def _digits(measure: Measure, value: float) -> int:
-    """The digits behind the point: two of a share, and more near 0 and 1, so that it is not rounded to them."""
+    """The number of decimals: two for a share, and more near 0 and 1, so that it is not rounded to them."""
     if measure.kind is MeasureKind.MEAN:
         return 0 if value >= 100 else 1 if value >= 10 else 2
     near = min(value, 1 - value)

@@ -24,13 +24,13 @@ from ui.views.places import NO_STEPS, StepPlaces
 from ui.views.status import RUNNING, call_head, call_lines
 from ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line, width_of, wrapped
 
-_MOST_LATE = 200  # turns that are read although they are many: the others before them wait for the recorder
+_MOST_LATE = 200  # the last turns that are inspected here; the recorder inspects the earlier ones
 _FOLDING = Folding()
 _INSTRUCTIONS = Folding(head=4, tail=2)
 
 
 class UnfinishedTurn(Struct, frozen=True):
-    """A turn as far as it came; `faults` are those that nothing that follows can mend."""
+    """A turn so far; `faults` are those that no later text can resolve."""
 
     number: int
     turn: Turn
@@ -39,7 +39,7 @@ class UnfinishedTurn(Struct, frozen=True):
 
 
 def unfinished_turn_lines(opened: UnfinishedTurn, *, width: int, model: str = "", full: bool = False) -> Iterator[Line]:
-    """The lines of a turn, and below them that it goes on."""
+    """The lines of a turn, and a line that it is still running."""
     yield from turn_lines(opened.turn, opened.number, opened.parts, opened.faults, width=width, model=model, full=full)
     yield (Run("   "), RUNNING, Run(f", {counted(characters_in(opened.turn), 'character')} so far"))
 
@@ -48,16 +48,16 @@ _Entry = TypeVar("_Entry")
 
 
 def unfinished_turns(turns: Mapping[int, Turn], trace: Trace, inspection: Inspection) -> tuple[UnfinishedTurn, ...]:
-    """Open turns by number, read in the format of their trace, as far as it has one; else in what their text shows."""
+    """Open turns by number, parsed in the format of their trace if it has one, otherwise in a detected format."""
     has_answers = any(turn.generation is not None for turn in trace.turns)
     format = inspection.format if has_answers else trace.format
     return tuple(_read(number, turn, structs.replace(trace, format=format)) for number, turn in sorted(turns.items()))
 
 
 def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -> tuple[Trace, Inspection]:
-    """A running trace with the turns that have begun, which follow those that have ended, and what is sure of them.
+    """A running trace with its open turns after the ended ones, and with their certain faults.
 
-    Of a wide one whose inspection lags behind, the last of the turns that have ended are read too, each by itself.
+    If the inspection of a long trace lags behind, its last ended turns are inspected here too, each separately.
     """
     ended = len(trace.turns)
     open_ = {number: turn for number, turn in begun.items() if number > ended}
@@ -69,7 +69,7 @@ def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -
 
 
 def _late(trace: Trace, inspection: Inspection) -> dict[int, Turn]:
-    """The last turns, by number, of those that a column holds and nobody has inspected."""
+    """The last turns, by number, that are not inspected yet, if the turns are a column."""
     if not isinstance(trace.turns, Column):
         return {}
     known, count = inspection.parts[-1].turn if inspection.parts else 0, len(trace.turns)
@@ -91,8 +91,8 @@ class _Joined(Column[_Entry]):
         return chain(self._first, self._more)
 
     def _at(self, index: int) -> _Entry:
-        behind = index - len(self._first)
-        return self._first[index] if behind < 0 else self._more[behind]
+        offset = index - len(self._first)
+        return self._first[index] if offset < 0 else self._more[offset]
 
 
 def _joined(first: Entries[_Entry], more: tuple[_Entry, ...]) -> Entries[_Entry]:
@@ -106,7 +106,7 @@ def _read(number: int, turn: Turn, trace: Trace) -> UnfinishedTurn:
 
 
 def _certain(number: int, turn: Turn, format: str) -> list[Diagnostic]:
-    """The faults of the words that are known although the text may go on."""
+    """The faults of the text that are certain although the text may continue."""
     text, prompt = turn.part("text"), turn.part(PROMPT_PART)
     tools = turn.generation.tools if turn.generation is not None else ()
     segmenter = Segmenter(format, prompt=prompt.text if prompt else "", tools=tools, role=turn.role, turn=number)
@@ -125,10 +125,10 @@ def turn_lines(
     steps: StepPlaces = NO_STEPS,
     full: bool = False,
 ) -> Iterator[Line]:
-    """The lines of a turn; `parts` and `diagnostics` are the turn's, `model` the trace's, which need not be said again.
+    """The lines of a turn; `parts` and `diagnostics` are the turn's. The trace's `model` is not repeated.
 
-    A sound call is shown as name and arguments, a faulty one as it was written; both with what became of them, if
-    the trace's `steps` are given. `full` shows every text whole.
+    A valid call is shown as name and arguments, a faulty one as it was written; both with their outcomes, if the
+    trace's `steps` are given. With `full`, texts are not folded.
     """
     yield _head(turn, number, width, model, steps)
     if turn.generation is not None and turn.generation.error is not None:
@@ -140,8 +140,8 @@ def turn_lines(
     for diagnostic in diagnostics:
         if diagnostic.location.part not in shown:
             yield from fault_lines(diagnostic.fault, width)
-            if said := side_words(diagnostic):
-                yield from wrapped((Run(f"  {said}", Style.DIM),), width, indent=4)
+            if side := side_words(diagnostic):
+                yield from wrapped((Run(f"  {side}", Style.DIM),), width, indent=4)
 
 
 def _part_lines(
@@ -159,7 +159,7 @@ def _part_lines(
 
 
 class _SpanNotes:
-    """What is said of the spans of a part beside their text: sound calls and definitions in place of it."""
+    """Notes on the spans of a part: for valid calls and definitions, they replace the text."""
 
     def __init__(self, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces, *, full: bool) -> None:
         self._part, self._steps, self._full = part, steps, full
@@ -179,14 +179,14 @@ class _SpanNotes:
         if not calls:
             return None
         if all(call.valid for call in calls) and not whole:
-            said = (line for call in calls for line in call_lines(call, width=room, step=self._step(call)))
-            return SpanNote(tuple(said), replaces=True)
+            lines = (line for call in calls for line in call_lines(call, width=room, step=self._step(call)))
+            return SpanNote(tuple(lines), replaces=True)
         return SpanNote(
             tuple(line for call in calls for line in wrapped(call_head(call, self._step(call)), room, indent=4))
         )
 
     def _is_pointed_at(self, span: Span) -> bool:
-        """Whether a fault touches a span: of those that begin before its end the farthest end tells."""
+        """Whether a fault overlaps a span: checks the farthest end of the faults that begin before the span's end."""
         before = bisect_left(self._starts, span.range.end)
         return before > 0 and self._ends[before - 1] >= span.range.start
 
@@ -195,40 +195,40 @@ class _SpanNotes:
 
 
 def _is_of_a_whole_call(fault: Fault, sound: Set[Range]) -> bool:
-    """Whether a fault is about what became of a sound call, so that no character of it is to be pointed at."""
+    """Whether a fault is about the outcome of a valid call, so that it needs no carets."""
     return fault.rule.code.startswith("T") and fault.range in sound
 
 
 def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> SpanNote | None:
-    """The names of the tools that a span defines, in place of its text."""
+    """The names of the tools that a span defines, instead of its text."""
     names = [one.name for one in definitions if one.range is not None and span.range.covers(one.range)]
     if not names:
         return None
-    said = f"{counted(len(names), 'tool')}: {visible_line(', '.join(names))}"
-    return SpanNote(tuple(wrapped((Run(said),), room)), replaces=True)
+    names_text = f"{counted(len(names), 'tool')}: {visible_line(', '.join(names))}"
+    return SpanNote(tuple(wrapped((Run(names_text),), room)), replaces=True)
 
 
 def _without_text(
     turn: Turn, part: PartInspection, faults: Sequence[Fault], width: int, steps: StepPlaces
 ) -> Iterator[Line]:
-    """A part that holds no text: its calls, or that it is an empty result or answer, and what is wrong with it."""
+    """A part without text: its calls, or a note that the result is empty, and its faults."""
     kind = SpanKind.TOOL_RESULT if turn.role is Role.TOOL else SpanKind.TEXT
     if part.calls:
         kind = SpanKind.TOOL_CALL
     bar, name = Run("   │ ", Style.GUTTER), Run(f"{kind.value}  ", style_of(kind))
     room = width - width_of((bar, name))
-    said: list[Line] = []
+    lines: list[Line] = []
     for call in part.calls:
-        said += call_lines(call, width=room, step=steps.of_call(part.turn, part.part, call))
+        lines += call_lines(call, width=room, step=steps.of_call(part.turn, part.part, call))
     if not part.calls and turn.role is Role.TOOL:
-        said.append((Run("empty", Style.DIM),))
-    said += (line for fault in faults for line in fault_lines(fault, room))
-    for index, line in enumerate(said):
+        lines.append((Run("empty", Style.DIM),))
+    lines += (line for fault in faults for line in fault_lines(fault, room))
+    for index, line in enumerate(lines):
         yield (bar, Run(" " * width_of((name,))) if index else name, *line)
 
 
 def _head(turn: Turn, number: int, width: int, model: str, steps: StepPlaces) -> Line:
-    """A rule across the screen with the turn's number and role at the left, its facts at the right."""
+    """A rule across the screen with the turn's number, role and facts at the left."""
     role = (Run(f"── {number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG))
     facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
     left = clipped((*role, Run(f" {facts} " if facts else " ", Style.DIM)), width - 2)
@@ -236,14 +236,14 @@ def _head(turn: Turn, number: int, width: int, model: str, steps: StepPlaces) ->
 
 
 def answers(turn: Turn, number: int, steps: StepPlaces) -> Iterator[str]:
-    """Which steps a turn answers, to be made visible; with the tool where the turn itself does not name it."""
+    """The steps that a turn answers, not yet in visible form; with the tool if the turn itself does not name it."""
     is_named = turn.result is not None and turn.result.name is not None
     for step in steps.answered_in(number):
         yield f"answers step {step.number}{f' {step.call.name}' if step.call.name and not is_named else ''}"
 
 
 def turn_facts(turn: Turn, model: str) -> Iterator[str]:
-    """What is known of a turn beside its text, to be made visible; the trace's own `model` goes without saying."""
+    """The facts of a turn besides its text, not yet in visible form; the trace's `model` is not repeated."""
     if turn.source_role and turn.source_role != turn.role.value:
         yield f"({turn.source_role})"
     yield from sorted(flag.value.replace("_", " ") for flag in turn.flags)
@@ -271,12 +271,12 @@ def _generation_facts(generation: Generation, model: str) -> Iterator[str]:
 
 
 def characters_in(turn: Turn) -> int:
-    """How many code points came of a turn, over the parts that are its words."""
+    """The number of code points in a turn's parts, except wire data."""
     return sum(len(part.text) for part in turn.parts if not part.name.startswith(WIRE_PREFIX))
 
 
 def error_words(error: GenerationError) -> Line:
-    """What the server or the connection said instead of a generation."""
+    """The error of the server or the connection instead of a generation."""
     facts = " ".join(dict.fromkeys(str(fact) for fact in (error.status, error.code) if fact is not None))
     named = f"✖ {error.phase.value.replace('_', ' ')} error{f' {facts}' if facts else ''}: "
     return (Run(visible_line(named), Style.ERROR), Run(visible_line(error.message[:2000])))

@@ -1,1 +1,1 @@
-"""The rules D7xx: what is wrong with samples of training data, one by one and compared with each other."""
+"""The rules D7xx: faults of training samples, one by one and compared with each other."""

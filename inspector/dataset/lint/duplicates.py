@@ -1,11 +1,11 @@
 """D714 to D716: samples compared with each other and with an evaluation set.
 
-A sample is compared by its `SampleKeys`, which are small and can cross from process to process: digests of its words
-and hashes of its runs of three words. A `DuplicateFinder` keeps a digest and a reference of each sample, and where it
-looks for near duplicates a MinHash signature of 64 numbers (datasketch's), all in a temporary database of SQLite, so
-that memory does not grow with the samples: 16 MiB and what is beyond that on the disk, about 0.6 kB a sample. Two
-samples are compared when they agree in one of eight bands of eight numbers, as datasketch's index has them for a
-Jaccard similarity of 0.7; those that are 0.8 alike are reported.
+A sample is compared by its `SampleKeys`, which are small and can be sent between processes: digests of its words and
+hashes of its runs of three words. A `DuplicateFinder` keeps a digest and a reference of each sample and, if it searches
+for near duplicates, datasketch's MinHash signature of 64 numbers. All of this is in a temporary SQLite database, so
+that memory does not grow with the samples: 16 MiB in memory and the rest on disk, about 0.6 kB per sample. Two samples
+are compared if they agree in one of eight bands of eight numbers, which are the bands of datasketch's index for a
+Jaccard similarity of 0.7; samples with a similarity of at least 0.8 are reported.
 """
 
 import sqlite3
@@ -30,7 +30,7 @@ from inspector.text import Range
 _WORD = lazy_pattern(r"\w+")
 _PERMUTATIONS = 64
 _SIMILARITY = 0.8
-_CANDIDATE_SIMILARITY = 0.7  # the index misses some at its threshold
+_CANDIDATE_SIMILARITY = 0.7  # the index misses some pairs at its threshold
 _SHINGLE = 3
 _FEWEST_WORDS = 20
 _VALUE_BYTES = 4
@@ -40,7 +40,7 @@ _TABLES = (
     "PRAGMA synchronous = OFF",
     "CREATE TABLE sample (number INTEGER PRIMARY KEY, conversation BLOB UNIQUE, reference TEXT, signature BLOB)",
     "CREATE TABLE band (key INTEGER, sample INTEGER, PRIMARY KEY (key, sample)) WITHOUT ROWID",
-    "BEGIN",  # never committed: pages go to the disk where the cache is full, not after each statement
+    "BEGIN",  # never committed: pages are written when the cache is full, not after each statement
 )
 _EQUAL = "SELECT reference FROM sample WHERE conversation = ?"
 _CANDIDATES = "SELECT reference, signature FROM sample WHERE number IN (SELECT sample FROM band WHERE key IN ({}))"
@@ -49,9 +49,9 @@ _ADD_BAND = "INSERT INTO band (key, sample) VALUES (?, ?)"
 
 
 class SampleKeys(Struct, frozen=True):
-    """What a sample is compared by: digests of the conversation and of the user's words, and hashes of word runs.
+    """The keys that compare samples: digests of the conversation and of the user's words, and hashes of word runs.
 
-    `conversation` and `user` are empty where there are no words; `shingles` also where there are few.
+    `conversation` and `user` are empty if there are no words; `shingles` also if there are fewer than 20.
     """
 
     conversation: bytes
@@ -60,20 +60,20 @@ class SampleKeys(Struct, frozen=True):
 
 
 def sample_keys(sample: Sample, *, with_shingles: bool = True) -> SampleKeys:
-    """The keys of a sample. Case, punctuation and white space do not count; the system turn does not either."""
-    said: list[str] = []
-    asked: list[str] = []
+    """The keys of a sample. Case, punctuation, white space and the system turn do not count."""
+    words_of_all: list[str] = []
+    user_words: list[str] = []
     for turn in sample.trace.turns:
         if turn.role is Role.SYSTEM:
             continue
         words = _WORD.findall(" ".join(part.text for part in turn.parts).casefold())
-        said += (turn.role.value, *(header.name or "" for header in turn.calls), *words)
+        words_of_all += (turn.role.value, *(header.name or "" for header in turn.calls), *words)
         if turn.role is Role.USER:
-            asked += words
-    is_long = with_shingles and len(said) >= _FEWEST_WORDS
-    runs = set(map(" ".join, zip(*(said[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()
+            user_words += words
+    is_long = with_shingles and len(words_of_all) >= _FEWEST_WORDS
+    runs = set(map(" ".join, zip(*(words_of_all[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()
     shingles = tuple(sorted(map(crc32, _encoded(runs)))) if is_long else ()
-    return SampleKeys(_digest(said), _digest(asked), shingles)
+    return SampleKeys(_digest(words_of_all), _digest(user_words), shingles)
 
 
 def _encoded(runs: Collection[str]) -> Sequence[bytes]:
@@ -81,7 +81,7 @@ def _encoded(runs: Collection[str]) -> Sequence[bytes]:
     pieces = "\n".join(runs).encode("utf-8", "surrogatepass").split(b"\n")
     if len(pieces) == len(runs):
         return pieces
-    return [run.encode("utf-8", "surrogatepass") for run in runs]  # a tool's name has a line feed
+    return [run.encode("utf-8", "surrogatepass") for run in runs]  # a tool name contains a line feed
 
 
 def _digest(words: list[str]) -> bytes:
@@ -89,9 +89,9 @@ def _digest(words: list[str]) -> bytes:
 
 
 class DuplicateFinder:
-    """Compares samples in the order in which they come. `leaked` are the `user` digests of the evaluation set.
+    """Compares samples in the order in which they are added. `leaked` are the `user` digests of the evaluation set.
 
-    With `near`, near duplicates are looked for; raises MissingLibraryError where datasketch is not there.
+    With `near`, it also finds near duplicates. Raises MissingLibraryError then if datasketch is not installed.
     """
 
     def __init__(self, leaked: Iterable[bytes] = (), *, near: bool = True) -> None:
@@ -100,7 +100,7 @@ class DuplicateFinder:
         self._signer = _Signer() if near else None
 
     def take(self, keys: SampleKeys, reference: str) -> Iterator[tuple[Rule, str, str | None]]:
-        """The rule, message and the earlier sample, for what a sample is a duplicate of; and remember it."""
+        """The rule, message and earlier sample of each duplicate fault of a sample; then remember the sample."""
         if keys.user and keys.user in self._leaked:
             yield LEAKED_SAMPLE, "The user's words of this sample are also in the evaluation set.", None
         if not keys.conversation:
@@ -118,7 +118,7 @@ class DuplicateFinder:
 
 
 def duplicate_fault(sample: Sample, rule: Rule, message: str) -> Diagnostic:
-    """The fault, at the first words of the user, else at the first turn."""
+    """The fault, at the first user turn, or at the first turn if there is none."""
     for number, turn in enumerate(sample.trace.turns, 1):
         if turn.role is Role.USER and turn.parts:
             return Fault(rule, Range(0, len(turn.parts[0].text)), message).at(number, turn.parts[0].name)
@@ -127,31 +127,31 @@ def duplicate_fault(sample: Sample, rule: Rule, message: str) -> Diagnostic:
 
 
 def require_comparison() -> None:
-    """MissingLibraryError where near duplicates cannot be found."""
+    """Raises MissingLibraryError if datasketch, which finds near duplicates, is not installed."""
     if find_spec("datasketch") is None:
         raise missing_library("datasketch", "Finding near duplicates")
 
 
 class _Signature(Struct, frozen=True):
-    """A MinHash signature, 64 numbers below 2**32, and a key of each of its bands."""
+    """A MinHash signature, 64 numbers below 2**32, and the key of each of its bands."""
 
     values: bytes
     bands: tuple[int, ...]
 
     def similarity(self, other: bytes) -> float:
-        """The estimated Jaccard similarity with the sample of another signature's values."""
-        own, others = memoryview(self.values).cast("I"), memoryview(other).cast("I")
-        return sum(one == another for one, another in zip(own, others, strict=True)) / _PERMUTATIONS
+        """The estimated Jaccard similarity to the sample whose signature has the values `other`."""
+        own_values, other_values = memoryview(self.values).cast("I"), memoryview(other).cast("I")
+        return sum(one == another for one, another in zip(own_values, other_values, strict=True)) / _PERMUTATIONS
 
 
 class _Signer:
-    """datasketch's MinHash and its choice of bands; the library is loaded here, and takes a second."""
+    """Wraps datasketch's MinHash and its choice of bands; loading the library here takes a second."""
 
     def __init__(self) -> None:
         require_comparison()
         from datasketch import MinHash, MinHashLSH  # noqa: PLC0415  # loads scipy, and is optional
 
-        self._min_hash: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # one for all: making one is slow
+        self._min_hash: Any = MinHash(num_perm=_PERMUTATIONS, hashfunc=int)  # shared, because creating one is slow
         bands = MinHashLSH(threshold=_CANDIDATE_SIMILARITY, num_perm=_PERMUTATIONS)
         size = bands.r * _VALUE_BYTES
         self._bands = tuple(slice(at, at + size) for at in range(0, bands.b * size, size))
@@ -165,7 +165,7 @@ class _Signer:
 
 
 class _SeenSamples:
-    """The samples that have come, in a temporary database: SQLite keeps it in memory up to a bound, then in a file.
+    """The samples seen so far, in a temporary database: SQLite keeps it in memory up to a limit, then in a file.
 
     SQLite deletes the file (https://www.sqlite.org/inmemorydb.html, "Temporary Databases").
     """
@@ -177,12 +177,12 @@ class _SeenSamples:
             self._database.execute(statement)
 
     def equal(self, conversation: bytes) -> str | None:
-        """The sample with the same words; None where there is none."""
+        """The reference of the sample with the same words, or None."""
         row = self._database.execute(_EQUAL, (conversation,)).fetchone()
         return row[0] if row is not None else None
 
     def most_similar(self, signature: _Signature) -> tuple[str, float] | None:
-        """The most similar sample and the estimated similarity; None where that is below 0.8 for all."""
+        """The most similar sample and its estimated similarity; None if no similarity is at least 0.8."""
         query = _CANDIDATES.format(", ".join("?" * len(signature.bands)))
         candidates = self._database.execute(query, signature.bands)
         found = [(signature.similarity(values), reference) for reference, values in candidates]
@@ -190,7 +190,7 @@ class _SeenSamples:
         return (best[1], best[0]) if best is not None and best[0] >= _SIMILARITY else None
 
     def add(self, conversation: bytes, reference: str, signature: _Signature | None) -> None:
-        """Remember a sample; one without a signature is found as an equal only."""
+        """Remember a sample; one without a signature can only be found as an exact duplicate."""
         values = signature.values if signature is not None else None
         number = self._database.execute(_ADD, (conversation, reference, values)).lastrowid
         if signature is not None:

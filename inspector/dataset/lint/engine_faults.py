@@ -1,11 +1,11 @@
-"""What the engine finds, as faults of training data: D rules for their twins, and deliberate faults as infos.
+"""The engine's diagnostics as faults of training data: under the equivalent D rules, and deliberate faults as infos.
 
-A fault has one code: where a D rule says the same of a sample as a T, J or F rule of a trace, the D rule replaces it at
-the same place, with the same fix.
+A fault has one code: if a D rule is equivalent to a T, J or F rule, the D rule replaces it at the same position, with
+the same fix.
 
-Deliberate faults belong to the sample: in one of type `error_recovery`, or with `injected`, a failed call that a later
-call corrects; in any other, a failed call with an error result that a later call of the same intent corrects. These
-faults and their error results are infos.
+Deliberate faults are part of what the sample shows: in a sample of type `error_recovery`, or with `injected`, a failed
+call that a later call corrects; in any other sample, a failed call with an error result that a later call of the same
+intent corrects. These faults and their error results are infos.
 
 D707 and D708 are here for samples whose tools the engine does not know.
 """
@@ -31,11 +31,11 @@ TWINS: dict[Rule, Rule] = {
     conversation.PLACEHOLDER_ARGUMENT: training.PLACEHOLDER_LEFT,
     FOREIGN_FORMAT: training.TEMPLATE_MISMATCH,
 }
-"""Which D rule replaces which rule of the engine in a training set."""
+"""The rules of the engine, each with the D rule that replaces it in a training set."""
 
 
 def with_severity(found: Diagnostic, severity: Severity) -> Diagnostic:
-    """The same fault of another severity than its rule has."""
+    """The same fault with this severity instead of its rule's."""
     rule = replace(found.rule, severity=severity)
     return Diagnostic(found.location, replace(found.fault, rule=rule))
 
@@ -46,24 +46,24 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
     definitions, injected = _definitions(sample), _injected_turn(sample)
     for found in sample.inspection.diagnostics:
         if found.rule is conversation.NO_FINAL_ANSWER:
-            continue  # a sample may end with the call that is to be learnt
+            continue  # a sample may end with the call that the model is to learn
         if found.rule is conversation.UNRECOVERED_ERROR and deliberate:
             continue
         if found.rule is conversation.UNKNOWN_TOOL and sample.offered.error is not None:
             continue  # the tool may be in the part of the list that cannot be read
         renamed = _as(found, _rule_for(found, definitions))
-        is_wanted = found.location.turn == injected or any(_belongs(found, step) for step in deliberate)
-        yield with_severity(renamed, Severity.INFO) if is_wanted else renamed
+        is_deliberate = found.location.turn == injected or any(_belongs(found, step) for step in deliberate)
+        yield with_severity(renamed, Severity.INFO) if is_deliberate else renamed
 
 
 def _injected_turn(sample: Sample) -> Json:
-    """The turn that `weaklink data inject` put a fault into; None in other samples."""
+    """The turn into which `weaklink data inject` injected a fault; None in other samples."""
     injected = sample.row.value.get("injected")
     return injected.get("turn") if isinstance(injected, dict) else None
 
 
 def _rule_for(found: Diagnostic, definitions: list[tuple[int, str, Range]]) -> Rule:
-    """The rule that says the same of a sample; a fault inside the list of tools makes that unreadable."""
+    """The equivalent rule for training data; a fault inside the list of tools makes the list unreadable."""
     place = found.location
     for turn, part, within in definitions:
         if (turn, part) == (place.turn, place.part) and within.covers(place.range) and found.rule.code[0] in "JF":
@@ -86,7 +86,7 @@ def _definitions(sample: Sample) -> list[tuple[int, str, Range]]:
 
 
 def _belongs(found: Diagnostic, step: Step) -> bool:
-    """Whether a fault is one of a step's call, or of its result."""
+    """Whether a fault is in a step's call, or in its result."""
     place, call, result = found.location, step.location, step.result_location
     if (place.turn, place.part) == (call.turn, call.part):
         return place.range.start < call.range.end and call.range.start <= max(place.range.end, place.range.start + 1)
@@ -94,7 +94,7 @@ def _belongs(found: Diagnostic, step: Step) -> bool:
 
 
 def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
-    """D708 for a list in a field of its own; one in a text is at the engine's place."""
+    """D708 for a list of tools in a separate field; for a list in a text, the engine has the position of the fault."""
     offered = sample.offered
     if offered.error is not None and offered.place != "system":
         message = f"The offered tools cannot be read: {offered.error}."
@@ -102,7 +102,7 @@ def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
-    """D707 where the engine knows of no tools: an error for each call outside a list, one info where there is none."""
+    """D707 if the engine knows no tools: an error for each call of an unlisted tool; one info if there is no list."""
     steps, offered = sample.inspection.chain.steps, sample.offered
     if not len(steps) or _engine_has_tools(sample):
         return

@@ -1,11 +1,11 @@
-"""D710: numbers and names in the final answer that nothing before it contains.
+"""D710: numbers and names in the final answer that no earlier text contains.
 
-Evidence is what results, user, system and arguments say. A number counts as supported when a number of the evidence
-equals it after rounding, as percent, in another common unit, or as the sum, difference, product, mean or share of such
-numbers, or when it counts elements of a list. Dates and times are split into their numbers. A name is a run of two or
-more capitalised words within a sentence, an address, or an identifier with digits; it is supported when one of its
-words is in the evidence. Only answers after a result that is no error are looked at, since any other answer may use
-what the model knows.
+The evidence is the text of results, user turns, system turns and arguments. A number is supported if a number of the
+evidence equals it after rounding, as a percentage, in another common unit, or as the sum, difference, product, mean or
+share of such numbers, or if it is the number of elements of a list. Dates and times are split into their numbers. A
+name is a run of two or more capitalised words within a sentence, an address, or an identifier with digits; it is
+supported if one of its words is in the evidence. Only answers after a result that is not an error are checked, because
+any other answer may use the model's own knowledge.
 """
 
 import json
@@ -42,7 +42,7 @@ _CLAIMS = (
     (_NUMBER, "number", _DIGIT),
     (_NAME, "name", _MAY_BE_NAME),
 )
-"""What a claim looks like, and a quick pattern that every text with such a claim has."""
+"""The patterns of claims, each with a quick pattern that matches every text with such a claim."""
 _WORDS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
@@ -60,7 +60,7 @@ _MOST_FINDINGS = 5
 
 
 def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
-    """D710 for each number and name of the final answer, at most five."""
+    """D710 for each unsupported number and name of the final answer, at most five."""
     answer = _final_answer(sample)
     if answer is None or not _has_result(sample):
         return
@@ -69,10 +69,10 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
     reported = 0
     for place, kind in _claims(text, spans):
         evidence = evidence or _Evidence(tuple(_evidence_texts(sample, turn)))
-        said = place.of(text)
-        if evidence.supports(said, kind):
+        claim = place.of(text)
+        if evidence.supports(claim, kind):
             continue
-        message = f"The {kind} `{said}` of the answer is in no result and in no earlier message."
+        message = f"The {kind} `{claim}` of the answer is in no result and in no earlier message."
         yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
         reported += 1
         if reported == _MOST_FINDINGS:
@@ -99,7 +99,7 @@ def _has_result(sample: Sample) -> bool:
 
 
 def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
-    """Numbers and names in the words of an answer, without code and the numbers of lists."""
+    """The numbers and names in the text of an answer, except in code, and except the numbers of list items."""
     claims = [(pattern, kind) for pattern, kind, quick in _CLAIMS if quick.search(text)]
     for span in spans if claims else ():
         hidden = [found.span() for pattern in (_CODE, _LIST_MARK) for found in pattern.finditer(text, span.inner.start)]
@@ -113,7 +113,7 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
 
 
 def _evidence_texts(sample: Sample, until: int) -> Iterator[str]:
-    """Everything before the answer but what the model said in words."""
+    """Every text before the answer except the model's own text."""
     yield from (result.content for part in sample.inspection.parts if part.turn < until for result in part.results)
     yield from (
         call.raw_arguments
@@ -122,13 +122,13 @@ def _evidence_texts(sample: Sample, until: int) -> Iterator[str]:
         for call in part.calls
     )
     for turn in sample.trace.turns[: until - 1]:
-        is_said = turn.role is Role.ASSISTANT
-        yield from (part.text for part in turn.parts if not is_said or part.name.startswith("call:"))
+        is_answer = turn.role is Role.ASSISTANT
+        yield from (part.text for part in turn.parts if not is_answer or part.name.startswith("call:"))
     yield from (tool.raw for tool in sample.offered.tools)
 
 
 class _Evidence:
-    """The words and numbers of some texts. Numbers are read only for what the words do not hold as it is said."""
+    """The words and numbers of some texts. Numbers are parsed only when the literal text of a claim is not found."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
@@ -151,26 +151,26 @@ class _Evidence:
     def _sums(self) -> frozenset[float]:
         return frozenset(round(total, 6) for total in _totals(self._texts))
 
-    def supports(self, said: str, kind: str) -> bool:
-        """Whether a number, time, name, address or identifier is in the evidence, or follows from it."""
+    def supports(self, claim: str, kind: str) -> bool:
+        """Whether a number, time, name, address or identifier is in the evidence, or can be derived from it."""
         if kind == "time":
-            return self.has_time(said)
-        return self.has_number(said) if kind == "number" else self.has_name(said)
+            return self.has_time(claim)
+        return self.has_number(claim) if kind == "number" else self.has_name(claim)
 
-    def has_time(self, said: str) -> bool:
-        """Whether a time of day is in the evidence, in 12 or 24 hours, or is one of its times and a duration later."""
-        hours, minutes = (int(piece) for piece in said.split(":")[:2])
+    def has_time(self, claim: str) -> bool:
+        """Whether a time of day, in 12 or 24 hours, is in the evidence, or differs by a duration from one that is."""
+        hours, minutes = (int(piece) for piece in claim.split(":")[:2])
         value = (hours * 60 + minutes) % _HALF_DAY
-        if said in self._folded or value in self._times:
+        if claim in self._folded or value in self._times:
             return True
         if minutes == 0 and float(hours) in self._numbers:
             return True
         gaps = {(value - one) % _HALF_DAY for one in self._times} | {(one - value) % _HALF_DAY for one in self._times}
         return any(gap in self._numbers or gap / 60 in self._numbers for gap in gaps)
 
-    def has_number(self, said: str) -> bool:
-        """Whether one reading of a number is supported."""
-        bare = said.strip("+-−")
+    def has_number(self, claim: str) -> bool:
+        """Whether one interpretation of the number is supported."""
+        bare = claim.strip("+-−")
         if bare in self._folded:
             return True
         return any(self._supports(abs(value), _tolerance(bare)) for value in _values(bare))
@@ -184,12 +184,12 @@ class _Evidence:
         few = self._few
         return any(_is_combined(value, one, other, near) for one in few for other in few)
 
-    def has_name(self, said: str) -> bool:
-        """Whether the name, or a word of it that says something, is in the evidence."""
-        folded = said.casefold()
+    def has_name(self, claim: str) -> bool:
+        """Whether the name, or one of its words with more than three letters, is in the evidence."""
+        folded = claim.casefold()
         if folded in self._folded or folded.rstrip("/.") in self._folded:
             return True
-        return any(len(word) > 3 and word in self._folded for word in _WORD.findall(folded)) and " " in said
+        return any(len(word) > 3 and word in self._folded for word in _WORD.findall(folded)) and " " in claim
 
 
 def _numbers_of(text: str) -> Iterator[float]:
@@ -222,7 +222,7 @@ def _is_combined(value: float, one: float, other: float, near: float) -> bool:
 
 
 def _values(text: str) -> Iterator[float]:
-    """The values that a number may have: comma and point are decimal marks or separators."""
+    """The values that a number may have: comma and point may each be the decimal mark or a separator."""
     bare = re.sub(r"[\s'’]", "", text.strip("+-−"))
     for candidate in dict.fromkeys(
         (bare.replace(",", ""), bare.replace(".", "").replace(",", "."), bare.replace(",", ".").replace(".", "", 0))
@@ -245,33 +245,33 @@ def _tolerance(text: str) -> float:
 
 
 def _lengths(text: str) -> Iterator[float]:
-    """How many elements the lists and objects of a JSON text have; how many lines any other has."""
+    """The number of elements of each list and object in a JSON text; the number of lines of any other text."""
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
         yield float(text.count("\n") + 1)
         return
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
+    pending = [value]
+    while pending:
+        one = pending.pop()
         if isinstance(one, list | dict):
             yield float(len(one))
-            waiting += one.values() if isinstance(one, dict) else one
+            pending += one.values() if isinstance(one, dict) else one
 
 
 def _totals(texts: Sequence[str]) -> Iterator[float]:
     """Sum and mean of the numbers under one key of a list of objects, and of lists of numbers."""
     for text in texts:
         try:
-            waiting: list[Any] = [json.loads(text)]
+            pending: list[Any] = [json.loads(text)]
         except (ValueError, RecursionError):
             continue
-        while waiting:
-            one = waiting.pop()
+        while pending:
+            one = pending.pop()
             if isinstance(one, list):
                 yield from _totals_of(one)
             if isinstance(one, list | dict):
-                waiting += one.values() if isinstance(one, dict) else one
+                pending += one.values() if isinstance(one, dict) else one
 
 
 def _totals_of(values: list[Any]) -> Iterator[float]:

@@ -1,4 +1,4 @@
-"""All D rules of one sample together, with what the engine finds in it; and D711, annotations against the data flow."""
+"""Runs all D rules on one sample, with the engine's diagnostics; and D711, annotations against the data flow."""
 
 import itertools
 from collections import Counter
@@ -55,7 +55,7 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
 
 
 def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> Iterator[tuple[str, str]]:
-    """The member of an annotated step that is wrong, and why."""
+    """The wrong members of an annotated step, each with a message."""
     number = one.get("step_id", position)
     step = steps.get(number) if isinstance(number, int) else None
     if step is None or not isinstance(number, int):
@@ -128,11 +128,11 @@ _FEWEST_OF_A_FORMAT = 2
 
 
 class LintOptions(Struct, frozen=True):
-    """What one sample is compared with.
+    """The settings for linting a sample.
 
-    `set_format` is the format of the set, None where it is not known. `counter` counts tokens, None where lengths are
-    not checked; `context` and `reasoning` are budgets in tokens. `select` and `ignore` are codes, names or prefixes.
-    `needs_tools` says that calls without any list of tools are reported.
+    `set_format` is the format of the set, or None if it is unknown. `counter` counts tokens; without one, lengths are
+    not checked. `context` and `reasoning` are budgets in tokens. `select` and `ignore` are codes, names or prefixes of
+    rules. With `needs_tools`, calls in a sample without any list of tools are reported.
     """
 
     set_format: str | None = None
@@ -148,9 +148,9 @@ _DEFAULTS = LintOptions()
 
 
 def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagnostic]:
-    """Everything that is wrong with one sample, in the order of its turns; places are those of `reported_trace`.
+    """All faults of one sample, in the order of its turns; positions refer to `reported_trace`.
 
-    Faults of the row come first. Raises UnknownFormatError and UnknownRuleError, and nothing for the row itself.
+    Faults of the row come first. Raises UnknownFormatError and UnknownRuleError, but no error for a faulty row.
     """
     found = [*engine_faults(sample)]
     for check in _OF_A_SAMPLE:
@@ -164,13 +164,13 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
 
 
 def linted(sample: Sample, options: LintOptions = _DEFAULTS) -> Inspection:
-    """The inspection with the faults of `lint_sample`, and without a break that the sample shows on purpose."""
+    """The inspection with the faults of `lint_sample`, and without a break that the sample shows deliberately."""
     found = tuple(lint_sample(sample, options))
     return structs.replace(sample.inspection, diagnostics=found, chain=judged_chain(sample))
 
 
 def judged_chain(sample: Sample) -> Chain:
-    """The chain of the sample, which a failed call that it shows on purpose does not break."""
+    """The chain of the sample; a failed call that the sample shows deliberately does not break it."""
     chain = sample.inspection.chain
     if chain.broken is not None and chain.broken.step in {step.number for step in deliberate_steps(sample)}:
         return structs.replace(chain, broken=None, status=Status.RECOVERED)
@@ -178,14 +178,14 @@ def judged_chain(sample: Sample) -> Chain:
 
 
 def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterator[Diagnostic]:
-    """The faults of the rules that are selected and not ignored, whatever severity they have here."""
-    wanted = {rule.code for rule in select_rules(tuple(select))}
-    unwanted = {rule.code for rule in select_rules(tuple(ignore))}
-    return (one for one in found if (not select or one.rule.code in wanted) and one.rule.code not in unwanted)
+    """The faults of the rules that are selected and not ignored, regardless of their severity."""
+    selected = {rule.code for rule in select_rules(tuple(select))}
+    ignored = {rule.code for rule in select_rules(tuple(ignore))}
+    return (one for one in found if (not select or one.rule.code in selected) and one.rule.code not in ignored)
 
 
 def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Faults in the order of turns, parts and places."""
+    """The faults in the order of turns, parts and positions."""
     order = {
         (number, part.name): index
         for number, turn in enumerate(sample.trace.turns, 1)
@@ -203,9 +203,9 @@ def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def format_of_set(samples: Iterable[Sample]) -> str | None:
-    """The format that most of these samples write their calls in; None where fewer than two agree.
+    """The format of the calls in most of these samples; None if fewer than two samples agree.
 
-    Samples whose row names its own format do not count.
+    Samples whose row names a format do not count.
     """
     counts = Counter(
         found for sample in samples if sample.declared_format is None and (found := templates.format_of(sample))

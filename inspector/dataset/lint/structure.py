@@ -1,6 +1,6 @@
 """D701 to D706: members, labels, counts, scores and the order of messages; and their repairs in the row's JSON text.
 
-A fault of the row itself is in the part `row` of turn 1, one of a message in that message's turn.
+A fault of the row itself is in the part `row` of turn 1; a fault of a message is in that message's turn.
 """
 
 import math
@@ -24,7 +24,16 @@ _OWN_KEYS = ("tool_call_count", "quality_score", "verified", "annotation")
 _SCORES = ("completeness", "accuracy", "type_precision", "no_hallucination", "overall")
 _SCORE_OBJECTS = ("score", "scores", "quality", "quality_scores")
 _LISTS = ("messages", "conversations", "conversation", "items")
-_SAID = ("content", "value", "tool_calls", "function_call", "reasoning_content", "reasoning", "thinking", "parts")
+_CONTENT_KEYS = (
+    "content",
+    "value",
+    "tool_calls",
+    "function_call",
+    "reasoning_content",
+    "reasoning",
+    "thinking",
+    "parts",
+)
 _ALTERNATING = frozenset({"mistral", "mistral_args", "gemma", "gemma3", "llama2"})
 _LLAMA_FACTORY_ROLES = frozenset({"function_call", "observation"})
 _CALL_ROLES = frozenset({"function_call", "tool_call"})
@@ -34,12 +43,12 @@ _SHAPES_OF_MESSAGES = frozenset({Shape.MESSAGES, Shape.SHAREGPT})
 def row_fault(
     sample: Sample, rule: Rule, message: str, *path: str | int, hint: str | None = None, fix: Fix | None = None
 ) -> Diagnostic:
-    """A fault of the row itself, at the member that `path` leads to."""
+    """A fault of the row itself, at the member that `path` refers to."""
     return Fault(rule, sample.place_in_row(*path), message, hint, fix).at(1, ROW_PART)
 
 
 def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
-    """D701: the conversation, roles, contents, names of tools, and what the row's own shape needs."""
+    """D701: the conversation, roles, contents, tool names, and the members that the row's shape requires."""
     row = sample.row.value
     if sample.shape is None:
         yield row_fault(
@@ -68,7 +77,7 @@ def _missing_in(message: Json) -> Iterator[str]:
     role = message.get("role", message.get("from"))
     if not isinstance(role, str) or not role:
         yield "has no role"
-    if all(message.get(key) is None or message.get(key) == [] for key in _SAID):
+    if all(message.get(key) is None or message.get(key) == [] for key in _CONTENT_KEYS):
         yield "has neither content nor calls"
     yield from _unnamed_calls(message, role)
 
@@ -86,7 +95,7 @@ def _unnamed_calls(message: dict[str, Json], role: Json) -> Iterator[str]:
 
 
 def types_and_labels(sample: Sample) -> Iterator[Diagnostic]:
-    """D702 and D703: the type, and whether it and `should_call_tool` fit the calls."""
+    """D702 and D703: the type, and whether it and `should_call_tool` match the calls."""
     given = sample.row.value.get("type")
     if given is not None and given not in SAMPLE_TYPES:
         yield _unknown_type(sample, given)
@@ -96,9 +105,9 @@ def types_and_labels(sample: Sample) -> Iterator[Diagnostic]:
         yield row_fault(sample, training.LABEL_MISMATCH, message, "type")
     should, calls = sample.should_call, len(sample.inspection.chain.steps)
     if should is not None and should != bool(calls) and not (sample.type == "no_tool_call" and not should):
-        said = "true" if should else "false"
+        shown = "true" if should else "false"
         found = "there is none" if not calls else f"there {'is' if calls == 1 else 'are'} {calls}"
-        message = f"`should_call_tool` is {said}; of calls {found}."
+        message = f"`should_call_tool` is {shown}; of calls {found}."
         path = ("annotation",) if "annotation" in sample.row.value else ("annotations",)
         yield row_fault(sample, training.LABEL_MISMATCH, message, *path, "should_call_tool")
 
@@ -146,7 +155,7 @@ def _counted(turns: int) -> str:
 
 
 def call_counts(sample: Sample) -> Iterator[Diagnostic]:
-    """D704."""
+    """D704: `tool_call_count`."""
     given = sample.row.value.get("tool_call_count")
     calls = len(sample.inspection.chain.steps)
     if given is None or sample.shape is None or (given == calls and not isinstance(given, bool)):
@@ -158,7 +167,7 @@ def call_counts(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def scores(sample: Sample) -> Iterator[Diagnostic]:
-    """D705."""
+    """D705: scores that are not numbers from 0 to 1."""
     row = sample.row.value
     found: list[tuple[tuple[str, ...], Json]] = [
         ((key,), row[key]) for key in ("quality_score", *_SCORES) if row.get(key) is not None
@@ -191,9 +200,9 @@ def _number(text: str) -> float | None:
 
 
 def role_order(sample: Sample) -> Iterator[Diagnostic]:
-    """D706: messages of one role in a row, where the template needs them in turn.
+    """D706: successive messages of one role, if the template requires alternating roles.
 
-    Results without a call are found by the engine; see `inspector.dataset.lint.engine_faults`.
+    The engine finds results without a call; see `inspector.dataset.lint.engine_faults`.
     """
     turns = sample.trace.turns
     is_llama_factory = any(turn.source_role in _LLAMA_FACTORY_ROLES for turn in turns)
@@ -217,25 +226,25 @@ def repair_row(
     rules: Container[Rule] = RULES,
     unsafe: bool = False,
 ) -> tuple[str, tuple[AppliedRepair, ...]]:
-    """The row's text with every safe fix of D702, D704 and D705 made, or with `unsafe` every fix; and these repairs.
+    """The row's text with every safe fix (with `unsafe`, every fix) of D702, D704 and D705 applied; and these repairs.
 
-    `inspection` is that of `trace`, the conversation as an importer read it: it is used again where the row holds the
-    same one. A row without a conversation is left as it is.
+    `inspection` is that of `trace`, the conversation as an importer read it: it is reused if the row contains the same
+    conversation. A row without a conversation is unchanged.
     """
     sample = read_sample(row)
     if sample.shape is None:
         return sample.raw_text, ()
     if inspection is not None and sample.trace.turns == trace.turns:
         vars(sample)["inspection"] = inspection  # the cache of the property
-    made: list[Diagnostic] = []
+    applied: list[Diagnostic] = []
     edits: list[Edit] = []
     for one in _found(sample):
         fix = one.fault.fix
         if fix is not None and one.rule in rules and (fix.safe or unsafe):
-            made.append(one)
+            applied.append(one)
             edits += fix.edits
     text = edited(sample.raw_text, sorted(edits, key=lambda one: one.range))
-    return text, tuple(AppliedRepair(one, sample.raw_text, 1) for one in made)
+    return text, tuple(AppliedRepair(one, sample.raw_text, 1) for one in applied)
 
 
 def _found(sample: Sample) -> Iterator[Diagnostic]:

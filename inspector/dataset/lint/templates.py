@@ -1,4 +1,4 @@
-"""D709, D712 and D713: placeholders, another set's format, and control tokens in the texts of messages."""
+"""D709, D712 and D713: placeholders, calls in an unexpected format, and control tokens in the texts of messages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLA
 from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-# The control tokens of the templates whose formats are read (each model's tokenizer_config.json).
+# The control tokens of the templates of the supported formats (each model's tokenizer_config.json).
 _CONTROL = lazy_pattern(
     r"<\|(?:im_start|im_end|im_sep|endoftext|eot_id|eom_id|begin_of_text|end_of_text|start_header_id|end_header_id|"
     r"python_tag|start|end|message|channel|call|return|constrain|system|user|assistant|observation|end_of_turn|"
@@ -32,69 +32,71 @@ _RAW = frozenset({Shape.COMPLETION, Shape.SEGMENTS})
 
 
 def placeholders(sample: Sample) -> Iterator[Diagnostic]:
-    """D709 in the words of answers, and those in arguments that the engine does not find.
+    """D709 in the text of answers, and in arguments if the engine does not find the placeholder.
 
-    Code and requests for a template (`{{name}}` that the user wrote too) are left alone.
+    Ignores code, and requests for a template (a `{{name}}` that the user also wrote).
     """
-    asked = "\n".join(sample.texts(Role.USER)).lower()
-    yield from _in_arguments(sample, asked)
-    for part in sample.inspection.parts if "template" not in asked else ():
+    user_text = "\n".join(sample.texts(Role.USER)).lower()
+    yield from _in_arguments(sample, user_text)
+    for part in sample.inspection.parts if "template" not in user_text else ():
         turn = sample.trace.turns[part.turn - 1]
         text = turn.part("text") if part.part == "text" and turn.role is Role.ASSISTANT else None
-        if text is None or not _may_hold(text.text):
+        if text is None or not _may_contain(text.text):
             continue
         for span in part.spans:
             if span.kind is not SpanKind.TEXT:
                 continue
             for found in _PLACEHOLDER.finditer(text.text, span.inner.start, span.inner.end):
-                if found[0].lower() not in asked and not _is_code(text.text, found.start()):
+                if found[0].lower() not in user_text and not _is_code(text.text, found.start()):
                     message = f"`{found[0]}` is a placeholder that nothing filled in."
                     yield Fault(PLACEHOLDER_LEFT, Range(*found.span()), message).at(part.turn, part.part)
 
 
-def _in_arguments(sample: Sample, asked: str) -> Iterator[Diagnostic]:
+def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
     known = [one.location for one in sample.inspection.diagnostics if one.rule is PLACEHOLDER_ARGUMENT]
     for step in sample.inspection.chain.steps:
         turn, part = step.location.turn, step.location.part
-        if not _may_hold(step.call.raw_arguments):
+        if not _may_contain(step.call.raw_arguments):
             continue
         for found in _PLACEHOLDER.finditer(step.call.raw_arguments):
             place = step.call.place(Range(*found.span()))
             is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
-            if not is_known and found[0].lower() not in asked:
+            if not is_known and found[0].lower() not in user_text:
                 yield Fault(PLACEHOLDER_LEFT, place, f"`{found[0]}` is a placeholder that nothing filled in.").at(
                     turn, part
                 )
 
 
-def _may_hold(text: str) -> bool:
-    """Whether a text has the beginning of a placeholder: the expression is slow where none begins."""
+def _may_contain(text: str) -> bool:
+    """Whether a text may contain the start of a placeholder: the pattern is slow on texts without one."""
     return "<" in text or "{{" in text or "[" in text or "ipsum" in text.lower()
 
 
 def _is_code(text: str, at: int) -> bool:
-    """Whether a place is inside a fenced block, or between backticks on its line."""
+    """Whether a position is inside a fenced block, or between backticks on its line."""
     line = text.rfind("\n", 0, at) + 1
     return text.count("```", 0, at) % 2 == 1 or text.count("`", line, at) % 2 == 1
 
 
 def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
-    """D713: control tokens in the texts of messages, but for the answers, whose leaks the engine finds (F310).
+    """D713: control tokens in the texts of messages, except in answers, where the engine finds them (F310).
 
-    A raw completion holds its template, so it is not looked at. In a row that names its format, the markers around
-    tool definitions and results of that format are its own, as `data render` writes them.
+    A raw completion contains its template, so it is not checked. In a row that names its format, that format's markers
+    around tool definitions and results are allowed, because `data render` writes them.
     """
     if sample.shape in _RAW:
         return
-    own: dict[int, list[Range]] | None = None
+    own_markers: dict[int, list[Range]] | None = None
     for number, turn in enumerate(sample.trace.turns, 1):
         part = turn.part("text")
         if part is None or turn.role is Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
             continue
         if _has_template(part.text):
             continue
-        own = _own_markers(sample) if own is None else own
-        found = next((one for one in _CONTROL.finditer(part.text) if not _is_within(own.get(number, ()), one)), None)
+        own_markers = _own_markers(sample) if own_markers is None else own_markers
+        found = next(
+            (one for one in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), one)), None
+        )
         if found is not None:
             message = f"`{found[0]}` is a control token of chat templates, in the words of the role `{turn.role}`."
             hint = f"Write it as `{found[0][:2]} {found[0][2:]}`, or leave the sample out."
@@ -121,12 +123,12 @@ def _is_within(markers: Sequence[Range], found: re.Match[str]) -> bool:
 
 
 def _has_template(text: str) -> bool:
-    """Whether a text is a prompt in its template, header and all."""
+    """Whether a text is a rendered prompt, with its template's header."""
     return text.lstrip().startswith(("<|im_start|>", "<|begin_of_text|>", "<|start_header_id|>", "<s>", "<bos>"))
 
 
 def format_of(sample: Sample) -> str | None:
-    """The format that the sample's calls in texts are written in; None where no text has a call."""
+    """The format of the calls in the sample's texts; None if no text has a call."""
     for part in sample.inspection.parts:
         if part.part == "text" and part.calls and sample.trace.turns[part.turn - 1].role is Role.ASSISTANT:
             return sample.wire_format
@@ -134,21 +136,23 @@ def format_of(sample: Sample) -> str | None:
 
 
 def template_mismatch(sample: Sample, of_set: str | None) -> Iterator[Diagnostic]:
-    """D712: calls in another format than the row names, or than the set `of_set` uses, at the first such call."""
+    """D712: calls in another format than the row names, or than the set's format `of_set`, at the first such call."""
     expected, found = sample.declared_format or of_set, format_of(sample)
     if expected is None or found is None or found == expected or _are_alike(sample, expected):
         return
     for part in sample.inspection.parts:
         if part.part == "text" and part.calls:
-            whose = "the row's `format` is" if sample.declared_format else "the set uses"
-            message = f"This call is written in the format `{found}`; {whose} `{expected}`."
+            basis = "the row's `format` is" if sample.declared_format else "the set uses"
+            message = f"This call is written in the format `{found}`; {basis} `{expected}`."
             hint = f"Rewrite it: weaklink data convert --to {expected}."
             yield Fault(TEMPLATE_MISMATCH, part.calls[0].range, message, hint).at(part.turn, part.part)
             return
 
 
 def _are_alike(sample: Sample, expected: str) -> bool:
-    """Whether the texts hold the same calls when they are read in the other format, as in formats of one family."""
+    """Whether the texts have the same calls when parsed in the other format, as with formats of one family."""
     again = Sample(sample.row, sample.shape, sample.trace, sample.messages, sample.first_turn, expected)
-    own, other = ([(step.call.name, step.call.valid) for step in one.inspection.chain.steps] for one in (sample, again))
-    return own == other
+    own_calls, other_calls = (
+        [(step.call.name, step.call.valid) for step in one.inspection.chain.steps] for one in (sample, again)
+    )
+    return own_calls == other_calls

@@ -1,8 +1,8 @@
-"""D718, and the languages of texts: ISO 639-1 codes, by script where that decides, else by py3langid.
+"""D717, D718, and the languages of texts: ISO 639-1 codes, by script if that is unambiguous, otherwise by py3langid.
 
-py3langid (a model of character sequences for 97 languages, 4 MB, offline and without chance) is used because lingua's
-models take 100 MB and langdetect gives another answer each time unless it is seeded. It is loaded with the first text
-that needs it; without it only scripts are distinguished.
+py3langid (a model of character sequences for 97 languages, 4 MB, offline and deterministic) is used because lingua's
+models take 100 MB and langdetect is not deterministic unless it is seeded. It is loaded for the first text that needs
+it; without it, only scripts are distinguished.
 """
 
 import re
@@ -57,7 +57,7 @@ _NAMES = lazy_pattern(
     re.IGNORECASE,
 )
 
-_TURN_TOKENS = 4  # what templates add to a turn: its header and its end
+_TURN_TOKENS = 4  # the tokens that templates add to a turn: its header and its end
 
 
 def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
@@ -66,22 +66,22 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
     if not turns or turns[-1].role is not Role.ASSISTANT:
         return
     part = turns[-1].part("text")
-    said = language_of("".join(sample.texts(Role.ASSISTANT)[-1:])) if part is not None else None
-    if part is None or said is None or said == MIXED:
+    answer_language = language_of("".join(sample.texts(Role.ASSISTANT)[-1:])) if part is not None else None
+    if part is None or answer_language is None or answer_language == MIXED:
         return
     user = "\n".join(sample.texts(Role.USER))
-    asked = language_of(user)
-    if asked in (None, MIXED, said) or any(map(_NAMES.search, (user, *sample.texts(Role.SYSTEM)))):
+    user_language = language_of(user)
+    if user_language in (None, MIXED, answer_language) or any(map(_NAMES.search, (user, *sample.texts(Role.SYSTEM)))):
         return
-    message = f"The user writes in `{asked}`, the answer is in `{said}`."
+    message = f"The user writes in `{user_language}`, the answer is in `{answer_language}`."
     yield Fault(LANGUAGE_MISMATCH, Range(0, len(part.text)), message).at(len(turns), part.name)
 
 
 def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: float = _CERTAIN) -> str | None:
-    """The ISO 639-1 code of a text's language, `mixed` for several scripts, None where it is too short to say.
+    """The ISO 639-1 code of a text's language; `mixed` for several scripts, None if the language is uncertain.
 
-    Code, addresses and markup do not count. A language that the script alone does not decide needs `fewest_letters`
-    and a probability of `certain`.
+    Code, addresses and markup do not count. If the script alone does not determine the language, the text needs
+    `fewest_letters` and the language a probability of at least `certain`.
     """
     if len(text) < min(fewest_letters, _FEWEST_IDEOGRAMS):
         return None
@@ -104,7 +104,7 @@ def _is_mixed(plain: str, letters: int) -> bool:
 
 
 def _is_english(text: str) -> bool:
-    """Whether so many words are English function words that no model need be asked."""
+    """Whether enough words are English function words that the model is not needed."""
     words = _WORDS.findall(text.lower()[:2_000])
     return text.isascii() and len(words) >= 8 and sum(word in _ENGLISH for word in words) >= 0.2 * len(words)
 
@@ -121,7 +121,7 @@ def _classified(text: str, certain: float) -> str | None:
 
 @cache
 def _identifier() -> Any:
-    """The model, None where the library is not there."""
+    """The model, or None if the library is not installed."""
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415  # 300 ms, and optional
     except ImportError:
@@ -130,7 +130,7 @@ def _identifier() -> Any:
 
 
 def require_detector() -> None:
-    """MissingLibraryError where languages of one script cannot be distinguished."""
+    """Raises MissingLibraryError if py3langid, which distinguishes languages of one script, is not installed."""
     if _identifier() is None:
         raise missing_library("py3langid", "Distinguishing languages of one script")
 
@@ -139,12 +139,12 @@ class TokenCounter(Protocol):
     """Counts the tokens of a text."""
 
     def count(self, text: str) -> int:
-        """How many tokens the text has, without special tokens around it."""
+        """The number of tokens of the text, without special tokens around it."""
         ...
 
 
 class TokenizerFile:
-    """Counts by a `tokenizer.json`. Raises UnreadableFileError for a file that is none, and MissingLibraryError."""
+    """Counts tokens with a `tokenizer.json`. Raises UnreadableFileError for a bad file, and MissingLibraryError."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -157,12 +157,12 @@ class TokenizerFile:
             raise UnreadableFileError(f"cannot read {path} as a tokenizer.json: {error}") from error
 
     def count(self, text: str) -> int:
-        """How many tokens the text has."""
+        """The number of tokens of the text."""
         return len(self._tokenizer.encode(text.encode("utf-8", "replace").decode(), add_special_tokens=False))
 
 
 def token_count(sample: Sample, counter: TokenCounter) -> int:
-    """The tokens of the whole conversation with its tools; four for the markup of each turn."""
+    """The number of tokens of the whole conversation with its tools; the markup of each turn counts as four."""
     texts = [part.text for turn in sample.trace.turns for part in turn.parts]
     if sample.offered.place != "system":
         texts += [tool.raw for tool in sample.offered.tools]
@@ -172,7 +172,7 @@ def token_count(sample: Sample, counter: TokenCounter) -> int:
 def cut_by_budget(
     sample: Sample, counter: TokenCounter, context: int = CONTEXT_WINDOW, reasoning: int = REASONING_BUDGET
 ) -> Iterator[Diagnostic]:
-    """D717: the conversation is longer than `context` tokens, or one turn's reasoning than `reasoning`."""
+    """D717: the conversation is longer than `context` tokens, or one turn's reasoning is longer than `reasoning`."""
     total, turns = 0, sample.trace.turns
     tools = 0 if sample.offered.place == "system" else sum(counter.count(tool.raw) for tool in sample.offered.tools)
     cut_at = 0

@@ -1,1 +1,1 @@
-"""The views of the dissector: a trace as a tree, as its exact stream, and what is said of both; for every face."""
+"""The dissector's views: a trace as a tree and as its exact stream, with side views; shared by all user interfaces."""

@@ -1,7 +1,7 @@
-"""A trace and its inspection, looked up by position: what the tree, the stream and the side views share.
+"""A trace and its inspection, looked up by position; shared by the tree, the stream and the side views.
 
-Only numbers are kept, whatever the size of the trace: where its parts, blocks, faults and steps are. The objects
-themselves are created when they are looked at. Safe for several threads at once.
+Only numbers are kept in memory: the positions of parts, blocks, faults and steps. The objects are created when they are
+accessed. Thread-safe.
 """
 
 from array import array
@@ -27,17 +27,17 @@ from ui.views.minimap import is_layer_difference
 from ui.views.places import NO_PART, PositionIndex, PositionKey, StepPlaces
 
 _SEVERITIES = tuple(Severity)
-_FEW_SPANS = 256  # spans, all of which are as quickly looked through as found
-_CACHED_RANGES = 8  # neighbourhoods whose spans are kept
-_LEAST, _ROOM = 1 << 16, 1 << 22  # what an empty part weighs, and how many characters are kept near
+_FEW_SPANS = 256  # below this, scanning all spans is as fast as a search
+_CACHED_RANGES = 8  # neighbourhoods whose spans are cached
+_LEAST, _ROOM = 1 << 16, 1 << 22  # the cache weight of an empty part, and the cache limit in characters
 _CODES: Mapping[Severity, int] = {severity: code for code, severity in enumerate(_SEVERITIES)}
 
 
 class FaultIndex:
-    """Where each diagnostic stands and how grave it is, made of one walk over them; `number` names parts by number.
+    """The position and severity of each diagnostic, built in one pass; `number` maps a part to its number.
 
-    `graded` holds a byte for each, in the order in which they are found: the place of its severity among all. Each is
-    added to `causes`, where they are given.
+    `graded` has one byte per diagnostic, in the order of the inspection: the index of its severity. If `causes` is
+    given, each diagnostic is added to it.
     """
 
     def __init__(
@@ -62,31 +62,31 @@ class FaultIndex:
 
     @property
     def severities(self) -> Mapping[Severity, int]:
-        """How many diagnostics there are of each severity."""
+        """The number of diagnostics of each severity."""
         return {severity: self._codes.count(code) for severity, code in _CODES.items()}
 
     def worst(self, positions: range) -> Severity | None:
-        """The gravest severity among some places; None among none."""
+        """The highest severity at some positions; None if there are none."""
         codes = self._codes
         return next(
             (one for one, code in _CODES.items() if codes.find(code, positions.start, positions.stop) >= 0), None
         )
 
     def severity(self, position: int) -> Severity:
-        """How grave the diagnostic at a place is."""
+        """The severity of the diagnostic at a position."""
         return _SEVERITIES[self._codes[position]]
 
     def of_part(self, turn: int, part: int) -> "Faults":
-        """The diagnostics of a part by place; those of a turn that are in none of its parts for `NO_PART`."""
+        """The diagnostics of a part, by place; with `NO_PART`, those of the turn that are in none of its parts."""
         return Faults(self, self.places.of_part(turn, part))
 
     def of_turn(self, turn: int) -> "Faults":
-        """The diagnostics of a turn by place, first those that are in none of its parts."""
+        """The diagnostics of a turn, by place; first those that are in none of its parts."""
         return Faults(self, self.places.of_turn(turn))
 
 
 class Faults(Column[Diagnostic]):
-    """Diagnostics that are beside each other, by place."""
+    """Adjacent diagnostics, by place."""
 
     __slots__ = ("_index", "_positions")
 
@@ -98,31 +98,31 @@ class Faults(Column[Diagnostic]):
 
     @property
     def worst(self) -> Severity | None:
-        """The gravest severity among them; None where there are none."""
+        """The highest severity among them; None if there are none."""
         return self._index.worst(self._positions)
 
     def begun(self, start: int, end: int) -> "Faults":
-        """Those that begin from `start` on and before `end`, of diagnostics in one part."""
+        """The diagnostics of one part that begin in the range from `start` to before `end`."""
         return Faults(self._index, self._index.places.begun(self._positions, start, end))
 
     def smallest_at(self, offset: int) -> Diagnostic | None:
-        """The smallest that holds a character, of diagnostics in one part; None where none does."""
+        """The smallest diagnostic of one part that contains a character, or None."""
         places = self._index.places
-        held = min(places.holding(self._positions, offset), key=places.length, default=None)
-        return None if held is None else self._index.diagnostics[places.indices[held]]
+        smallest = min(places.holding(self._positions, offset), key=places.length, default=None)
+        return None if smallest is None else self._index.diagnostics[places.indices[smallest]]
 
     def _at(self, index: int) -> Diagnostic:
         return self._index.diagnostics[self._index.places.indices[self._positions[index]]]
 
 
 NO_FAULTS = Faults(FaultIndex((), lambda _, __: NO_PART), range(0))
-"""Where nothing is wrong."""
+"""No diagnostics."""
 
 
 class DissectedPart(Struct, frozen=True, dict=True):
-    """One part with what was found in it; `index` counts the parts of the trace from 0, `turn` the turns from 1.
+    """One part with its inspection; `index` counts the parts of the trace from 0, `turn` the turns from 1.
 
-    `diagnostics` are those that are in this part, by place.
+    `diagnostics` are those in this part, by place.
     """
 
     index: int
@@ -156,12 +156,12 @@ class DissectedPart(Struct, frozen=True, dict=True):
         return Location(self.turn, self.name, place if place is not None else Range(0, len(self.text)))
 
     def wrong_in(self, place: Range) -> Faults:
-        """The diagnostics that begin in a range; at the end of the text too where the range reaches it."""
+        """The diagnostics that begin in a range; at the end of the text too if the range reaches it."""
         end = place.end + 1 if place.end == len(self.text) or not len(place) else place.end
         return self.diagnostics.begun(place.start, end)
 
     def spans_near(self, place: Range) -> Sequence[Span]:
-        """The spans that share characters with a place, in order, with more of those around it: found once for all."""
+        """The spans that overlap a place, in order, and perhaps some around it, which are cached."""
         if len(self.found.spans) <= _FEW_SPANS:
             return self.found.spans
         near = place.start // BLOCK, max(place.end - 1, place.start) // BLOCK + 1
@@ -176,7 +176,7 @@ class DissectedPart(Struct, frozen=True, dict=True):
 
 
 def touching(spans: Sequence[Span], place: Range) -> Iterator[tuple[int, Span]]:
-    """The spans, with their indices, that share characters with `place`; `spans` are in order."""
+    """The spans, with their indices, that overlap `place`; `spans` are in order."""
     first = max(bisect_right(spans, place.start, key=_start) - 1, 0)
     for index in range(first, len(spans)):
         span = spans[index]
@@ -191,20 +191,20 @@ def _start(span: Span) -> int:
 
 
 class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """A trace and its inspection; its parts in the order of the trace. Equal only to itself."""
+    """A trace and its inspection; its parts in the order of the trace. Compared by identity."""
 
     trace: Trace
     inspection: Inspection
 
     def prepared(self) -> "Dissection":
-        """Itself, after walking over the trace once: what else would happen at the first looks, while a key waits."""
+        """Return itself after a pass over the trace, which would otherwise delay the first key presses."""
         _ = self._walked, self.faults, self.parts, self.layers.sent_versions
         self.gist.gather()
         return self
 
     @property
     def outline(self) -> Outline:
-        """Where turns, parts and blocks begin."""
+        """The positions of turns, parts and blocks."""
         return self._walked[0]
 
     @cached_property
@@ -214,7 +214,7 @@ class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def faults(self) -> FaultIndex:
-        """Where the diagnostics stand."""
+        """The positions of the diagnostics."""
         causes = Causes() if self.inspection.chain.status is Status.BROKEN else None
         return FaultIndex(self.inspection.diagnostics, self.outline.parts.number, causes)
 
@@ -225,22 +225,22 @@ class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def causes(self) -> Causes | None:
-        """Which diagnostics share a cause; None where each is shown for itself, as of a trace that is not broken."""
+        """The diagnostics grouped by cause; None if each is shown separately because the trace is not broken."""
         return self.faults.causes
 
     @property
     def steps(self) -> StepPlaces:
-        """Which step a call or result belongs to."""
+        """The steps by the places of their calls and results."""
         return self._walked[1]
 
     @property
     def severities(self) -> Mapping[Severity, int]:
-        """How many diagnostics there are of each severity."""
+        """The number of diagnostics of each severity."""
         return self.faults.severities
 
     @cached_property
     def gist(self) -> BreakFacts:
-        """What a verdict says of the whole trace."""
+        """The facts of the break for a verdict on the whole trace."""
         return BreakFacts(self.trace, self.inspection, self.faults.graded, self.steps.failed)
 
     def parts_of(self, turn: int) -> tuple[DissectedPart, ...]:
@@ -248,12 +248,12 @@ class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
         return tuple(self.parts[index] for index in self.outline.parts.of_turn(turn))
 
     def part(self, turn: int, name: str) -> DissectedPart | None:
-        """A part by its turn and name, None where the trace has none."""
+        """A part by its turn and name, or None."""
         index = self.outline.parts.number(turn, name)
         return None if index == NO_PART else self.parts[index]
 
     def without_part(self, turn: int) -> Faults:
-        """The diagnostics of a turn that are in no part of it, such as that of an answer that never came."""
+        """The diagnostics of a turn that are in no part of it, such as the one for a missing answer."""
         return self.faults.of_part(turn, NO_PART)
 
     def wrong_in_turn(self, turn: int) -> Faults:
@@ -261,30 +261,30 @@ class Dissection(Struct, frozen=True, eq=False, dict=True, weakref=True):
         return self.faults.of_turn(turn)
 
     def wrong_in_part(self, turn: int, name: str) -> Faults:
-        """The diagnostics of a part by its turn and name; those that are in no part where the turn has none such."""
+        """The diagnostics of a part by its turn and name; if it does not exist, those that are in no part."""
         return self.faults.of_part(turn, self.outline.parts.number(turn, name))
 
     def text_of(self, location: Location) -> str:
-        """The characters at a place; empty where there is no such part."""
+        """The characters at a place; empty if there is no such part."""
         part = self.part(location.turn, location.part)
         return location.range.of(part.text) if part else ""
 
     def order_of(self, location: Location) -> PositionKey:
-        """Where a place is among all."""
+        """The sort key of a place among all places."""
         number = self.outline.parts.number(location.turn, location.part)
         return location.turn, number, location.range.start, location.range.end
 
     @cached_property
     def _walked(self) -> tuple[Outline, StepPlaces]:
         walk = OutlineWalk(self.trace)
-        steps = StepPlaces(self.inspection.chain, walk.number)  # which looks at the turns as it comes to them
+        steps = StepPlaces(self.inspection.chain, walk.number)  # reads each turn when it reaches it
         return walk.finished(), steps
 
 
 class DissectedParts(Column[DissectedPart]):
-    """The parts of a trace, each made when somebody looks; the last ones are kept.
+    """The parts of a trace, each created on access; the most recent ones are cached.
 
-    `defining` are those that define tools, by index.
+    `defining` are the indices of the parts that define tools.
     """
 
     def __init__(self, trace: Trace, inspection: Inspection, numbers: PartNumbers, faults: FaultIndex) -> None:
@@ -305,7 +305,7 @@ class DissectedParts(Column[DissectedPart]):
 
 
 class _PartFactory(Struct, frozen=True):
-    """Makes parts; `read` says by number of the part which of the inspected ones it is."""
+    """Creates parts; `read` maps the number of a part to the index of its inspection."""
 
     trace: Trace
     inspection: Inspection

@@ -1,4 +1,4 @@
-"""Navigation in a trace: what is selected, the next fault, step or search hit, and the line that names the position."""
+"""Navigation in a trace: the selected step or call, the next fault, step or search hit, and the position line."""
 
 import re
 from bisect import bisect_right
@@ -25,7 +25,7 @@ _GRADES = {
 
 
 def step_at(dissection: Dissection, location: Location) -> Step | None:
-    """The step whose call or result holds a place: else one that the place's span belongs to; None without any."""
+    """The step whose call or result contains a place, or else the step that the place's span belongs to, or None."""
     call = call_at(dissection, location)
     if call is not None:
         return dissection.steps.of_call(location.turn, location.part, call)
@@ -36,13 +36,13 @@ def step_at(dissection: Dissection, location: Location) -> Step | None:
 
 
 def layered_step(dissection: Dissection, location: Location) -> Step | None:
-    """The step at a place, which may also be in a later request, in a tool's run, or in what the model emitted."""
+    """The step at a place, which may also be in a later request, in a tool's run, or in the model's raw output."""
     here = dissection.layers.in_turn(location)
     return step_at(dissection, here) or dissection.layers.emitted_at(here)
 
 
 def layer_places(dissection: Dissection, location: Location) -> list[Location]:
-    """Where the layers of the step at a place are, and the sides of each difference there; each part once."""
+    """The places of the layers of the step at a place, and the other sides of differences there; each part once."""
     step = layered_step(dissection, location)
     places = dissection.layers.of(step).places if step is not None else []
     found = (*places, *dissection.layers.other_sides(location))
@@ -50,7 +50,7 @@ def layer_places(dissection: Dissection, location: Location) -> list[Location]:
 
 
 def call_place(dissection: Dissection, location: Location) -> Location:
-    """The call that is answered at a place; the place itself where that is not in a result."""
+    """The call whose result contains a place; the place itself if it is not in a result."""
     if call_at(dissection, location) is not None:
         return location
     step = step_at(dissection, location)
@@ -58,7 +58,7 @@ def call_place(dissection: Dissection, location: Location) -> Location:
 
 
 def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
-    """The call that holds a place, its markers included; the only or first one of a span that holds several."""
+    """The call that contains a place, including its markers; if the span has several calls, the first one."""
     part = dissection.part(location.turn, location.part)
     if part is None:
         return None
@@ -66,20 +66,20 @@ def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
     index = bisect_right(calls, at, key=_start)
     before = calls[max(index - 1, 0) : index]
     near = (*before, *calls[index : index + 1])
-    held = (call for call in before if _within(call.range, at))
+    containing = (call for call in before if _within(call.range, at))
     around = (call for call in near if call.span < len(spans) and _within(spans[call.span].range, at))
-    return next(held, next(around, None))
+    return next(containing, next(around, None))
 
 
 def offered_at(dissection: Dissection, turn: int) -> tuple[ToolDefinition, ...]:
-    """The tools that a turn's request offered, else those that the texts before it define."""
+    """The tools that a turn's request offered, or else those that earlier texts define."""
     generation = dissection.trace.turns[turn - 1].generation
     if generation is not None and generation.tools:
         return generation.tools
     parts = dissection.parts
     before = dissection.outline.parts.before(turn)
-    told = (parts[index] for index in parts.defining if index < before)
-    return tuple(tool for part in told if part.role in (Role.SYSTEM, Role.USER) for tool in part.found.definitions)
+    defining = (parts[index] for index in parts.defining if index < before)
+    return tuple(tool for part in defining if part.role in (Role.SYSTEM, Role.USER) for tool in part.found.definitions)
 
 
 def _within(place: Range, at: int) -> bool:
@@ -91,13 +91,13 @@ def _start(call: ToolCall) -> int:
 
 
 def next_fault(dissection: Dissection, location: Location, *, back: bool = False) -> Diagnostic | None:
-    """The nearest diagnostic behind a place, or before it; None at the end."""
+    """The nearest diagnostic after a place, or before it with `back`; None at the end."""
     index = dissection.faults.places.beside(dissection.order_of(location), back=back)
     return None if index is None else dissection.inspection.diagnostics[index]
 
 
 def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
-    """The diagnostic at a place, the smallest of several, else the nearest behind it, else before; None for none."""
+    """The diagnostic at a place (the smallest of several), or else the nearest one after or before it, or None."""
     faults = dissection.wrong_in_part(location.turn, location.part)
     here = None if location.is_in_turn else next((one for one in faults if one.location == location), None)
     here = here or faults.smallest_at(location.range.start)
@@ -105,7 +105,7 @@ def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
 
 
 def next_step(dissection: Dissection, location: Location, *, back: bool = False) -> Step | None:
-    """The nearest step whose call is behind a place, or before it; None at the end."""
+    """The nearest step whose call is after a place, or before it with `back`; None at the end."""
     calls = dissection.steps.calls
     here = (*dissection.order_of(location)[:3], 0)
     at = calls.first_behind(here) - 1
@@ -114,9 +114,9 @@ def next_step(dissection: Dissection, location: Location, *, back: bool = False)
 
 
 def find(dissection: Dissection, words: str, location: Location, *, back: bool = False) -> Location | None:
-    """Where words stand next behind a place, or before it, and from the other end on where they stand nowhere else.
+    """The next occurrence of words after a place, or before it with `back`; the search wraps around.
 
-    Words without capitals are found in any spelling. None where the trace does not hold them.
+    The search ignores case unless the words contain capitals. None if the words are not found.
     """
     parts, trace = dissection.outline.parts, dissection.trace
     if not words or not len(parts):
@@ -151,7 +151,7 @@ def _last(pattern: re.Pattern[str], text: str, before: int | None) -> Range | No
 
 
 def place_line(dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None) -> Line:
-    """What is selected, where it is in its part, and what is known of its arrival."""
+    """The selected item, its position in its part, and the data on when it arrived."""
     part = dissection.part(place.turn, place.part)
     named: list[Run] = []
     if step is not None:
@@ -164,16 +164,16 @@ def place_line(dissection: Dissection, place: Location, row: TreeRow | None, ste
     start = place.range.start
     line, column = part.lines.position(start)
     length = f"{start:,}–{place.range.end:,}" if len(place.range) > 1 else f"{start:,}"
-    said = f"{where} {length} of {len(part.text):,}  line {line:,} column {column:,}"
+    position = f"{where} {length} of {len(part.text):,}  line {line:,} column {column:,}"
     return (
         *named,
-        Run(f"{'  ' if named else ''}{said}  ", Style.DIM),
+        Run(f"{'  ' if named else ''}{position}  ", Style.DIM),
         Run(chunk_words(part.source, start), Style.INFO),
     )
 
 
 def trace_line(dissection: Dissection, place: Location | None, liveness: Liveness | None = None) -> Line:
-    """How the trace ended, in which format it was read, and what the source kept of the stream here."""
+    """How the trace ended, its format, and how exactly the source kept the stream at this place."""
     chain = dissection.inspection.chain
     ended = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     status = ended if liveness is None else LIVENESS[liveness]

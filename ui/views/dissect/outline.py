@@ -1,4 +1,4 @@
-"""The outline of a trace: where its turns, parts and blocks begin, in a few bytes each and without any text."""
+"""The outline of a trace: the positions of its turns, parts and blocks, in a few bytes each, without any text."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -14,15 +14,15 @@ from ui.views.places import NO_PART
 from ui.views.trace import model_named
 
 BLOCK = 4096
-"""How many characters of one part a block holds at most."""
+"""The maximum number of characters in a block."""
 
-_HEADING = 2  # rows that a turn's heading is guessed to take
+_HEADING = 2  # estimated rows of a turn's heading
 
 
 class TextBlock(NamedTuple):
-    """A piece of one part's text, or a turn's heading where `part` is None.
+    """A piece of one part's text, or a turn's heading if `part` is None.
 
-    `part` is the part's index in the dissection, `end` what follows the block's last character, `is_first` whether
+    `part` is the part's index in the dissection, `end` the offset after the block's last character, `is_first` whether
     the part begins with it.
     """
 
@@ -35,15 +35,16 @@ class TextBlock(NamedTuple):
 
 
 class TextBlocks:
-    """The blocks of a trace in order: for each turn its heading, then its parts, cut behind line feeds where it can.
+    """The blocks of a trace in order: for each turn its heading, then its parts, split after line feeds if possible.
 
-    Made of one walk over the trace: `begin_turn` and `add` for each text, `close` at the end. There is at least one
-    block then, that of turn 0 for a trace without turns. Blocks, parts and turns are known by number; turns from 1.
+    Built in one pass over the trace: `begin_turn`, `add` for each text, and `close` at the end. Then there is at least
+    one block; a trace without turns has the block of turn 0. Blocks, parts and turns are identified by number; turns
+    count from 1.
     """
 
     def __init__(self) -> None:
         self._headings = array("I")  # by turn
-        self._parts = array("I")  # by part, where it begins among the pieces: the blocks that are no headings
+        self._parts = array("I")  # by part, its first piece; pieces are the blocks that are not headings
         self._starts, self._lengths, self._feeds = array("I"), array("H"), array("H")  # by piece
         self._begun = 0
 
@@ -56,7 +57,7 @@ class TextBlocks:
         self._begun += 1
 
     def add(self, text: str) -> None:
-        """The next text of the turn."""
+        """Add the next text of the turn."""
         self._parts.append(len(self._starts))
         at, length = 0, len(text)
         while at + BLOCK < length:
@@ -67,7 +68,7 @@ class TextBlocks:
         self._piece(text, at, length)
 
     def close(self) -> None:
-        """There are no further turns."""
+        """Finish: there are no further turns."""
         self._parts.append(len(self._starts))
         if not self._begun:
             self._headings.append(0)
@@ -84,28 +85,28 @@ class TextBlocks:
         return TextBlock(turn, part, start, start + self._lengths[piece], first, last)
 
     def heading(self, turn: int) -> int:
-        """The block of a turn's heading; that behind all blocks for a turn behind all."""
+        """The block of a turn's heading; for a turn after the last one, the number of blocks."""
         return self._headings[max(turn - 1, 0)] if turn <= len(self._headings) else len(self)
 
     def holding(self, turn: int, part: int, offset: int) -> int:
-        """The block that holds a character of a part, which is in that turn; the end of the text is in its last."""
+        """The block that contains a character of a part of that turn; the end of the text is in the last block."""
         first, last = self._parts[part], self._parts[part + 1]
         return bisect_right(self._starts, offset, first, last) - 1 + turn
 
     def length(self, part: int) -> int:
-        """How many characters a part has."""
+        """The number of characters of a part."""
         last = self._parts[part + 1] - 1
         return self._starts[last] + self._lengths[last]
 
     def last_text(self) -> int | None:
-        """The last part that is not empty; None where all are."""
+        """The last part that is not empty, or None."""
         piece = next((at for at in reversed(range(len(self._lengths))) if self._lengths[at]), None)
         return None if piece is None else bisect_right(self._parts, piece) - 1
 
     def guessed(self, room: int | None) -> Sequence[int]:
-        """How many rows there are about before each piece, and last in all: in `room` cells, or uncut without them.
+        """The estimated number of rows before each piece, and finally in all: in `room` cells, or unwrapped for None.
 
-        Headings are not among them.
+        Headings are not counted.
         """
         rows: Iterator[int] = map(max, self._feeds, repeat(1))
         if room is not None:
@@ -113,7 +114,7 @@ class TextBlocks:
         return array("Q", accumulate(rows, initial=0))
 
     def guessed_before(self, number: int, guessed: Sequence[int]) -> int:
-        """About how many rows are before a block, or in all where it is the number of blocks."""
+        """The estimated number of rows before a block, or of all rows if `number` is the number of blocks."""
         headings = bisect_left(self._headings, number)
         return guessed[number - headings] + headings * _HEADING
 
@@ -124,43 +125,43 @@ class TextBlocks:
 
 
 class PartNumbers:
-    """The parts of a trace, numbered from 0 over all turns, by turn and name."""
+    """Numbers the parts of a trace from 0 over all turns, and finds them by turn and name."""
 
     def __init__(self) -> None:
-        self._firsts, self._called = array("I"), array("I")
+        self._firsts, self._name_ids = array("I"), array("I")
         self._names: dict[str, int] = {}
-        self._words: list[str] = []
+        self._names_by_id: list[str] = []
         self._last: tuple[int, Mapping[str, int]] = (0, {})
 
     def __len__(self) -> int:
-        return len(self._called)
+        return len(self._name_ids)
 
     @property
     def turns(self) -> int:
-        """How many turns there are."""
+        """The number of turns."""
         return len(self._firsts)
 
     def begin_turn(self) -> None:
         """The parts that follow are those of the next turn."""
-        self._firsts.append(len(self._called))
+        self._firsts.append(len(self._name_ids))
 
     def add(self, name: str) -> None:
-        """The next part of the turn."""
-        known = self._names.setdefault(name, len(self._words))
-        if known == len(self._words):
-            self._words.append(name)
-        self._called.append(known)
+        """Add the next part of the turn."""
+        known = self._names.setdefault(name, len(self._names_by_id))
+        if known == len(self._names_by_id):
+            self._names_by_id.append(name)
+        self._name_ids.append(known)
 
     def of_turn(self, turn: int) -> range:
-        """The parts of a turn; none of a turn that is not there."""
+        """The parts of a turn; empty for a turn that does not exist."""
         if not 0 < turn <= len(self._firsts):
             return range(0)
-        behind = self._firsts[turn] if turn < len(self._firsts) else len(self._called)
-        return range(self._firsts[turn - 1], behind)
+        end = self._firsts[turn] if turn < len(self._firsts) else len(self._name_ids)
+        return range(self._firsts[turn - 1], end)
 
     def before(self, turn: int) -> int:
-        """How many parts are in the turns before one."""
-        return self._firsts[turn - 1] if 0 < turn <= len(self._firsts) else len(self._called) if turn > 0 else 0
+        """The number of parts in all turns before this one."""
+        return self._firsts[turn - 1] if 0 < turn <= len(self._firsts) else len(self._name_ids) if turn > 0 else 0
 
     def turn_of(self, part: int) -> int:
         """The turn that a part is in."""
@@ -168,10 +169,10 @@ class PartNumbers:
 
     def name(self, part: int) -> str:
         """The name of a part."""
-        return self._words[self._called[part]]
+        return self._names_by_id[self._name_ids[part]]
 
     def number(self, turn: int, name: str) -> int:
-        """A part by its turn and name: the first of several, `NO_PART` where the turn has none."""
+        """The number of a part by its turn and name: the first of several, `NO_PART` if the turn has none."""
         near, numbers = self._last
         if near != turn:
             numbers = {self.name(part): part for part in reversed(self.of_turn(turn))}
@@ -180,9 +181,9 @@ class PartNumbers:
 
 
 class Outline(Struct, frozen=True):
-    """The parts and the blocks of a trace, the model that it names, and whether it has a request as it was read.
+    """The parts and blocks of a trace, the model that it names, and whether it has a recorded request.
 
-    `model` is empty where the trace names none.
+    `model` is empty if the trace names none.
     """
 
     parts: PartNumbers
@@ -192,9 +193,9 @@ class Outline(Struct, frozen=True):
 
 
 class OutlineWalk:
-    """Makes the outline of a trace in one walk over its turns, which goes as far as somebody asks.
+    """Builds the outline of a trace in one pass over its turns, which advances only as far as needed.
 
-    Turns that are made at every look are best made once: whoever walks over the steps walks over their turns too.
+    Some traces create a turn on every access, so a pass over the steps reads each turn only once.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -203,13 +204,13 @@ class OutlineWalk:
         self._has_requests = False
 
     def number(self, turn: int, name: str) -> int:
-        """The number of a part, as `PartNumbers` says it."""
+        """The number of a part; see `PartNumbers.number`."""
         for one in islice(self._turns, max(turn - self._parts.turns, 0)):
             self._add(one)
         return self._parts.number(turn, name)
 
     def finished(self) -> Outline:
-        """The outline, once the rest is walked over."""
+        """Read the remaining turns and return the outline."""
         for turn in self._turns:
             self._add(turn)
         self._blocks.close()

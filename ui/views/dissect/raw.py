@@ -1,4 +1,4 @@
-"""The request and response as recorded, JSON laid out and coloured; and the schema that a call violates."""
+"""The request and response as recorded, with JSON formatted and coloured; and the schema that a call violates."""
 
 import json
 from collections import defaultdict
@@ -44,8 +44,8 @@ _NAME, _LONGEST = 12, 4_000
 _MOST_OF_A_CONTEXT = 200  # lines
 _DEEPEST, _LONGEST_TEXT = 24, 2_000
 LONGEST = 100_000
-"""How many characters are looked at; a longer text is shown plain from there on."""
-# The first that holds the token's type counts.
+"""The number of characters that are highlighted; the rest of a longer text is shown plain."""
+# The first entry that contains the token's type counts.
 _STYLES: tuple[tuple[TokenType, Style], ...] = (
     (Comment, Style.DIM),
     (Name.Tag, Style.KEY),
@@ -63,9 +63,9 @@ _KEYWORDS = {"S201": "required", "S202": "type", "S204": "enum", "S206": "type",
 
 
 def raw(dissection: Dissection, location: Location, width: int) -> SideLines:
-    """The layers of the call at a place, and what is known of the request and the answer of its turn beside its text.
+    """The layers of the call at a place, and the metadata of its turn's request and answer.
 
-    Layers lead to where they stand, parts of the wire to their text.
+    Layers link to their places, parts of the wire to their text.
     """
     turn = location.turn
     step = layered_step(dissection, location)
@@ -80,18 +80,18 @@ def raw(dissection: Dissection, location: Location, width: int) -> SideLines:
 
 
 def context(dissection: Dissection, location: Location, width: int) -> SideLines:
-    """What changed in the request that a turn answers, and its messages; of a turn that is no answer, the next one's.
+    """The changes in a turn's request, and its messages; for a turn without a request, those of the next request.
 
-    That is the first request that can have the turn. A message leads to its turn.
+    That is the first request that can contain the turn. A message links to its turn.
     """
     turns = dissection.trace.turns
-    made = (number for number in range(location.turn, len(turns) + 1) if turns[number - 1].generation is not None)
-    number = next(made, location.turn)
+    answering = (number for number in range(location.turn, len(turns) + 1) if turns[number - 1].generation is not None)
+    number = next(answering, location.turn)
     differences = dissection.layers.differences.get(number, ())
     changed = context_diff_lines(dissection.trace, number, width=width, differences=differences)
     lines = [SideLine(line) for line in islice(changed, _MOST_OF_A_CONTEXT)]
     rows = list(islice(context_rows(dissection.trace, number, width=width), _MOST_OF_A_CONTEXT))
-    if [line for line, _ in rows] == [one.line for one in lines]:  # both say that it was not recorded
+    if [line for line, _ in rows] == [one.line for one in lines]:  # both only note that it was not recorded
         return SideLines(lines)
     for line, turn in rows:
         parts = turns[turn - 1].parts if turn is not None else ()
@@ -100,7 +100,7 @@ def context(dissection: Dissection, location: Location, width: int) -> SideLines
 
 
 def _predicted(dissection: Dissection, location: Location, width: int) -> Iterator[SideLine]:
-    """What the parsers of common servers would return for an answer's text, where that is not its calls."""
+    """What the parsers of common servers would return for an answer's text, if they find another number of calls."""
     part = dissection.part(location.turn, "text")
     if part is None or part.role is not Role.ASSISTANT:
         return
@@ -117,9 +117,9 @@ def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:
     if turn.flags:
         yield from _fact("flags", ", ".join(sorted(flag.value for flag in turn.flags)), width)
     if turn.result is not None:
-        told = {"call id": turn.result.call_id, "name": turn.result.name, "error": turn.result.is_error}
+        fields = {"call id": turn.result.call_id, "name": turn.result.name, "error": turn.result.is_error}
         yield from _fact(
-            "result", ", ".join(f"{key} {value}" for key, value in told.items() if value is not None), width
+            "result", ", ".join(f"{key} {value}" for key, value in fields.items() if value is not None), width
         )
     for header in turn.calls:
         yield from _fact(header.part, f"{header.name or '(no name)'}{f', id {header.id}' if header.id else ''}", width)
@@ -134,27 +134,33 @@ def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:
                 yield SideLine(line, place)
 
 
-def _generation(made: Generation, width: int) -> Iterator[SideLine]:
-    yield from _fact("endpoint", made.api, width)
-    yield from _fact("asked", made.requested_model, width)
-    yield from _fact("answered", made.answered_model, width)
-    if made.attempt > 1 or made.retry_of:
-        yield from _fact("attempt", f"{made.attempt}{f', repeats {made.retry_of}' if made.retry_of else ''}", width)
-    if made.tools:
-        stood = f" in the {made.tools_origin.value.replace('_', ' ')}" if made.tools_origin else ""
-        names = ", ".join(tool.name for tool in made.tools)
-        yield from _fact("tools", f"{counted(len(made.tools), 'tool')}{stood}: {names}", width)
-    finish = made.finish_reason or (made.finish.value if made.finish else "")
-    normal = f" ({made.finish.value})" if made.finish and made.finish.value != finish else ""
+def _generation(generation: Generation, width: int) -> Iterator[SideLine]:
+    yield from _fact("endpoint", generation.api, width)
+    yield from _fact("asked", generation.requested_model, width)
+    yield from _fact("answered", generation.answered_model, width)
+    if generation.attempt > 1 or generation.retry_of:
+        yield from _fact(
+            "attempt", f"{generation.attempt}{f', repeats {generation.retry_of}' if generation.retry_of else ''}", width
+        )
+    if generation.tools:
+        origin = f" in the {generation.tools_origin.value.replace('_', ' ')}" if generation.tools_origin else ""
+        names = ", ".join(tool.name for tool in generation.tools)
+        yield from _fact("tools", f"{counted(len(generation.tools), 'tool')}{origin}: {names}", width)
+    finish = generation.finish_reason or (generation.finish.value if generation.finish else "")
+    normal = f" ({generation.finish.value})" if generation.finish and generation.finish.value != finish else ""
     yield from _fact("finish", f"{finish}{normal}" if finish else "", width)
-    yield from _fact("usage", _usage(made), width)
-    yield from _fact("body", made.body.value.replace("_", " "), width)
-    for name, instant in (("started", made.started), ("first token", made.first_token), ("ended", made.ended)):
+    yield from _fact("usage", _usage(generation), width)
+    yield from _fact("body", generation.body.value.replace("_", " "), width)
+    for name, instant in (
+        ("started", generation.started),
+        ("first token", generation.first_token),
+        ("ended", generation.ended),
+    ):
         yield from _fact(name, _moment(instant), width)
-    if made.error is not None:
-        for line in wrapped(error_words(made.error), width, indent=4):
+    if generation.error is not None:
+        for line in wrapped(error_words(generation.error), width, indent=4):
             yield SideLine(line)
-    yield from _parameters(made.parameters, width)
+    yield from _parameters(generation.parameters, width)
 
 
 def _parameters(written: str, width: int) -> Iterator[SideLine]:
@@ -170,47 +176,47 @@ def _parameters(written: str, width: int) -> Iterator[SideLine]:
         yield SideLine((Run("  "), *line))
 
 
-def _fact(name: str, said: str, width: int) -> Iterator[SideLine]:
-    if not said:
+def _fact(name: str, value: str, width: int) -> Iterator[SideLine]:
+    if not value:
         return
     lead = Run(f"{name:<{_NAME}} ", Style.DIM)
-    more = f" … {len(said):,} characters" if len(said) > _LONGEST else ""
-    for line in wrapped((Run(visible_line(said[:_LONGEST] + more)),), max(width - _NAME - 1, 12)):
+    more = f" … {len(value):,} characters" if len(value) > _LONGEST else ""
+    for line in wrapped((Run(visible_line(value[:_LONGEST] + more)),), max(width - _NAME - 1, 12)):
         yield SideLine((lead, *line))
         lead = Run(" " * (_NAME + 1))
 
 
-def _usage(made: Generation) -> str:
-    usage = made.usage
+def _usage(generation: Generation) -> str:
+    usage = generation.usage
     known = {
         "in": usage.input_tokens,
         "out": usage.output_tokens,
         "reasoning": usage.reasoning_tokens,
         "cached": usage.cached_tokens,
     }
-    said = ", ".join(f"{number:,} {name}" for name, number in known.items() if number is not None)
-    return f"{said} (counted by weaklink)" if said and usage.computed else said
+    counts = ", ".join(f"{number:,} {name}" for name, number in known.items() if number is not None)
+    return f"{counts} (counted by weaklink)" if counts and usage.computed else counts
 
 
 def _moment(instant: Instant | None) -> str:
     if instant is None:
         return ""
     try:
-        said = datetime.fromtimestamp(instant.at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
-    except (OverflowError, ValueError, OSError):  # no year that a calendar has
-        said = f"{instant.at_s:.3f} s since 1970"
-    return f"{said}, {instant.source.value}"
+        time = datetime.fromtimestamp(instant.at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
+    except (OverflowError, ValueError, OSError):  # not a valid calendar date
+        time = f"{instant.at_s:.3f} s since 1970"
+    return f"{time}, {instant.source.value}"
 
 
 class PrettyLine(NamedTuple):
-    """One line; `pointer` is the JSON Pointer of the value that begins in it, None where one only ends."""
+    """One line; `pointer` is the JSON Pointer of the value that begins in it, or None if a value only ends."""
 
     line: Line
     pointer: str | None
 
 
 def pretty_json(value: Json, *, room: int) -> Iterator[PrettyLine]:
-    """The lines of a value, two blanks a level; what takes less than `room` characters is on one line."""
+    """The lines of a value, indented by two spaces per level; a flat value within `room` characters is on one line."""
     yield from _value_lines(value, "", (), room=max(room, 20))
 
 
@@ -234,13 +240,13 @@ def _value_lines(
             else ()
         )
         below = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
-        behind = "," if index < len(items) else ""
-        yield from _value_lines(child, below, named, room=room, comma=behind, depth=depth + 1)
+        separator = "," if index < len(items) else ""
+        yield from _value_lines(child, below, named, room=room, comma=separator, depth=depth + 1)
     yield PrettyLine((lead, Run(("}" if is_object else "]") + comma)), None)
 
 
 def _on_one_line(value: Json, room: int, depth: int) -> str | None:
-    """The value as one line; None where it is an object or array that should take several."""
+    """The value as one line; None if it is an object or array that needs several."""
     if not isinstance(value, dict | list) or not value or depth >= _DEEPEST:
         return folded_middle(write_json(value, ascii_only=False), _LONGEST_TEXT)
     if any(isinstance(child, dict | list) for child in (value.values() if isinstance(value, dict) else value)):
@@ -250,12 +256,12 @@ def _on_one_line(value: Json, room: int, depth: int) -> str | None:
 
 
 def syntax_line(text: str, language: str) -> Line:
-    """A text on one line in the colours of a language that Pygments knows by this name, hostile characters visible."""
+    """A text on one line, highlighted by Pygments' lexer of this name, with control characters made visible."""
     return tuple(run for piece, style in _pieces(text, language) for run in visible_runs(piece, style))
 
 
 def _pieces(text: str, language: str) -> Iterator[tuple[str, Style]]:
-    """The text piece by piece; they add up to it."""
+    """The pieces of the text with their styles; together they are the whole text."""
     for _, kind, piece in _lexer(language).get_tokens_unprocessed(text[:LONGEST]):
         yield piece, next((style for type_, style in _STYLES if is_token_subtype(kind, type_)), Style.PLAIN)
     if len(text) > LONGEST:
@@ -268,7 +274,7 @@ def _lexer(language: str) -> Lexer:
 
 
 def schema(dissection: Dissection, location: Location, width: int) -> SideLines:
-    """The definition of the tool that the call at a place names; lines of violations lead to the argument."""
+    """The definition of the tool that the call at a place names; lines of violations link to the argument."""
     return SideLines(_schema_lines(dissection, location, width))
 
 
@@ -302,12 +308,12 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
         content = tuple(Run(run.text, style_of(first.rule.severity)) for run in line) if first else line
         yield SideLine((lead, *content), first.location if first else tool_place(dissection, tool))
         for one in found:
-            for said in wrapped(quoted(one.fault.message), width - 6, indent=2):
-                yield SideLine((Run("    ^ ", style_of(one.rule.severity)), *said), one.location)
+            for message_line in wrapped(quoted(one.fault.message), width - 6, indent=2):
+                yield SideLine((Run("    ^ ", style_of(one.rule.severity)), *message_line), one.location)
 
 
 def tool_place(dissection: Dissection, tool: ToolDefinition) -> Location | None:
-    """Where a tool is defined in the text of a turn; None where it came in a field of the request."""
+    """The place where a tool is defined in the text of a turn; None if it came in a field of the request."""
     if tool.range is None:
         return None
     defining = (dissection.parts[index] for index in dissection.parts.defining)
@@ -329,10 +335,10 @@ def _not_offered(
 ) -> Iterator[SideLine]:
     name = visible_line(call.name) if call.name else UNNAMED
     if not offered:
-        said = f"No tool definitions were recorded for this request: `{name}` cannot be checked."
+        message = f"No tool definitions were recorded for this request: `{name}` cannot be checked."
     else:
-        said = f"No tool `{name}` was offered in this request, only: {', '.join(one.name for one in offered)}."
-    for line in wrapped(quoted(said), width):
+        message = f"No tool `{name}` was offered in this request, only: {', '.join(one.name for one in offered)}."
+    for line in wrapped(quoted(message), width):
         yield SideLine(line)
     for one in wrong:
         if one.rule.code == "T401":
@@ -346,14 +352,14 @@ def _of_call(dissection: Dissection, location: Location, call: ToolCall) -> Sequ
 
 
 def _nearest(pointer: str, printed: set[str]) -> str:
-    """The longest beginning of a pointer that is on a line of its own."""
+    """The longest prefix of a pointer that has a line of its own."""
     while pointer and pointer not in printed:
         pointer = pointer.rpartition("/")[0]
     return pointer
 
 
 def violated(schema: Json, diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, Diagnostic]]:
-    """For each diagnostic by schema the JSON Pointer, into the schema, of what is violated."""
+    """For each schema diagnostic, the JSON Pointer of the violated keyword in the schema."""
     for one in diagnostics:
         if one.rule.code.startswith("S2"):
             yield _pointer(schema, one), one
@@ -372,7 +378,7 @@ def _pointer(schema: Json, diagnostic: Diagnostic) -> str:
 
 
 def _walked(schema: Json, tokens: list[str]) -> tuple[Json, str, list[str]]:
-    """As far as the schema says what a value's path leads to: the schema there, its pointer, and what is left."""
+    """Follow a value's path while the schema describes it: the schema there, its pointer, and the remaining path."""
     node, pointer = _resolved(schema, schema, "")
     for index, token in enumerate(tokens):
         name = token.replace("~1", "/").replace("~0", "~")
@@ -388,7 +394,7 @@ def _walked(schema: Json, tokens: list[str]) -> tuple[Json, str, list[str]]:
 
 
 def _resolved(schema: Json, node: Json, pointer: str) -> tuple[Json, str]:
-    """What a reference within the schema leads to; the reference itself where it leads nowhere or in a circle."""
+    """The target of a reference within the schema; the reference itself if its target is missing or circular."""
     seen: set[str] = set()
     while isinstance(node, dict) and isinstance(target := node.get("$ref"), str) and target.startswith("#/"):
         found: Json = schema

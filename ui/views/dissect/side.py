@@ -1,4 +1,4 @@
-"""The views beside the stream, as lines that may link to a position: verdict, diagnostics, steps, origins, notes."""
+"""The side views of the stream, as lines that may link to a place: verdict, diagnostics, steps, origins, notes."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -34,14 +34,14 @@ _MARGIN = 8
 
 
 class SideLine(NamedTuple):
-    """A line, and the place it speaks of; None where it speaks of none."""
+    """A line, and the place that it is about, or None."""
 
     line: Line
     location: Location | None = None
 
 
 class SideLines:
-    """Lines that are there already."""
+    """Lines that are already built."""
 
     def __init__(self, lines: Iterable[SideLine]) -> None:
         self._lines = list(lines)
@@ -60,14 +60,14 @@ class SideLines:
         return self._lines[index].location
 
     def nearest(self, place: Location) -> int | None:
-        """The first line that speaks of a place."""
+        """The line that is about a place; see `nearest`."""
         return nearest([line.location for line in self._lines], place)
 
 
 class LazyLines:
-    """A line for each of many things, made when it is seen; `tell` takes its index and the width.
+    """One line per item, built when it is shown; `tell` is called with its index and the width.
 
-    `near` says which line is the nearest to a place, where that is known without looking at all places.
+    `near` returns the line nearest to a place, if that is possible without a scan of all places.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LazyLines:
         tell: Callable[[int, int], Line],
         near: Callable[[Location], int | None] | None = None,
     ) -> None:
-        self._places, self._tell, self._near = places, tell, near
+        self._places, self._render, self._near = places, tell, near
 
     @property
     def count(self) -> int:
@@ -85,36 +85,36 @@ class LazyLines:
 
     def line(self, index: int, width: int) -> Line:
         """A line in at most `width` cells."""
-        return clipped(self._tell(index, width), width)
+        return clipped(self._render(index, width), width)
 
     def location(self, index: int) -> Location | None:
         """The place that a line speaks of."""
         return self._places[index]
 
     def nearest(self, place: Location) -> int | None:
-        """The line that speaks of just this place, else one that holds it, else the first of its part or its turn."""
+        """The line for exactly this place, or else one that contains it, or else the first of its part or its turn."""
         return nearest(self._places, place) if self._near is None else self._near(place)
 
 
 SideSource = SideLines | LazyLines
-"""What a side view gives."""
+"""The lines of a side view."""
 
 
 def nearest(places: Sequence[Location | None], place: Location) -> int | None:
-    """Which is just this place, else the first that holds it, else the first in its part or its turn, of a few."""
+    """Scan for the index of this place, or else of the first that contains it, or of the first in its part or turn."""
     best, found = 0, None
     for index, one in enumerate(places):
         if one is None or one.turn != place.turn:
             continue
-        holds = one.range.start <= place.range.start < max(one.range.end, one.range.start + 1)
-        grade = 4 if one == place else 1 if one.part != place.part else 3 if holds else 2
+        contains = one.range.start <= place.range.start < max(one.range.end, one.range.start + 1)
+        grade = 4 if one == place else 1 if one.part != place.part else 3 if contains else 2
         if grade > best:
             best, found = grade, index
     return found
 
 
 def diagnostic_list(dissection: Dissection) -> SideSource:
-    """A line for each diagnostic, in the order of their places; of a broken trace, for the first of each cause."""
+    """A line for each diagnostic, in the order of places; for a broken trace, only the first of each cause."""
     found = dissection.inspection.diagnostics
     if not found:
         return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
@@ -139,7 +139,7 @@ def diagnostic_list(dissection: Dissection) -> SideSource:
 
 
 def step_list(dissection: Dissection) -> SideSource:
-    """A line for each step; a step leads to its call."""
+    """A line for each step; a step links to its call."""
     steps = dissection.inspection.chain.steps
     if not steps:
         return SideLines([SideLine((Run("No tool was called.", Style.DIM),))])
@@ -152,23 +152,23 @@ def step_list(dissection: Dissection) -> SideSource:
     )
 
 
-def _place(thing: Diagnostic | Step) -> Location:
-    return thing.location
+def _place(item: Diagnostic | Step) -> Location:
+    return item.location
 
 
 def _near(dissection: Dissection, places: PositionIndex, located: Sequence[Location], place: Location) -> int | None:
-    """The index of what is nearest to a place; what is in no part of its turn is known by the name it gives."""
+    """The index of the item nearest to a place; an item in no part of its turn is found by its part's name."""
     order = dissection.order_of(place)
     if order[1] != NO_PART:
         return places.nearest(order)
-    apart = places.numbers(places.of_part(place.turn, NO_PART))
-    alike = [index for index in apart if located[index].part == place.part]
-    found = nearest([located[index] for index in alike], place)
-    return alike[found] if found is not None else places.first(places.of_turn(place.turn))
+    unplaced = places.numbers(places.of_part(place.turn, NO_PART))
+    same_name = [index for index in unplaced if located[index].part == place.part]
+    found = nearest([located[index] for index in same_name], place)
+    return same_name[found] if found is not None else places.first(places.of_turn(place.turn))
 
 
 def _diagnostic(one: Diagnostic, more: int, width: int) -> Line:
-    """A diagnostic in one line; how many `more` there are of its cause is never what a narrow pane cuts off."""
+    """A diagnostic in one line; the number of `more` of its cause is never cut off in a narrow pane."""
     rule = one.rule
     style = style_of(rule.severity)
     line = (
@@ -196,7 +196,7 @@ def _step(step: Step, digits: int, width: int) -> Line:
 
 
 def notes(dissection: Dissection, marks: Sequence[Mark], width: int) -> SideLines:
-    """The marks and notes that somebody left on a trace, each leading to its step or turn; then the trace's facts."""
+    """The marks and notes on a trace, each with a link to its step or turn; then the trace's facts."""
     return SideLines(_note_lines(dissection, marks, width))
 
 
@@ -205,8 +205,8 @@ def _note_lines(dissection: Dissection, marks: Sequence[Mark], width: int) -> It
         where = f"step {mark.step}" if mark.step else f"turn {mark.turn}" if mark.turn else "trace"
         words = Run(visible_line(mark.note[:_LONGEST_FACT]) or "marked", Style.STRONG)
         author = (Run(f"  {visible_line(mark.author)}", Style.DIM),) if mark.author else ()
-        said = (Run(f"{where}  ", Style.KEY), words, *author)
-        for line, _ in _fact("note" if mark.note else "mark", said, width):
+        note = (Run(f"{where}  ", Style.KEY), words, *author)
+        for line, _ in _fact("note" if mark.note else "mark", note, width):
             yield SideLine(line, _mark_place(dissection, mark))
     name = title_of(dissection.trace)
     if name:
@@ -223,26 +223,26 @@ def _mark_place(dissection: Dissection, mark: Mark) -> Location | None:
     return parts[0].location() if parts else None
 
 
-def _fact(name: str, said: Line, width: int) -> Iterator[SideLine]:
+def _fact(name: str, value: Line, width: int) -> Iterator[SideLine]:
     lead = Run(f"{name:<{_NAME}} ", Style.DIM)
-    for line in wrapped(said, max(width - _NAME - 1, 12)):
+    for line in wrapped(value, max(width - _NAME - 1, 12)):
         yield SideLine((lead, *line))
         lead = Run(" " * (_NAME + 1))
 
 
 def origins(flow: DataFlow, step: Step | None) -> SideLines:
-    """A line for each value of a step's arguments; it leads to where the value stood first."""
+    """A line for each value of a step's arguments, with a link to the first place of the value."""
     return SideLines(_origin_lines(flow, step))
 
 
 def origin_of(flow: DataFlow, step: int, pointer: str) -> Origin | None:
-    """Where the value at a pointer, or the first value within it, came from; None where it was not found earlier."""
+    """The origin of the value at a pointer, or of the first value within it; None if it was not found earlier."""
     below = (one for one in flow.of(step) if one.pointer == pointer or one.pointer.startswith(f"{pointer}/"))
     return next((one.origins[0] for one in below if one.origins), None)
 
 
 def origin_words(origin: Origin) -> str:
-    """What an origin is, in words."""
+    """A description of an origin."""
     return _WORDS[origin.kind].format(origin.step)
 
 
@@ -275,15 +275,15 @@ def _value(flow: ArgumentFlow) -> Iterator[SideLine]:
             (*named, Run(f"  ← {origin_words(first)}, turn {first.location.turn}", Style.OK)), first.location
         )
         for other in more:
-            came = f"← {origin_words(other)}, turn {other.location.turn}"
-            said = f"      part `{visible_line(other.text[:_LONGEST])}` {came}"
-            yield SideLine((Run(said, Style.DIM),), other.location)
+            origin = f"← {origin_words(other)}, turn {other.location.turn}"
+            text = f"      part `{visible_line(other.text[:_LONGEST])}` {origin}"
+            yield SideLine((Run(text, Style.DIM),), other.location)
 
 
 def verdict(dissection: Dissection, width: int, liveness: Liveness | None = None) -> SideLines:
-    """Status and counts in a line, the break in a few more, and the chain as a map; the break's lines lead to it.
+    """Status and counts in one line, the break in a few more, and the chain as a map; the break's lines link to it.
 
-    A trace that has a `liveness` has not ended in any way yet.
+    A trace with a `liveness` has not ended yet.
     """
     return SideLines(_verdict_lines(dissection, width, liveness))
 
@@ -293,14 +293,19 @@ def _verdict_lines(dissection: Dissection, width: int, liveness: Liveness | None
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     gist = dissection.gist
-    ended, yet = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
+    ended, yet_suffix = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
     task = task_run(dissection.trace.outcome)
-    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}", f"task {task.text}" if task else ""]
-    said = " · ".join(fact for fact in facts if fact)
-    said = f"· {said}" if chain.status in (Status.OK, Status.UNKNOWN) and liveness is None else said
+    facts = [
+        ended,
+        steps,
+        severity_counts(gist.severities) or f"no faults{yet_suffix}",
+        f"task {task.text}" if task else "",
+    ]
+    summary = " · ".join(fact for fact in facts if fact)
+    summary = f"· {summary}" if chain.status in (Status.OK, Status.UNKNOWN) and liveness is None else summary
     place = initial_position(inspection, gist)
-    yield SideLine((status if liveness is None else LIVENESS[liveness], Run(f" {said}")), place)
+    yield SideLine((status if liveness is None else LIVENESS[liveness], Run(f" {summary}")), place)
     for line in break_lines(dissection.trace, inspection, width, gist=gist):
         yield SideLine(line, place)
     if chain.steps:
@@ -321,9 +326,9 @@ def _ended(chain: Chain, gist: BreakFacts) -> str:
 
 
 def initial_position(inspection: Inspection, gist: BreakFacts | None = None) -> Location | None:
-    """Where to begin to look: the fault that broke the chain, else the broken step, else the gravest first fault.
+    """The place to show first: the fault that broke the chain, the broken step, or else the first error or fault.
 
-    `gist` is that of the trace, where somebody has gathered it already.
+    `gist` is that of the trace, if the caller already has it.
     """
     broken, found = inspection.chain.broken, inspection.diagnostics
     if broken is not None:

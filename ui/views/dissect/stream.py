@@ -1,10 +1,9 @@
-"""The exact stream of a trace as rows, laid out only where it is looked at; and the part in sight, with a cursor in it.
+"""The exact stream of a trace as rows, laid out only where it is shown; and the visible rows, with a cursor.
 
-The trace is cut into blocks. The number of rows of a block is estimated until it is laid out, which happens when one
-of
-its rows is requested; so opening a trace and moving in it cost the same whatever its size. A `BlockRow` names a row by
-its block and stays valid while estimates above it are corrected; the number of a row among all does not. The most
-recently laid out blocks are cached.
+The trace is split into blocks. The number of rows of a block is estimated until it is laid out, which happens when one
+of its rows is requested; so the cost of opening a trace and moving in it does not depend on its size. A `BlockRow`
+names a row by its block and stays valid while estimates above it are corrected; the number of a row among all does not.
+The most recently laid out blocks are cached.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -28,8 +27,8 @@ from ui.views.styled_text import Line, Run, Style, clipped, counted, help_line, 
 from ui.views.turn import answers, error_words, turn_facts
 
 _KEPT = 48
-_MARGIN = 2  # rows that are kept in sight around the cursor
-_BELOW = (RowKind.FAULT, RowKind.LANE)
+_MARGIN = 2  # rows that stay visible around the cursor
+_ANNOTATIONS = (RowKind.FAULT, RowKind.LANE)
 
 
 class BlockRow(NamedTuple):
@@ -46,28 +45,28 @@ class StreamLayout:
         self.dissection, self.width, self.options = dissection, width, options
         self._blocks = dissection.outline.blocks
         self._guessed = self._blocks.guessed(max(width - GUTTER - 1, 8) if options.wrap else None)
-        self._mended: list[int] = []  # the blocks whose rows are known to be more or fewer than was guessed
-        self._more: dict[int, int] = {}  # how many more
-        self._sums: list[int] | None = None  # how many more before each of these, and in all
+        self._corrected: list[int] = []  # the blocks whose number of rows differs from the estimate
+        self._more: dict[int, int] = {}  # by how many rows
+        self._sums: list[int] | None = None  # the sum of differences before each of these, and in all
         self._laid: OrderedDict[int, tuple[StreamRow, ...]] = OrderedDict()
 
     @property
     def count(self) -> int:
-        """How many rows there are, as far as is known: exact where they were laid out, a guess elsewhere."""
+        """The number of rows: exact for blocks that were laid out, estimated for others."""
         return self._until(len(self._blocks))
 
     def number(self, spot: BlockRow) -> int:
-        """The number of a row among all, from 0, as far as is known."""
+        """The number of a row among all, from 0; partly estimated."""
         return self._until(spot.block) + spot.row
 
     def spot(self, number: int) -> BlockRow:
-        """The row with a number, or the nearest there is."""
+        """The row with a number, or the nearest row."""
         block = max(bisect_right(range(len(self._blocks)), number, key=self._until) - 1, 0)
         within = number - self._until(block)
         return BlockRow(block, min(max(within, 0), len(self.rows(block)) - 1))
 
     def row(self, spot: BlockRow) -> StreamRow:
-        """What a row shows."""
+        """The content of a row."""
         return self.rows(spot.block)[spot.row]
 
     def rows(self, block: int) -> tuple[StreamRow, ...]:
@@ -75,7 +74,7 @@ class StreamLayout:
         rows = self._laid.get(block)
         if rows is None:
             self._laid[block] = rows = tuple(self._lay_out(self._blocks.block(block)))
-            self._mend(block, len(rows))
+            self._correct(block, len(rows))
             if len(self._laid) > _KEPT:
                 self._laid.popitem(last=False)
         else:
@@ -101,7 +100,7 @@ class StreamLayout:
                 yield BlockRow(block, index), rows[index]
 
     def moved(self, spot: BlockRow, distance: int) -> BlockRow:
-        """The row so many rows further down, or up where `distance` is negative; the last or first where they end."""
+        """The row at a distance, upwards if it is negative; at most the last or first row."""
         walk = islice(self.below(spot), distance + 1) if distance >= 0 else islice(self.above(spot), -distance)
         return deque(chain((spot,), (at for at, _ in walk)), maxlen=1)[0]
 
@@ -115,7 +114,7 @@ class StreamLayout:
         return BlockRow(block, len(self.rows(block)) - 1)
 
     def find(self, location: Location) -> BlockRow | None:
-        """The row that shows the first character of a place; a turn's heading where it is in no part, or None."""
+        """The row that shows the first character of a place; the turn's heading if it is in no part, or None."""
         part = self.dissection.outline.parts.number(location.turn, location.part)
         if part == NO_PART:
             return self.heading(location.turn)
@@ -133,9 +132,9 @@ class StreamLayout:
         return BlockRow(block, found)
 
     def guessed(self, turn: int, part: int, offset: int) -> int:
-        """About which number the row of a character has, by its part's index, without laying out anything.
+        """The estimated number of a character's row, by its part's index, without any layout.
 
-        Of a turn's heading for `NO_PART`.
+        With `NO_PART`, the number of the turn's heading.
         """
         if part == NO_PART:
             return self._until(self._blocks.heading(turn))
@@ -145,7 +144,7 @@ class StreamLayout:
         return before + rows * (offset - block.start) // max(block.end - block.start, 1)
 
     def cells(self, row: StreamRow) -> list[int]:
-        """The cells of the screen at which the characters of a text row begin, and last where it ends."""
+        """The screen cells at which the characters of a text row begin, and finally where the row ends."""
         if row.place is None or row.part is None:
             return [GUTTER]
         part = self.dissection.parts[row.part]
@@ -153,14 +152,14 @@ class StreamLayout:
         return [GUTTER + cell for cell in edges(part.text, row.place, boxes, white_space=self.options.white_space)]
 
     def offset(self, row: StreamRow, cell: int) -> int | None:
-        """The character that is drawn at a cell of a text row, its last one behind its end; None for other rows."""
+        """The character at a cell of a text row, or its last character for cells after its end; None for other rows."""
         if row.place is None:
             return None
         index = bisect_right(self.cells(row), max(cell, GUTTER)) - 1
         return min(row.place.start + index, max(row.place.end - 1, row.place.start))
 
     def lit(self, row: StreamRow, location: Location) -> Range | None:
-        """The cells of a row in which characters of a place are drawn; None where there are none."""
+        """The cells of a row that show characters of a place, or None."""
         place = row.place
         if place is None or row.part is None or row.turn != location.turn:
             return None
@@ -172,7 +171,7 @@ class StreamLayout:
         return found if len(found) else Range(found.start, found.start + 1)
 
     def heading(self, turn: int) -> BlockRow | None:
-        """The row with a turn's number and role; None where there is no such turn."""
+        """The row with a turn's number and role; None if there is no such turn."""
         number = self._blocks.heading(turn)
         if number >= len(self._blocks) or self._blocks.block(number).turn != turn:
             return None
@@ -189,35 +188,35 @@ class StreamLayout:
                 yield StreamRow(RowKind.HEAD, line, block.turn, block.part)
         yield from BlockRows(part, block, self.width, self.options)
 
-    def _mend(self, block: int, rows: int) -> None:
-        """Keep how many rows a block really has."""
+    def _correct(self, block: int, rows: int) -> None:
+        """Record the real number of rows of a block."""
         guess = self._guess_before(block + 1) - self._guess_before(block)
         if rows - guess != self._more.get(block, 0):
             if block not in self._more:
-                insort(self._mended, block)
+                insort(self._corrected, block)
             self._more[block], self._sums = rows - guess, None
 
     def _until(self, block: int) -> int:
-        """How many rows are before a block, as far as is known."""
+        """The number of rows before a block, partly estimated."""
         if self._sums is None:
-            self._sums = list(accumulate((self._more[one] for one in self._mended), initial=0))
-        return self._guess_before(block) + self._sums[bisect_left(self._mended, block)]
+            self._sums = list(accumulate((self._more[one] for one in self._corrected), initial=0))
+        return self._guess_before(block) + self._sums[bisect_left(self._corrected, block)]
 
     def _guess_before(self, block: int) -> int:
         return self._blocks.guessed_before(block, self._guessed)
 
 
 def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Line]:
-    """A rule with a turn's number, role and facts; below it what is wrong with it and is in none of its texts.
+    """A rule with a turn's number, role and facts; below it the faults that are in none of its texts.
 
-    Turn 0 stands for a trace that has none.
+    Turn 0 means a trace without turns.
     """
     if not number:
         yield (Run("The trace holds no turns.", Style.DIM),)
         return
     turn = dissection.trace.turns[number - 1]
-    told = islice(answers(turn, number, dissection.steps), width)  # no more fit
-    facts = " · ".join(visible_line(fact) for fact in (*told, *turn_facts(turn, dissection.outline.model)))
+    answered = islice(answers(turn, number, dissection.steps), width)  # no more fit
+    facts = " · ".join(visible_line(fact) for fact in (*answered, *turn_facts(turn, dissection.outline.model)))
     role = (Run(f"── {number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG))
     left = clipped((*role, Run(f" {facts} " if facts else " ", Style.DIM)), max(width - 2, 1))
     if number > 1:
@@ -230,14 +229,14 @@ def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Li
 
 
 def part_heading(dissection: Dissection, part: DissectedPart, width: int) -> Iterator[Line]:
-    """The name of a part that is not the turn's only text, and of a call its tool and id."""
+    """The name of a part that is not the turn's only text; for a call, also its tool and id."""
     turn = dissection.trace.turns[part.turn - 1]
     if len(turn.parts) == 1 and part.name == "text":
         return
     header = next((one for one in turn.calls if one.part == part.name), None)
-    said = (Run(" ┄ ", Style.GUTTER), Run(visible_line(part.name), Style.KEY), *(_called(header) if header else ()))
+    heading = (Run(" ┄ ", Style.GUTTER), Run(visible_line(part.name), Style.KEY), *(_called(header) if header else ()))
     length = Run(f"  {counted(len(part.text), 'character')}", Style.DIM)
-    yield clipped((*said, length), width)
+    yield clipped((*heading, length), width)
 
 
 def _called(header: CallHeader) -> Line:
@@ -252,7 +251,7 @@ def _fault(diagnostic: Diagnostic, width: int) -> Iterator[Line]:
 
 
 class VisibleFault(Struct, frozen=True):
-    """Where a fault begins on the screen: line `y` and `cell`, both from 0; `location` is its place in the trace."""
+    """The screen position of a fault: line `y` and `cell`, both from 0; `location` is its place in the trace."""
 
     y: int
     cell: int
@@ -260,17 +259,17 @@ class VisibleFault(Struct, frozen=True):
 
 
 class Viewport:
-    """`height` rows of a layout from `top` on; the cursor is on the character at `offset` of the row at `spot`.
+    """`height` rows of a layout, starting at `top`; the cursor is on the character at `offset` of the row at `spot`.
 
-    Rows are known by their spots, so nothing moves on the screen when guesses above it are mended. `left` cells of
-    the text are out of sight at the left, where lines are not wrapped.
+    Rows are identified by their spots, so the screen does not move when estimates above it are corrected. If lines are
+    not wrapped, `left` cells of the text are hidden at the left.
     """
 
     def __init__(self, layout: StreamLayout, height: int) -> None:
         self.layout, self.height = layout, height
         self.top = self.spot = BlockRow(0, 0)
         self.offset, self.left = 0, 0
-        self._gone_to: Location | None = None
+        self._target: Location | None = None
         self._goal = GUTTER
         self._rows: list[tuple[BlockRow, StreamRow]] | None = None
 
@@ -281,7 +280,7 @@ class Viewport:
 
     @property
     def place(self) -> Location | None:
-        """The character under the cursor; None where the row shows no text."""
+        """The character under the cursor; None if the row shows no text."""
         row = self.row
         if row.part is None or row.place is None:
             return None
@@ -289,21 +288,21 @@ class Viewport:
 
     @property
     def rows(self) -> list[tuple[BlockRow, StreamRow]]:
-        """The rows in sight, from the top down."""
+        """The visible rows, from the top down."""
         if self._rows is None:
             self._rows = list(islice(self.layout.below(self.top), max(self.height, 1)))
         return self._rows
 
     @property
     def cells(self) -> Range:
-        """The cells of the character under the cursor, in its row; the one behind the row where it has none."""
+        """The cells of the character under the cursor, in its row; the cell after the row if it has no character."""
         cells, place = self.layout.cells(self.row), self.row.place
         index = min(max(self.offset - place.start, 0), len(cells) - 1) if place is not None else 0
-        behind = cells[min(index + 1, len(cells) - 1)]
-        return Range(cells[index], max(behind, cells[index] + 1))
+        end = cells[min(index + 1, len(cells) - 1)]
+        return Range(cells[index], max(end, cells[index] + 1))
 
     def faults(self) -> list[VisibleFault]:
-        """The faults that begin in the visible rows, in reading order; one for each character at which some begin."""
+        """The faults that begin in the visible rows, in reading order; at most one per character."""
         found: dict[tuple[int, int], VisibleFault] = {}
         for y, (spot, row) in enumerate(self.rows):
             for location, cell in self._faults_of(spot, row):
@@ -312,12 +311,12 @@ class Viewport:
         return [found[at] for at in sorted(found)]
 
     def resized(self, height: int) -> None:
-        """Show so many rows from now on."""
+        """Change the number of visible rows."""
         self.height = height
         self._settle()
 
     def laid_out(self, layout: StreamLayout) -> None:
-        """Show another layout of the trace, or of a longer version of it: the same character at the same height."""
+        """Show another layout of the trace, or of a longer version of it; the cursor's row stays at its height."""
         place = self.place
         at = next((index for index, (spot, _) in enumerate(self.rows) if spot == self.spot), self.height // 3)
         self.layout, self.left, self._rows = layout, 0, None
@@ -328,19 +327,19 @@ class Viewport:
         self._settle()
 
     def go(self, location: Location) -> bool:
-        """Put the cursor on the first character of a place; whether there is such a place."""
+        """Move the cursor to the first character of a place. Returns whether the place exists."""
         spot = self.layout.find(location)
         if spot is None:
             return False
         self.spot = spot
         place = self.row.place
         self.offset = max(place.start, min(location.range.start, place.end)) if place is not None else 0
-        self._goal, self._gone_to = self.cells.start, location
+        self._goal, self._target = self.cells.start, location
         self._settle(centred=True)
         return True
 
     def point(self, y: int, cell: int) -> bool:
-        """Put the cursor on what is drawn at a cell of the screen; whether that is text."""
+        """Move the cursor to the character at a screen cell. Returns whether there is text."""
         if y >= len(self.rows) or self.rows[y][1].place is None:
             return False
         self.spot = self.rows[y][0]
@@ -348,7 +347,7 @@ class Viewport:
         return True
 
     def step(self, by: int) -> None:
-        """To the nearest row of text below (`by` is 1) or above (-1); without one the screen scrolls."""
+        """Move to the nearest text row below (`by` is 1) or above (-1); without one, scroll."""
         walk = islice(self.layout.below(self.spot), 1, None) if by > 0 else self.layout.above(self.spot)
         found = next((spot for spot, row in walk if row.kind is RowKind.TEXT), None)
         if found is None:
@@ -357,23 +356,23 @@ class Viewport:
             self._land(found)
 
     def jump(self, by: int) -> None:
-        """So many rows down, or up where `by` is negative, the screen too."""
+        """Move the cursor and the screen `by` rows down, or up if negative."""
         self.top = self.layout.moved(self.top, by)
         self._land(self.layout.moved(self.spot, by), down=by > 0)
 
     def first(self) -> None:
-        """To the first character of the text."""
+        """Move to the first character of the text."""
         self._goal = GUTTER
         self._land(self.layout.first())
         self.top = self.layout.first()
         self._settle()
 
     def last(self) -> None:
-        """To the last row of text."""
+        """Move to the last row of text."""
         self._land(self.layout.last(), down=False)
 
     def character(self, by: int) -> None:
-        """To the next character (`by` is 1) or the one before (-1), in the next row where the row ends."""
+        """Move to the next character (`by` is 1) or the previous one (-1), across rows."""
         place = self.row.place
         if place is not None and place.start <= self.offset + by < place.end:
             self._put(self.offset + by)
@@ -384,25 +383,25 @@ class Viewport:
             self.edge(end=by < 0)
 
     def edge(self, *, end: bool) -> None:
-        """To the first or the last character of the row."""
+        """Move to the first or the last character of the row."""
         place = self.row.place
         if place is not None:
             self._put(max(place.end - 1, place.start) if end else place.start)
 
     def scroll(self, by: int) -> None:
-        """Show what is further down, or up; the cursor stays."""
+        """Scroll down, or up if negative; the cursor stays."""
         self.top = self.layout.moved(self.top, by)
         self._rows = None
         self._keep_in_bounds()
 
     def show_from(self, number: int) -> None:
-        """Show the rows from about that number on; the cursor stays."""
+        """Scroll to about the row with that number; the cursor stays."""
         self.top = self.layout.spot(number)
         self._rows = None
         self._keep_in_bounds()
 
     def _faults_of(self, spot: BlockRow, row: StreamRow) -> Iterator[tuple[Location, int]]:
-        """The faults that begin in a row, each with its cell on the screen; those without a part in the heading."""
+        """The faults that begin in a row, each with its screen cell; faults without a part are in the heading."""
         dissection = self.layout.dissection
         if row.part is None:
             if row.turn and spot == self.layout.heading(row.turn):
@@ -419,26 +418,26 @@ class Viewport:
         self._settle()
 
     def _land(self, spot: BlockRow, *, down: bool = True) -> None:
-        """Put the cursor on a row, or on the nearest row of text from there."""
-        ways = (self.layout.below(spot), self.layout.above(spot))
+        """Move the cursor to a row, or to the nearest text row from there."""
+        directions = (self.layout.below(spot), self.layout.above(spot))
         is_text = self.layout.row(spot).kind is RowKind.TEXT
-        ordered = ways if down or is_text else ways[::-1]
-        texts = (one for way in ordered for one, row in way if row.kind is RowKind.TEXT)
+        ordered = directions if down or is_text else directions[::-1]
+        texts = (one for direction in ordered for one, row in direction if row.kind is RowKind.TEXT)
         self.spot = next(texts, spot)
         self.offset = self.layout.offset(self.row, self._goal) or 0
         self._settle()
 
     def _settle(self, *, centred: bool = False) -> None:
-        """Bring the cursor into sight."""
+        """Scroll so that the cursor is visible."""
         self._rows = None
         if self.height:
-            self._bring(centred=centred)
+            self._scroll_to_cursor(centred=centred)
             self._keep_in_bounds()
-            self._bring_aside()
+            self._scroll_sideways()
 
-    def _bring(self, *, centred: bool) -> None:
+    def _scroll_to_cursor(self, *, centred: bool) -> None:
         margin = min(_MARGIN, max((self.height - 1) // 2, 0))
-        below = min(max(self._said_below(), margin), max(self.height - 1 - margin, 0))
+        below = min(max(self._annotation_rows(), margin), max(self.height - 1 - margin, 0))
         spots = [spot for spot, _ in self.rows]
         at = spots.index(self.spot) if self.spot in spots else None
         if at is None and centred:
@@ -453,30 +452,31 @@ class Viewport:
             return
         self.top, self._rows = self.layout.moved(self.spot, top), None
 
-    def _said_below(self) -> int:
-        """How many rows say something about the cursor's row: its faults and lanes, as far as a screen shows them.
+    def _annotation_rows(self) -> int:
+        """The number of rows down to the last annotation (fault or lane) of the cursor's row, at most a screen.
 
-        A place of few rows that was gone to takes those in between along: what is said of it is below its last.
+        After `go` to a place of a few rows, its other rows are included, because its annotations are below the last
+        one.
         """
-        gone, place = self._gone_to, self.place
-        is_there = gone is not None and place is not None and _begin(place) == _begin(gone)
-        reach = gone.range.end if gone is not None and is_there else 0
-        said = texts = 0
+        target, place = self._target, self.place
+        is_there = target is not None and place is not None and _begin(place) == _begin(target)
+        reach = target.range.end if target is not None and is_there else 0
+        last = texts = 0
         for index, (_, row) in enumerate(islice(self.layout.below(self.spot), 1, self.height), 1):
-            if row.kind in _BELOW:
-                said = index
+            if row.kind in _ANNOTATIONS:
+                last = index
                 continue
             texts += 1
             if row.place is None or row.place.start >= reach or texts >= MOST_MARKED_ROWS:
                 break
-        return said
+        return last
 
     def _keep_in_bounds(self) -> None:
-        """No empty screen below the last row, unless there are fewer rows than the screen has."""
+        """Leave no empty lines below the last row, unless the rows do not fill the screen."""
         if len(self.rows) < self.height:
             self.top, self._rows = self.layout.moved(self.layout.last(), -(self.height - 1)), None
 
-    def _bring_aside(self) -> None:
+    def _scroll_sideways(self) -> None:
         if self.layout.options.wrap:
             self.left = 0
             return

@@ -33,7 +33,7 @@ from ui.views.styled_text import (
 )
 
 GUTTER = 12
-"""How many cells are before the text of a row."""
+"""The number of cells before the text of a row."""
 
 _LABEL = GUTTER - 3
 
@@ -45,21 +45,21 @@ LABELS = {
     SpanKind.TOOL_DEFINITIONS: "tools",
     SpanKind.MARKUP: "markup",
 }
-"""What the gutter calls each kind of span."""
+"""The gutter's label for each kind of span."""
 
 OPEN, CLOSE = "⟨", "⟩"
-"""What is around a marker: they are no characters of the stream."""
+"""The brackets around a marker; they are not characters of the stream."""
 
 _BLANKS = lazy_pattern(r"\s+")
 _TAB_BLANK = " " * len(TAB)
-_UNFINISHED = "\"'="  # what a marker ends with that a name follows, within the same tag
-_LONGEST = 200  # a marker is short: longer structure, such as a whole header, is not boxed
+_UNFINISHED = "\"'="  # the end of a marker that a name follows within the same tag
+_LONGEST = 200  # a longer structure, such as a whole header, is not boxed
 MOST_MARKED_ROWS = 3
-"""A fault of more rows has its carets and words below the first, of fewer or as many below the last."""
+"""A fault of more rows has its carets and message below its first row, otherwise the message is below its last row."""
 
 
 class RowKind(StrEnum):
-    """What a row of the stream holds."""
+    """The kind of a row of the stream."""
 
     HEAD = "head"
     TEXT = "text"
@@ -68,7 +68,7 @@ class RowKind(StrEnum):
 
 
 class StreamRow(Struct, frozen=True):
-    """One row: `place` are the characters that a text row shows, of the part with this index; else None."""
+    """One row: `place` is the range of characters that a text row shows, in the part with this index, or None."""
 
     kind: RowKind
     line: Line
@@ -78,7 +78,7 @@ class StreamRow(Struct, frozen=True):
 
 
 class BlockRows(Struct, frozen=True, dict=True):
-    """Lays out one block of a part in `width` cells; `spans` are those that touch it, perhaps with some beside them."""
+    """Lays out one block of a part in `width` cells."""
 
     part: DissectedPart
     block: TextBlock
@@ -87,7 +87,7 @@ class BlockRows(Struct, frozen=True, dict=True):
 
     @cached_property
     def spans(self) -> Sequence[Span]:
-        """The spans that touch the block, perhaps with some beside them."""
+        """The spans that overlap the block, perhaps with some around it."""
         return self.part.spans_near(Range(self.block.start, self.block.end))
 
     def __iter__(self) -> Iterator[StreamRow]:
@@ -115,7 +115,7 @@ class BlockRows(Struct, frozen=True, dict=True):
 
     @property
     def room(self) -> int:
-        """The cells that a row's text may take; one is kept for a line feed."""
+        """The cells available for a row's text; one is reserved for a line feed."""
         return max(self.width - GUTTER - 1, 8)
 
     def _wrong(self, block: Range) -> Sequence[Diagnostic]:
@@ -128,7 +128,7 @@ class BlockRows(Struct, frozen=True, dict=True):
                 yield self._row((*self._gutter(), *line), None, RowKind.FAULT)
 
     def _places(self, boxes: Sequence[Range]) -> Iterator[Range]:
-        """The characters of each row: lines, cut where a span begins and where the room ends."""
+        """The characters of each row: lines, split where a span begins and where the width ends."""
         text, end = self.part.text, self.block.end
         room = self.room if self.options.wrap else end - self.block.start + 1
         starts = iter(self._breaks())
@@ -144,7 +144,7 @@ class BlockRows(Struct, frozen=True, dict=True):
             at = stop
 
     def _breaks(self) -> Iterator[int]:
-        """Where spans begin; one that begins with a line feed leaves that to the row before."""
+        """The offsets where spans begin; a leading line feed belongs to the previous row."""
         text, block = self.part.text, self.block
         for _, span in touching(self.spans, Range(block.start, block.end)):
             start = _first_row(text, span)
@@ -153,7 +153,7 @@ class BlockRows(Struct, frozen=True, dict=True):
         yield block.end
 
     def _label(self, place: Range, number: int | None) -> Line:
-        """The kind of the span that begins in a row, else the number of the line that does."""
+        """The kind of the span that begins in a row, or else the number of the line that begins there."""
         for _, span in touching(self.spans, place):
             if place.start == _first_row(self.part.text, span):
                 return self._gutter(self._kind(span.kind), style_of(span.kind))
@@ -169,7 +169,7 @@ class BlockRows(Struct, frozen=True, dict=True):
         return StreamRow(kind, line, self.block.turn, self.part.index, place)
 
     def _runs(self, place: Range, boxes: Sequence[Range], found: Sequence[Diagnostic]) -> Iterator[Run]:
-        """A row's text: boxed markers, spans and faults, each in the style of its own."""
+        """A row's text: boxed markers, spans and faults, each in its own style."""
         here = [box for box in boxes if box.start < place.end and place.start < box.end]
         wrong = [one for one in found if one.range.start < place.end and place.start < one.range.end]
         cuts = {cut for one in (*here, *(one.range for one in wrong)) for cut in (one.start, one.end)}
@@ -194,20 +194,20 @@ class BlockRows(Struct, frozen=True, dict=True):
 
 
 def _first_row(text: str, span: Span) -> int:
-    """Where the first row of a span begins: a line feed at its beginning belongs to the row before, if there is one."""
+    """The offset of a span's first row: a leading line feed belongs to the previous row, if there is one."""
     start = span.range.start
     return start + (start > 0 and text.startswith("\n", start) and text[start - 1] != "\n")
 
 
 def _span_cuts(spans: Sequence[Span], place: Range) -> Iterator[int]:
-    """Where the spans that touch a row begin and end, their children's too."""
+    """The start and end of the spans that overlap a row, and of their children."""
     for _, span in touching(spans, place):
         yield from (span.range.start, span.range.end)
         yield from _span_cuts(span.children, place)
 
 
 def glyph(character: str, *, white_space: bool) -> str:
-    """What is drawn for one character: what takes no ink shows itself only if `white_space` does."""
+    """The glyph of one character; white space is visible only with `white_space`."""
     if character == "\n":
         return LINE_FEED if white_space else ""
     if character == "\t":
@@ -221,7 +221,7 @@ def glyph(character: str, *, white_space: bool) -> str:
 
 
 def glyph_runs(text: str, style: Style, *, white_space: bool) -> Line:
-    """The glyphs of a text as runs; what stands for something else is styled apart."""
+    """The glyphs of a text as runs; substitute glyphs have a separate style."""
     if not white_space:
         return visible_runs(text.replace("\n", "").replace("\t", _TAB_BLANK), style)
     runs: list[Run] = []
@@ -234,12 +234,12 @@ def glyph_runs(text: str, style: Style, *, white_space: bool) -> Line:
 
 
 def is_plain(text: str) -> bool:
-    """Whether every character of a text takes one cell and is its own glyph, blanks aside."""
+    """Whether every character of a text is one cell wide and its own glyph; spaces are ignored."""
     return text.isascii() and text.isprintable()
 
 
 def edges(text: str, place: Range, boxes: Sequence[Range], *, white_space: bool) -> Sequence[int]:
-    """The cells at which the characters of a row begin, and last where the row ends; from 0.
+    """The cells, from 0, at which the characters of a row begin, and finally where the row ends.
 
     A box's opening bracket belongs to its first character, its closing one to its last.
     """
@@ -257,9 +257,9 @@ def edges(text: str, place: Range, boxes: Sequence[Range], *, white_space: bool)
 
 
 def row_end(text: str, start: int, limit: int, room: int, boxes: Sequence[Range], *, white_space: bool) -> int:
-    """Where a row that begins at `start` ends so that it takes at most `room` cells; at least one character on.
+    """The end of a row that begins at `start` and takes at most `room` cells; it has at least one character.
 
-    It ends behind a blank where there is one in its second half. A line feed takes no room, and ends the row.
+    It ends after a space if there is one in its second half. A line feed takes no cell, and ends the row.
     """
     piece = text[start : min(limit, start + room + 1)]
     in_box = any(box.start < start + len(piece) and start < box.end for box in boxes)
@@ -298,7 +298,7 @@ def _cuts(boxes: Sequence[Range], at: int) -> bool:
 
 
 def pieces(place: Range, cuts: Iterable[int]) -> Iterator[Range]:
-    """A range in pieces, cut at every offset of `cuts` that is within."""
+    """A range in pieces, split at every offset of `cuts` that is inside."""
     at = place.start
     for cut in sorted({one for one in cuts if place.start < one < place.end}):
         yield Range(at, cut)
@@ -308,14 +308,14 @@ def pieces(place: Range, cuts: Iterable[int]) -> Iterator[Range]:
 
 
 def boxes_in(part: DissectedPart, place: Range) -> list[Range]:
-    """The markers of a part that touch `place`, in order, without the white space around them."""
+    """The markers of a part that overlap `place`, in order, without the white space around them."""
     if part.name.startswith(WIRE_PREFIX):
         return []
     return sorted(box for box in _boxes(part.text, part.spans_near(place), place) if box.start < box.end)
 
 
 def innermost(spans: Sequence[Span], offset: int) -> Span | None:
-    """The smallest span that holds the character at `offset`."""
+    """The smallest span that contains the character at `offset`."""
     found: Span | None = None
     while True:
         inside = next((span for _, span in touching(spans, Range(offset, offset + 1))), None)
@@ -342,7 +342,7 @@ def _trimmed(text: str, marker: Range) -> Iterator[Range]:
 
 
 class CaretMark(Struct, frozen=True):
-    """Carets for a fault below one row; `says` where its words follow, `rows` how many rows they stand for."""
+    """Carets for a fault below one row; with `says`, its message follows; `rows` is the number of rows represented."""
 
     fault: Fault
     says: bool = True
@@ -350,7 +350,7 @@ class CaretMark(Struct, frozen=True):
 
 
 def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[list[CaretMark]]:
-    """What belongs below each row: carets in every row of a short fault, in the first alone of one that goes on."""
+    """The marks below each row: carets in every row of a short fault, but only in the first row of a long one."""
     starts = [row.start for row in rows]
     below: list[list[CaretMark]] = [[] for _ in rows]
     for one in diagnostics if rows else ():
@@ -365,11 +365,11 @@ def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[l
 
 
 def fault_rows(marks: Sequence[CaretMark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
-    """The lines below a row; `cells` are those at which its characters begin."""
+    """The lines below a row; `cells` are the cells at which its characters begin."""
     places = []
     for mark in marks:
-        said = [list(_message_lines(mark, text))] if mark.says else []
-        places.append(CaretLabel(*_under(mark.fault.range, row, cells), [mark.fault], said))
+        message = [list(_message_lines(mark, text))] if mark.says else []
+        places.append(CaretLabel(*_under(mark.fault.range, row, cells), [mark.fault], message))
     if places:
         yield from caret_lines(places, room)
 

@@ -1,4 +1,4 @@
-"""When what came: the lanes below a row of the stream (chunks, token ids, probabilities), and each answer's times."""
+"""Arrival times: the lanes below a stream row (chunks, token ids, log probabilities), and each answer's times."""
 
 from array import array
 from bisect import bisect_left
@@ -22,15 +22,15 @@ STALL_S = 0.5
 """A gap between two chunks that is marked, in seconds."""
 _UNLIKELY = -4.0
 _MOST_SHOWN = 8
-_PIECE = 65_536  # chunks between two looks whether anybody still waits
-_LONG = 20_000  # chunks of an answer that are not iterated over again whenever its line comes into sight
-_FEW = 200  # turns of a trace that is processed at once
+_PIECE = 65_536  # chunks between two calls of `is_left`
+_LONG = 20_000  # an answer with more chunks has its times computed only once
+_FEW = 200  # a trace with more turns is processed in the background
 
 
 class StreamOptions(Struct, frozen=True):
-    """`wrap` cuts long lines into rows; the others draw blanks as glyphs, and lanes below the text.
+    """`wrap` splits long lines into rows; the others show white space as glyphs, and lanes below the text.
 
-    The lanes are the chunks that the text arrived in, the token ids, and their log probabilities.
+    The lanes are the chunks of the text, the token ids, and their log probabilities.
     """
 
     wrap: bool = True
@@ -44,7 +44,7 @@ _Lane: TypeAlias = tuple[str, Line]
 
 
 def lane_lines(part: Part, place: Range, cells: Sequence[int], options: StreamOptions, room: int) -> Iterator[_Lane]:
-    """The lanes that are switched on and that the recording has, each line with its name."""
+    """The lanes that are enabled and recorded, each line with its name."""
     chunks = part.chunks
     if chunks is None or not (options.chunks or options.ids or options.logprobs) or not len(place):
         return
@@ -64,25 +64,25 @@ def lane_lines(part: Part, place: Range, cells: Sequence[int], options: StreamOp
 
 
 def chunk_words(part: Part, offset: int) -> str:
-    """What is known of the chunk that brought a character: its number, when it came, its token ids and their odds."""
+    """The chunk of a character in words: its number, arrival time, token ids and log probabilities."""
     chunks = part.chunks
     if chunks is None or not len(chunks):
         return "text only"
     index = min(chunks.at(offset), len(chunks) - 1)
-    said = [f"chunk {chunks.sequences[index]}"]
+    words = [f"chunk {chunks.sequences[index]}"]
     at_s = chunks.offsets_s[index] if chunks.offsets_s else None
     if at_s is not None:
         gap = gap_before(chunks, index)
-        said.append(f"at {at_s:.3f} s" + (f" ({_milliseconds(gap)} after the one before)" if gap is not None else ""))
+        words.append(f"at {at_s:.3f} s" + (f" ({_milliseconds(gap)} after the one before)" if gap is not None else ""))
     if chunks.token_ids is not None and (ids := chunks.token_ids[index]):
-        said.append(f"{'id' if len(ids) == 1 else 'ids'} {_short(ids)}")
+        words.append(f"{'id' if len(ids) == 1 else 'ids'} {_short(ids)}")
     if chunks.logprobs is not None and (odds := chunks.logprobs[index]):
-        said.append("logprob " + _short(f"{one:.2f}" for one in odds))
-    return " · ".join(said)
+        words.append("logprob " + _short(f"{one:.2f}" for one in odds))
+    return " · ".join(words)
 
 
 def missing_lanes(part: Part, options: StreamOptions) -> str:
-    """A sentence on the lanes that are switched on and that the recording of a part has not; empty where it has all."""
+    """A sentence on the enabled lanes that the recording of a part does not have; empty if it has all."""
     chunks = part.chunks
     if not (options.chunks or options.ids or options.logprobs):
         return ""
@@ -95,7 +95,7 @@ def missing_lanes(part: Part, options: StreamOptions) -> str:
 
 
 def gap_before(chunks: Chunks, index: int) -> float | None:
-    """The seconds between a chunk and the one before it in the same part; None where a time is not known."""
+    """The seconds between a chunk and the previous one in the same part; None if a time is unknown."""
     if not index or chunks.offsets_s is None:
         return None
     now, before = chunks.offsets_s[index], chunks.offsets_s[index - 1]
@@ -103,7 +103,7 @@ def gap_before(chunks: Chunks, index: int) -> float | None:
 
 
 def _boundaries(chunks: Chunks, place: Range, cells: Sequence[int], indices: range, room: int) -> Line:
-    """A `│` below the first character of each chunk, a `!` with the time where it kept the reader waiting."""
+    """A `│` below the first character of each chunk, and a `!` with the time after a stall."""
     drawn = [" "] * room
     stalls: list[tuple[int, str]] = []
     for index in indices:
@@ -125,8 +125,8 @@ def _boundaries(chunks: Chunks, place: Range, cells: Sequence[int], indices: ran
 
 
 def _listed(name: str, words: Iterator[str], room: int, style: Style) -> Iterator[_Lane]:
-    said = " ".join(words)
-    for index, line in enumerate(wrapped_words(said, room) if said else ()):
+    text = " ".join(words)
+    for index, line in enumerate(wrapped_words(text, room) if text else ()):
         yield ("" if index else name), (Run(line, style),)
 
 
@@ -135,12 +135,12 @@ def _ids(ids: Sequence[int] | None) -> str:
 
 
 def _logprobs(odds: Sequence[float] | None) -> str:
-    """The log probabilities of a chunk; an unlikely one has a `!`."""
+    """The log probabilities of a chunk, with a `!` after an unlikely one."""
     return "│" + (" ".join(f"{one:.2f}{'!' if one < _UNLIKELY else ''}" for one in odds) if odds else "-")
 
 
 def _short(words: Iterable[object]) -> str:
-    """The first few of a chunk's values, which may be thousands."""
+    """The first few of a chunk's values; it may have thousands."""
     shown = [str(word) for word in islice(words, _MOST_SHOWN + 1)]
     return " ".join(shown[:_MOST_SHOWN]) + (" …" if len(shown) > _MOST_SHOWN else "")
 
@@ -161,28 +161,28 @@ class ChunkGap(NamedTuple):
 
 
 class _ChunkTimes(NamedTuple):
-    """When the first chunk of an answer came, in seconds from its beginning, and its longest gap; None for unknown."""
+    """The arrival of an answer's first chunk, in seconds from its start, and its longest gap; None if unknown."""
 
     first_s: float | None
     gap: ChunkGap | None
 
 
 class AnswerTimes(NamedTuple):
-    """The turns with answers of a model, by number, and what is known of those with very many chunks."""
+    """The numbers of the turns with answers of a model, and the times of answers with very many chunks."""
 
     turns: Sequence[int]
     long: Mapping[int, _ChunkTimes] = MappingProxyType({})
 
 
 def are_cheap_to_compute(trace: Trace) -> bool:
-    """Whether the times of a trace's answers are found before anybody notices."""
+    """Whether the times of a trace's answers can be computed without a noticeable delay."""
     if len(trace.turns) > _FEW:
         return False
     return sum(map(_chunks, trace.turns)) <= _LONG
 
 
 def answer_times(trace: Trace, is_left: Callable[[], bool] = bool) -> AnswerTimes | None:
-    """Go through the times of a trace's answers, which may take seconds; None where that `is_left` meanwhile."""
+    """Compute the times of a trace's answers, which may take seconds. Returns None if `is_left` becomes true."""
     turns, long = array("L"), dict[int, _ChunkTimes]()
     for number, turn in enumerate(trace.turns, 1):
         if is_left():
@@ -195,14 +195,14 @@ def answer_times(trace: Trace, is_left: Callable[[], bool] = bool) -> AnswerTime
 
 
 def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSource:
-    """A line for each answer of the model; it leads to the answer's beginning. A chunk is not a token.
+    """A line for each answer of the model, with a link to the answer's start. A chunk is not a token.
 
-    `times` are those of the trace, where somebody has iterated over them already.
+    `times` are those of the trace, if the caller already has them.
     """
     known = times or answer_times(dissection.trace) or AnswerTimes(())
     if not known.turns:
-        said = "The recording knows no answer of a model, so there are no times."
-        return SideLines([SideLine((Run(said, Style.DIM),))])
+        message = "The recording knows no answer of a model, so there are no times."
+        return SideLines([SideLine((Run(message, Style.DIM),))])
     turns, begins = dissection.trace.turns, _Begins(dissection.trace, known.turns)
 
     def line(index: int, _: int) -> Line:
@@ -218,7 +218,7 @@ def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSour
 
 
 class _Begins(Column[Location | None]):
-    """Where the answers begin; None for one without a text."""
+    """The start of each answer; None for one without a text."""
 
     __slots__ = ("_numbers", "_trace")
 
@@ -235,7 +235,7 @@ class _Begins(Column[Location | None]):
 
 
 def longest_gap(chunks: Chunks, is_left: Callable[[], bool] = bool) -> ChunkGap | None:
-    """The longest time between two chunks; None without times, or where `is_left` says that nobody waits any more."""
+    """The longest time between two chunks; None without times, or if `is_left` becomes true."""
     if chunks.offsets_s is None:
         return None
     offsets, at = iter(chunks.offsets_s), 0
@@ -252,7 +252,7 @@ def longest_gap(chunks: Chunks, is_left: Callable[[], bool] = bool) -> ChunkGap 
 
 
 def _gaps(offsets: Sequence[float | None], first: int) -> Iterator[tuple[float, int]]:
-    """The times from each to the next, with the index of that one, which is `first` for the second."""
+    """The gaps between successive times, each with the index of the later one; `first` is that of the second time."""
     known = [one for one in offsets if one is not None]
     if len(known) == len(offsets):
         yield from zip(map(sub, known[1:], known), range(first, first + len(known)), strict=False)
@@ -299,9 +299,9 @@ def _line(number: int, turn: Turn, known: _ChunkTimes | None) -> Line:
     if gap is None:
         return (*head, Run(" · ".join(facts)) if facts else Run("no times were kept", Style.DIM))
     is_stall = gap.seconds >= STALL_S
-    said = f"longest gap {_seconds(gap.seconds)} before chunk {gap.before}{'!' if is_stall else ''}"
+    gap_text = f"longest gap {_seconds(gap.seconds)} before chunk {gap.before}{'!' if is_stall else ''}"
     style = Style.WARNING if is_stall else Style.PLAIN
-    return (*head, Run(" · ".join(facts)), Run(" · "), Run(said, style))
+    return (*head, Run(" · ".join(facts)), Run(" · "), Run(gap_text, style))
 
 
 def _seconds(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The tree of a trace as the rows of a screen: what is expanded, and which row a position belongs to."""
+"""The tree of a trace as screen rows: which rows are expanded, and which row contains a place."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,18 +18,18 @@ from ui.views.status import step_glyph
 from ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line
 
 HEAVY = 400_000
-"""How many characters of JSON are read at once without being asked for: more take longer than a key should."""
+"""The number of characters of JSON that are parsed automatically; more would delay a key press noticeably."""
 
-_MOST = 256  # rows of turns that are kept near
-_STEPS = 8  # entries that are looked at one by one before they are searched
+_MOST = 256  # cached rows of turns
+_STEPS = 8  # entries that are scanned before a binary search
 _GLANCE, _LONGEST = 512, 120
 RowKey = tuple[str | int, ...]
 _RowOrTurn: TypeAlias = TreeRow | int
-"""A row, or the number of a turn, whose row is made when somebody looks."""
+"""A row, or the number of a turn whose row is created on access."""
 
 
 class Tree:
-    """The visible rows of a trace, in order. None is made before it is looked at, nor what is in it."""
+    """The visible rows of a trace, in order. Rows and their children are created on access."""
 
     def __init__(self, dissection: Dissection) -> None:
         self._rows: list[_RowOrTurn] = list(range(1, len(dissection.trace.turns) + 1))
@@ -39,12 +39,12 @@ class Tree:
 
     @property
     def count(self) -> int:
-        """How many rows are visible."""
+        """The number of visible rows."""
         return len(self._rows)
 
     @property
     def rows(self) -> list[TreeRow]:
-        """All of them, which takes a while where they are many."""
+        """All visible rows; slow if there are many."""
         return [self.row(index) for index in range(self.count)]
 
     def row(self, index: int) -> TreeRow:
@@ -59,27 +59,27 @@ class Tree:
         return next((at for at in of_turn if self._key(at) == key), None)
 
     def line(self, index: int, width: int) -> Line:
-        """A row as a line: its depth, whether it can be expanded, and its label."""
+        """A row as a line: indentation by depth, a sign whether it can be expanded, and its label."""
         row = self.row(index)
         sign = " " if not row.expandable else "▾" if self.is_open(row) else "▸"
         return clipped((Run("  " * min(row.depth, 12)), Run(f"{sign} ", Style.GUTTER), *row.label), width)
 
     def is_open(self, row: TreeRow) -> bool:
-        """Whether what is in a row is visible."""
+        """Whether a row is expanded."""
         return row.key in self._open
 
     def is_heavy(self, row: TreeRow) -> bool:
-        """Whether expanding a row takes a while, and should be done where nobody waits: see `grow`."""
+        """Whether expanding a row takes long and should happen in the background; see `grow`."""
         return row.heavy > HEAVY and row.key not in self._grown
 
     def grow(self, row: TreeRow) -> list[TreeRow]:
-        """What is in a row, made once; may be called from another thread before `expand`."""
+        """The children of a row, created once; may be called from another thread before `expand`."""
         if row.key not in self._grown:
             self._grown[row.key] = list(row.grow()) if row.grow is not None else []
         return self._grown[row.key]
 
     def expand(self, index: int) -> bool:
-        """Show what is in a row; whether that changed anything."""
+        """Show the children of a row. Returns whether anything changed."""
         row = self.row(index)
         if not row.expandable or self.is_open(row):
             return False
@@ -88,7 +88,7 @@ class Tree:
         return True
 
     def collapse(self, index: int) -> bool:
-        """Hide what is in a row; whether that changed anything."""
+        """Hide the children of a row. Returns whether anything changed."""
         row = self.row(index)
         if not self.is_open(row):
             return False
@@ -100,14 +100,14 @@ class Tree:
         return True
 
     def parent(self, index: int) -> int | None:
-        """The index of the row that a row is in; None for a turn."""
+        """The index of a row's parent; None for a turn."""
         depth = _depth(self._rows[index])
         return next((at for at in range(index - 1, -1, -1) if _depth(self._rows[at]) < depth), None)
 
     def reveal(self, location: Location) -> int | None:
-        """Expand what is needed to see the innermost row that holds a place, and say which it is; None without one.
+        """Expand rows to show the innermost row that contains a place. Returns its index, or None.
 
-        What would take a while to expand stays as it is: the row that holds it is the answer then.
+        Rows that are slow to expand stay collapsed: then the index of such a row is returned.
         """
         index = self.find((location.turn,))
         while index is not None and self.row(index).expandable and not self.is_heavy(self.row(index)):
@@ -123,7 +123,7 @@ class Tree:
         return (row,) if isinstance(row, int) else row.key
 
     def _visible(self, rows: Iterable[TreeRow]) -> list[_RowOrTurn]:
-        """Rows with what is in those that were open when they were last seen."""
+        """The rows, each with its children if it was expanded before."""
         shown: list[_RowOrTurn] = []
         for row in rows:
             shown.append(row)
@@ -133,7 +133,7 @@ class Tree:
 
 
 def _turn(row: _RowOrTurn) -> str | int:
-    """The turn that a row is in: its key begins with it."""
+    """The turn that contains a row: the first item of its key."""
     return row if isinstance(row, int) else row.key[0]
 
 
@@ -142,7 +142,7 @@ def _depth(row: _RowOrTurn) -> int:
 
 
 def _near(rows: Sequence[TreeRow], at: int) -> Iterator[TreeRow]:
-    """The rows without those bundles that lie elsewhere: their places are found out one by one."""
+    """The rows without bundles that are elsewhere, because each bundle's place must be computed."""
     bundles = [row for row in rows if row.is_bundle]
     yield from (row for row in rows if not row.is_bundle)
     yield from bundles[max(bisect_right(bundles, at, key=_start) - 1, 0) :][:1]
@@ -153,7 +153,7 @@ def _start(row: TreeRow) -> int:
 
 
 def _holding(rows: Sequence[TreeRow], location: Location) -> TreeRow | None:
-    """The row that holds the first character of a place, the smallest where several do."""
+    """The smallest row that contains the first character of a place, or None."""
     found: TreeRow | None = None
     at = location.range.start
     for row in _near(rows, at):
@@ -171,19 +171,19 @@ _Found = TypeVar("_Found", bound=ToolCall | ToolResult)
 
 
 class ItemsBySpan(Generic[_Found]):
-    """What is in the order of the spans of a part, by the index of the span; quickest where those come in order."""
+    """Finds the calls or results of a part by the index of their span; fastest for access in order."""
 
     def __init__(self, found: Entries[_Found]) -> None:
-        self._found, self._behind = found, 0
+        self._found, self._next = found, 0
 
     def of(self, span: int) -> Sequence[_Found]:
-        """What was read from a span, in order."""
-        first = self._first_from(self._behind, span)
+        """The items of a span, in order."""
+        first = self._first_from(self._next, span)
         near = range(first, min(first + _STEPS, len(self._found)))
         last = next((at for at in near if self._found[at].span > span), None)
         if last is None:
             last = bisect_right(self._found, span, first, key=_span_of)
-        self._behind = last
+        self._next = last
         return (
             self._found[first:last]
             if last - first <= _STEPS
@@ -191,7 +191,7 @@ class ItemsBySpan(Generic[_Found]):
         )
 
     def _first_from(self, hint: int, span: int) -> int:
-        """The first entry that is not of a span before this one, near a hint if it is there."""
+        """The index of the first item of this span or a later one, searched near a hint first."""
         if not hint or self._found[hint - 1].span < span:
             near = range(hint, min(hint + _STEPS, len(self._found)))
             at = next((at for at in near if self._found[at].span >= span), None)
@@ -205,7 +205,7 @@ def _span_of(found: ToolCall | ToolResult) -> int:
 
 
 def turn_rows(dissection: Dissection, first: int = 1, last: int | None = None) -> Iterator[TreeRow]:
-    """A row for each turn, or for each from the first up to the last of some, by number from 1."""
+    """A row for each turn from `first` to `last`, by number from 1."""
     count = len(dissection.trace.turns)
     for number in range(max(first, 1), min(count if last is None else last, count) + 1):
         yield turn_row(dissection, number)
@@ -217,20 +217,20 @@ def turn_row(dissection: Dissection, number: int) -> TreeRow:
     parts = dissection.parts_of(number)
     wrong = dissection.wrong_in_turn(number)
     head = (Run(f"{number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG), Run(" "), *fault_mark(wrong))
-    said = tuple(_brief(dissection, parts)) or ((Run("nothing came", Style.DIM),) if not parts else ())
+    brief = tuple(_brief(dissection, parts)) or ((Run("nothing came", Style.DIM),) if not parts else ())
     location = parts[0].location() if parts else None
     is_leaf = not parts or (len(parts) == 1 and _is_only_words(parts[0]))
     grow = None if is_leaf else (lambda: _of_turn(dissection, dissection.parts_of(number), (number,)))
     answered = dissection.steps.answered_in(number)
-    return TreeRow((number,), (*head, *said), location, answered[0].number if answered else None, None, grow, wrong)
+    return TreeRow((number,), (*head, *brief), location, answered[0].number if answered else None, None, grow, wrong)
 
 
 def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[Run]:
-    """A turn in a few words: its calls with what became of them, else how its text begins."""
+    """A turn in a few words: its calls with their outcomes, or else the beginning of its text."""
     calls = sum(len(part.found.calls) for part in parts)
     first = islice(((part, call) for part in parts for call in part.found.calls), 4)
-    for holds, call in first:
-        step = dissection.steps.of_call(holds.turn, holds.name, call)
+    for call_part, call in first:
+        step = dissection.steps.of_call(call_part.turn, call_part.name, call)
         yield step_glyph(step) if step is not None else Run("·")
         yield Run(f" {visible_line((call.name or '?')[:_LONGEST])} ", Style.TOOL_CALL)
     if calls > 4:
@@ -238,8 +238,8 @@ def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[R
     if not calls and parts:
         part = parts[0]
         spans = islice(part.found.spans, MOST_CHILDREN)
-        telling = next((span for span in spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None)
-        yield Run(_words(part, telling.inner if telling else Range(0, len(part.text))), Style.DIM)
+        content = next((span for span in spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None)
+        yield Run(_words(part, content.inner if content else Range(0, len(part.text))), Style.DIM)
 
 
 def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[str | int, ...]) -> Iterator[TreeRow]:
@@ -254,7 +254,7 @@ def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[
 
 
 def _shown(part: DissectedPart) -> Sequence[int]:
-    """The spans of a part that have a row, by index: without gaps, or all where they are too many to look at each."""
+    """The indices of the spans of a part that have a row: all except gaps, or simply all if there are too many."""
     spans = part.found.spans
     if len(spans) > MOST_CHILDREN:
         return range(len(spans))
@@ -266,13 +266,13 @@ def _part(dissection: Dissection, part: DissectedPart, shown: Sequence[int], key
     if part.found.calls and not shown:
         return call_row(dissection, part, part.found.calls[0], key, Range(0, len(part.text)))
     label = (Run(f"{visible_line(part.name)} ", Style.KEY), *fault_mark(wrong))
-    said = Run(counted(len(shown), "span") if shown else "empty", Style.DIM)
+    size = Run(counted(len(shown), "span") if shown else "empty", Style.DIM)
     grow = (lambda: _spans(dissection, part, shown, key)) if shown else None
-    return TreeRow(key, (*label, said), part.location(), None, None, grow, wrong)
+    return TreeRow(key, (*label, size), part.location(), None, None, grow, wrong)
 
 
 class _PartItems(NamedTuple):
-    """The calls and the results of a part by the spans that they were read from."""
+    """The calls and the results of a part, by their spans."""
 
     part: DissectedPart
     calls: ItemsBySpan[ToolCall]
@@ -280,7 +280,7 @@ class _PartItems(NamedTuple):
 
     @classmethod
     def of(cls, part: DissectedPart) -> "_PartItems":
-        """Those of a part."""
+        """The items of a part."""
         return cls(part, ItemsBySpan(part.found.calls), ItemsBySpan(part.found.results))
 
 
@@ -291,13 +291,13 @@ def _spans(
     yield from bundled(
         shown,
         key,
-        lambda own, index: _span(dissection, read, index, (*own, index)),
+        lambda parent_key, index: _span(dissection, read, index, (*parent_key, index)),
         lambda some: part.location(Range(part.found.spans[some[0]].range.start, part.found.spans[some[-1]].range.end)),
     )
 
 
 def _span(dissection: Dissection, read: _PartItems, index: int, key: tuple[str | int, ...], name: str = "") -> TreeRow:
-    """A top-level span: a single call or result in it is shown as that."""
+    """A top-level span; if it has a single call or result, the row of that."""
     part = read.part
     span = part.found.spans[index]
     inside, results = read.calls.of(index), read.results.of(index)
@@ -306,8 +306,8 @@ def _span(dissection: Dissection, read: _PartItems, index: int, key: tuple[str |
     if len(results) == 1 and not inside and not span.children:
         return result_row(dissection, part, results[0], key, span.range)
     tools = _tools_in(part, span)
-    told = span.label if span.label not in ("", span.kind.value) else ""
-    return _any_span(dissection, part, span, key, (inside, results, tools), name=name if name != "text" else told)
+    label = span.label if span.label not in ("", span.kind.value) else ""
+    return _any_span(dissection, part, span, key, (inside, results, tools), name=name if name != "text" else label)
 
 
 def _any_span(
@@ -315,11 +315,11 @@ def _any_span(
     part: DissectedPart,
     span: Span,
     key: tuple[str | int, ...],
-    holds: tuple[Sequence[ToolCall], Sequence[ToolResult], Sequence[ToolDefinition]],
+    items: tuple[Sequence[ToolCall], Sequence[ToolResult], Sequence[ToolDefinition]],
     *,
     name: str = "",
 ) -> TreeRow:
-    calls, results, tools = holds
+    calls, results, tools = items
     wrong = part.wrong_in(span.range)
     kind = "result" if part.role is Role.TOOL and span.kind is SpanKind.TEXT else LABELS[span.kind]
     label: list[Run] = [Run(f"{kind} ", style_of(span.kind)), *fault_mark(wrong)]
@@ -336,8 +336,8 @@ def _any_span(
         yield from bundled(
             range(len(calls)),
             key,
-            lambda own, number: call_row(
-                dissection, part, calls[number], (*own, f"call {number}"), calls[number].range
+            lambda parent_key, number: call_row(
+                dissection, part, calls[number], (*parent_key, f"call {number}"), calls[number].range
             ),
             lambda some: part.location(Range(calls[some[0]].range.start, calls[some[-1]].range.end)),
         )
@@ -365,18 +365,18 @@ def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: 
 
 
 def _words(part: DissectedPart, place: Range) -> str:
-    """How a text begins, on one line."""
+    """The beginning of a text, on one line."""
     begun = part.text[place.start : min(place.end, place.start + _GLANCE)]
     return visible_line(" ".join(begun.split())[:_LONGEST])
 
 
 def _is_only_words(part: DissectedPart) -> bool:
-    """Whether nothing is in a part but one text."""
+    """Whether a part contains nothing but one text."""
     found = part.found
     is_plain = len(found.spans) <= 1 and not found.calls and not found.results and not found.definitions
     return is_plain and not any(span.children for span in found.spans)
 
 
 def _is_gap(part: DissectedPart, span: Span) -> bool:
-    """Whether a span is only the blank text between two others."""
+    """Whether a span is only white space between two others."""
     return span.kind is SpanKind.TEXT and len(span.range) <= _GLANCE and not span.range.of(part.text).strip()

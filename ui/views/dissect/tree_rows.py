@@ -1,4 +1,4 @@
-"""Rows of the tree for calls, results and JSON values, each with its exact characters and made when it is expanded."""
+"""Rows of the tree for calls, results and JSON values, each with its exact characters, created when expanded."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,19 +29,19 @@ _STYLES = {
 }
 
 MOST_CHILDREN = 500
-"""How many things are in one row."""
+"""The maximum number of children of a row."""
 
 ExpandRow = Callable[[], Iterable["TreeRow"]]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """One thing in a trace; `key` is its way from the root, the same at every reading of the trace.
+    """One row of the tree; `key` is its path from the root, which is stable across readings of the trace.
 
-    `label` says what it is, `place` where its characters stand, or how to find out; None where it has none. `step` is
-    the number of the step it belongs to, `pointer` its JSON Pointer within that call's arguments, None for what is no
-    argument. `grow` makes the rows that are in it, None where there are none; `heavy` is how many characters that has
-    to read. `named` is where it is with its name, where that is more than its place: a member with its key.
+    `place` is the place of its characters, or a function that computes it; None if it has none. `step` is the number of
+    its step, and `pointer` its JSON Pointer within that call's arguments, or None if it is not an argument. `grow`
+    creates its children, or is None if there are none; `heavy` is the number of characters that `grow` has to parse.
+    `named` is its place including its name, if it has one: a member with its key.
     """
 
     key: tuple[str | int, ...]
@@ -56,37 +56,37 @@ class TreeRow:
 
     @property
     def location(self) -> Location | None:
-        """Where its characters stand, None where it has none."""
+        """The place of its characters, or None."""
         return self.place() if callable(self.place) else self.place
 
     @property
     def is_bundle(self) -> bool:
-        """Whether its place has to be found out; among others of its kind it is in order."""
+        """Whether its place has to be computed; bundles are in the order of their places."""
         return callable(self.place)
 
     @property
     def depth(self) -> int:
-        """How many rows it is in."""
+        """The number of its ancestors."""
         return len(self.key) - 1
 
     @property
     def expandable(self) -> bool:
-        """Whether anything is in it."""
+        """Whether it has children."""
         return self.grow is not None
 
     @property
     def faults(self) -> int:
-        """How many diagnostics are in it."""
+        """The number of diagnostics in it."""
         return len(self.wrong)
 
     @property
     def worst(self) -> Severity | None:
-        """The gravest of them."""
+        """The highest severity of its diagnostics."""
         return self.wrong.worst
 
 
 def fault_mark(wrong: Faults) -> Line:
-    """The glyph of the gravest of some faults, and how many there are where it is more than one; else nothing."""
+    """The glyph of the worst of some faults, with their number if there is more than one; empty without faults."""
     worst = wrong.worst
     if worst is None:
         return ()
@@ -97,7 +97,7 @@ def fault_mark(wrong: Faults) -> Line:
 def call_row(
     dissection: Dissection, part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], place: Range
 ) -> TreeRow:
-    """A call with what became of it; `place` are the characters that it is shown by, markers included."""
+    """A call with its outcome; `place` is the range of its characters, markers included."""
     step = dissection.steps.of_call(part.turn, part.name, call)
     wrong = part.wrong_in(place)
     label: list[Run] = [Run("call ", Style.TOOL_CALL), *fault_mark(wrong)]
@@ -160,7 +160,7 @@ def _values(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], ste
 
 
 def _parameter(part: DissectedPart, parameter: Parameter, key: tuple[str | int, ...], step: int | None) -> TreeRow:
-    """An argument in tags of its own: JSON where it is that, else a text."""
+    """An argument in its own tags: parsed as JSON if possible, otherwise a text."""
     pointer = f"/{parameter.name.replace('~', '~0').replace('/', '~1')}"
     name: Line = (Run(visible_line(parameter.name[:_LONGEST]), Style.KEY), Run("  "))
     node = _json_in(parameter)
@@ -177,7 +177,7 @@ def _parameter(part: DissectedPart, parameter: Parameter, key: tuple[str | int, 
 
 
 def _json_in(parameter: Parameter) -> JsonNode | None:
-    """The object or array that a parameter's text is, if its characters are in the stream as they are."""
+    """The object or array in a parameter's text, if the text is in the stream character for character."""
     if len(parameter.text) != len(parameter.range) or parameter.text.lstrip()[:1] not in ("{", "["):
         return None
     nodes = read_json(parameter.text).nodes
@@ -187,7 +187,7 @@ def _json_in(parameter: Parameter) -> JsonNode | None:
 def result_row(
     dissection: Dissection, part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], place: Range
 ) -> TreeRow:
-    """A result and the step that it answers; `place` are the characters that it is shown by, markers included."""
+    """A result and the step that it answers; `place` is the range of its characters, markers included."""
     step = dissection.steps.of_result(part.turn, part.name, result.range)
     wrong = part.wrong_in(place)
     label: list[Run] = [Run("result ", Style.TOOL_RESULT), *fault_mark(wrong)]
@@ -222,9 +222,9 @@ def _moved(within: Range, distance: int) -> Range:
 
 
 class JsonRows(Struct, frozen=True):
-    """Makes rows of JSON values: `text` is what they were read from, `place` turns its ranges into the part's.
+    """Creates rows of JSON values: `text` is their source, and `place` maps its ranges to ranges of the part.
 
-    `step` and the beginning of the `pointer` are those of the call whose arguments they are; a result's have none.
+    For arguments, `step` and the beginning of the `pointer` are those of the call; values of a result have no pointer.
     """
 
     part: DissectedPart
@@ -234,7 +234,7 @@ class JsonRows(Struct, frozen=True):
     is_argument: bool = True
 
     def row(self, key: tuple[str | int, ...], name: Line, node: JsonNode, pointer: str, whole: Range) -> TreeRow:
-        """A value under its name; `whole` are the characters that select it, its key included where it has one."""
+        """The row of a value; `whole` is the range that selects it, including its key if it has one."""
         value = self.place(node.range)
         wrong = self.part.wrong_in(self.place(whole))
         children = node.members or node.items
@@ -250,7 +250,7 @@ class JsonRows(Struct, frozen=True):
         )
 
     def children(self, key: tuple[str | int, ...], node: JsonNode, pointer: str) -> Iterator[TreeRow]:
-        """The members of an object or the elements of an array, in bundles where they are many."""
+        """The members of an object or the elements of an array, in bundles if there are many."""
         children: Sequence[JsonMember | JsonNode] = node.members or node.items
         if len(children) <= MOST_CHILDREN:
             yield from self._some(key, children, 0, pointer)
@@ -261,12 +261,14 @@ class JsonRows(Struct, frozen=True):
     def _bundle(
         self, key: tuple[str | int, ...], some: Sequence[JsonMember | JsonNode], start: int, pointer: str
     ) -> TreeRow:
-        own = (*key, f"{start}…")
+        bundle_key = (*key, f"{start}…")
         covered = Range(_whole(some[0]).start, _whole(some[-1]).end)
         wrong = self.part.wrong_in(self.place(covered))
         label = (Run(f"{start:,} … {start + len(some) - 1:,}", Style.DIM), Run(" "), *fault_mark(wrong))
         place = self.part.location(self.place(covered))
-        return TreeRow(own, label, place, self.step, None, lambda: self._some(own, some, start, pointer), wrong)
+        return TreeRow(
+            bundle_key, label, place, self.step, None, lambda: self._some(bundle_key, some, start, pointer), wrong
+        )
 
     def _some(
         self, key: tuple[str | int, ...], some: Sequence[JsonMember | JsonNode], start: int, pointer: str
@@ -296,21 +298,21 @@ def _value(text: str, node: JsonNode) -> Line:
 
 
 def bundled(
-    things: Sequence[int],
+    items: Sequence[int],
     key: tuple[str | int, ...],
     row: Callable[[tuple[str | int, ...], int], TreeRow],
     around: Callable[[Sequence[int]], Location],
 ) -> Iterator[TreeRow]:
-    """The rows of numbered things that are in the row `key`, in bundles where they are many.
+    """The rows of numbered items in the row `key`, in bundles if there are many.
 
-    `row` makes one, given the key of the row around it; `around` is the place that some of them fill, asked for when
-    somebody wants to know it; the things are in the order of their places.
+    `row` creates one row, given the key of its parent; `around` computes the place of a bundle, and is only called on
+    access. The items are in the order of their places.
     """
-    if len(things) <= MOST_CHILDREN:
-        yield from (row(key, number) for number in things)
+    if len(items) <= MOST_CHILDREN:
+        yield from (row(key, number) for number in items)
         return
-    for start in range(0, len(things), MOST_CHILDREN):
-        yield _bundle(things[start : start + MOST_CHILDREN], (*key, f"{start}…"), row, around)
+    for start in range(0, len(items), MOST_CHILDREN):
+        yield _bundle(items[start : start + MOST_CHILDREN], (*key, f"{start}…"), row, around)
 
 
 def _bundle(
