@@ -1,6 +1,6 @@
-"""weaklink's core: finds the link where an agent's tool chain broke. What is public stands in `__all__`.
+"""weaklink's core: finds the link where an agent's tool chain broke. `__all__` lists the public names.
 
-Names load when they are first used (PEP 562), so that a command which needs one module does not pay for all.
+Names are imported at their first use (PEP 562), so that a command which needs one module does not import all.
 """
 
 from importlib import import_module
@@ -152,5 +152,5 @@ def _public() -> list[str]:
     return __all__
 
 
-if not TYPE_CHECKING:  # a type checker would take every name for a public one
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
     __getattr__, __dir__ = _attribute, _public

@@ -1,4 +1,4 @@
-"""Atomic output: a file or folder appears when it is complete, and what was there stays if writing fails."""
+"""Atomic output: a file or folder appears only when it is complete; if writing fails, the old one stays."""
 
 import os
 import re
@@ -15,14 +15,15 @@ _IS_TRACE = re.compile(r"trace-\d+\.html").fullmatch
 
 
 class UnwritableFileError(WeaklinkError):
-    """A file could not be written; the text bears its path."""
+    """A file could not be written; the message contains its path."""
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[TextIO]:
-    """A stream of UTF-8 text to the file at `path`, readable by its owner only.
+    """A UTF-8 text stream to the file at `path`, which only its owner can read.
 
-    It takes its place when all is written; if anything fails, what was there stays. Raises UnwritableFileError.
+    The file replaces the old one when everything is written; if anything fails, the old file stays.
+    Raises UnwritableFileError.
     """
     try:
         with _replacing(Path(path)) as stream:
@@ -49,11 +50,11 @@ def _replacing(path: Path) -> Iterator[TextIO]:
 
 
 class UnwritableFolderError(WeaklinkError):
-    """A folder could not be written, or holds what must stay; the text bears its path."""
+    """A folder could not be written, or contains files that must stay; the message contains its path."""
 
 
 def check_folder(path: Path, is_ours: Callable[[Path], bool]) -> None:
-    """UnwritableFolderError where `path` is there and holds anything but what `is_ours` says was written by us."""
+    """Raise UnwritableFolderError if `path` is no folder, or has an entry for which `is_ours` is false."""
     if not path.exists():
         return
     if not path.is_dir():
@@ -67,33 +68,34 @@ def check_folder(path: Path, is_ours: Callable[[Path], bool]) -> None:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A new folder beside `path`, which takes its place when the block ends; if anything fails, what was there stays.
+    """A new folder beside `path` that replaces it when the block ends; if anything fails, the old folder stays.
 
-    Files that were there under names that the new folder has not stay too. Raises UnwritableFolderError.
+    Old entries whose names the new folder lacks are kept, except pages of traces (`trace-1.html`).
+    Raises UnwritableFolderError.
     """
     try:
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        new = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
-            yield made
-            _swap(made, target)
+            yield new
+            _swap(new, target)
         except BaseException:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(new, ignore_errors=True)
             raise
     except OSError as error:
         raise UnwritableFolderError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _swap(made: Path, target: Path) -> None:
-    """Put the new folder in the place of the old one."""
+def _swap(new: Path, target: Path) -> None:
+    """Replace the old folder with the new one."""
     if not target.exists():
-        made.replace(target)
+        new.replace(target)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     target.replace(old)
     try:
-        made.replace(target)
+        new.replace(target)
     except OSError:
         old.replace(target)
         raise

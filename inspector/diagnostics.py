@@ -10,7 +10,7 @@ from inspector.rules.rule import Rule
 from inspector.text import Range
 
 SENT_PART, RUN_RESULT, RUN_ARGUMENTS = "sent:", "run:result", "run:arguments"
-"""The parts of places that are in no text of a turn: how those of a request begin, and what a tool's run recorded."""
+"""Part names outside of a turn's texts: the prefix for a request's messages, and the two texts of a tool's run."""
 _OUTSIDE_TURNS = (SENT_PART, RUN_RESULT, RUN_ARGUMENTS)
 
 
@@ -24,7 +24,7 @@ class Edit(Struct, frozen=True):
 class Fix(Struct, frozen=True):
     """A repair as edits that do not overlap, in the order of the text.
 
-    `safe` says that the repair keeps the only meaning the text can have; any other fix is a suggestion.
+    `safe` is true if the repair keeps the only meaning the text can have; any other fix is a suggestion.
     No fix is ever applied silently.
     """
 
@@ -37,11 +37,11 @@ class Fix(Struct, frozen=True):
 
 
 class AttemptedCall(Struct, frozen=True):
-    """A call that the model tried to make in a shape that its format does not read.
+    """A call that the model tried to make in a shape that its format does not parse.
 
-    `name` is that of the tool it means. `arguments` are those of the call as it would be, None where they could not be
-    read (`recovered` is then False); `raw_arguments` is their exact text. `range` holds the call's own characters.
-    `is_step` says that the model meant to make the call; it is False for one that is drafted in reasoning.
+    `name` is the tool's name. `arguments` are the parsed arguments, None if they could not be read (`recovered` is
+    then False); `raw_arguments` is their exact text. `range` covers the call's own characters. `is_step` is true if
+    the model meant to make the call, and false for a draft in reasoning.
     """
 
     name: str
@@ -62,11 +62,11 @@ class AttemptedCall(Struct, frozen=True):
 class Fault(Struct, frozen=True):
     """One fault in one text, before it is known which turn and part that text belongs to.
 
-    `message` states this case in one sentence and quotes the stream in backticks; `hint` says the smallest repair
-    in words, or is None where none is honest; `path` is a JSON Pointer into the arguments, or None. `call` is the call
-    that the model tried to make here in a shape that its format does not read. `against` is the earlier side of a
-    difference between two layers, whose later side the fault is at. A part of either may be `run:result`,
-    `run:arguments`, or `sent:N:PART` for message N (from 1) of the request that the turn answers.
+    `message` states this case in one sentence and quotes the stream in backticks; `hint` describes the smallest
+    repair in words, or is None if no advice would be honest; `path` is a JSON Pointer into the arguments, or None.
+    `call` is the call that the model tried to make here in a shape that its format does not parse. `against` is the
+    earlier side of a difference between two layers; the fault itself is at the later side. The part of either side may
+    be `run:result`, `run:arguments`, or `sent:N:PART` for message N (from 1) of the request that the turn answers.
     """
 
     rule: Rule
@@ -92,12 +92,12 @@ class Fault(Struct, frozen=True):
         )
 
     def at(self, turn: int, part: str) -> "Diagnostic":
-        """This fault, reported: `turn` counts from 1, `part` names the turn's text that it lies in."""
+        """This fault as a diagnostic: `turn` counts from 1, `part` is the name of the turn's part that contains it."""
         return Diagnostic(Location(turn, part, self.range), self)
 
 
 class Related(Struct, frozen=True):
-    """Another place in the same text that helps to understand a fault, and why."""
+    """Another range in the same text that helps to understand a fault, and the reason."""
 
     range: Range
     message: str
@@ -112,12 +112,12 @@ class Location(Struct, frozen=True, order=True):
 
     @property
     def is_in_turn(self) -> bool:
-        """Whether the part is one of a turn's own texts, and not of its request or of a tool's run."""
+        """Whether the part is one of the turn's own texts, and not of its request or of a tool's run."""
         return not self.part.startswith(_OUTSIDE_TURNS)
 
 
 class Diagnostic(Struct, frozen=True):
-    """One reported fault: a fault and the turn and part it lies in."""
+    """One reported fault: the fault and its location in the trace."""
 
     location: Location
     fault: Fault
@@ -129,18 +129,18 @@ class Diagnostic(Struct, frozen=True):
 
     @property
     def range(self) -> Range:
-        """The fault's place within its part."""
+        """The fault's range within its part."""
         return self.fault.range
 
     @property
     def place_in_turn(self) -> Location:
-        """Its place in a turn's own texts: that of the other side, where its own is in a request or a tool's run."""
+        """Its location, or the other side's if its own is not in a turn's texts but in a request or a tool's run."""
         other = self.fault.against
         return other if other is not None and not self.location.is_in_turn else self.location
 
 
 def apply_fixes(text: str, faults: Iterable[Fault], *, only_safe: bool = True) -> str:
-    """`text` with the faults' edits made; a fix that would touch an edit already taken is left out whole."""
+    """`text` with the fixes applied; a fix is skipped as a whole if an edit of it overlaps one chosen earlier."""
     fixable = (fault for fault in faults if fault.fix is not None and (fault.fix.safe or not only_safe))
     return edited(
         text, (edit for fault in without_clashes(fixable) if fault.fix is not None for edit in fault.fix.edits)
@@ -148,7 +148,7 @@ def apply_fixes(text: str, faults: Iterable[Fault], *, only_safe: bool = True) -
 
 
 def without_clashes(faults: Iterable[Fault]) -> list[Fault]:
-    """The faults whose fixes can be made together, in order of place: none touches an edit of one before it."""
+    """The faults whose fixes can be applied together, in text order: no edit overlaps one of an earlier fault."""
     chosen: list[Fault] = []
     taken: list[Edit] = []
     for fault in sorted(faults, key=lambda fault: fault.range):
@@ -161,7 +161,7 @@ def without_clashes(faults: Iterable[Fault]) -> list[Fault]:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """A text with edits made that do not overlap."""
+    """`text` with the edits applied, which must not overlap."""
     pieces: list[str] = []
     at = 0
     for edit in sorted(edits, key=_place):

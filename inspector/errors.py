@@ -1,29 +1,29 @@
-"""What weaklink raises: only for its caller's mistakes and for the outside world, never for a fault in a stream."""
+"""weaklink's exceptions: for callers' mistakes and for the outside world, never for a fault in a stream."""
 
 
 class WeaklinkError(Exception):
-    """The root of every exception that weaklink raises on purpose; its text names the thing and the place."""
+    """Base class of the exceptions that weaklink raises on purpose; the message names what failed and where."""
 
 
 class UnknownFormatError(WeaklinkError):
-    """A format was asked for by a name that no registered format bears."""
+    """No registered format has the requested name."""
 
 
 class UnknownRuleError(WeaklinkError):
-    """A rule was asked for by a code, name or prefix that stands for none."""
+    """No rule has the requested code, name or prefix."""
 
 
 class UnreadableFileError(WeaklinkError):
-    """A file could not be read, or is not what its reader expects; the text bears path and line."""
+    """A file could not be read, or is not what its reader expects; the message contains path and line."""
 
 
 class StoreError(WeaklinkError):
-    """A database could not be opened, read or written; the text bears its path or its URL without the password."""
+    """A database could not be opened, read or written; the message has its path, or its URL without the password."""
 
 
 class SinkError(WeaklinkError):
-    """What was recorded could not be handed to the place it was meant for; the text bears that place."""
+    """Recorded data could not be delivered to its destination; the message names the destination."""
 
 
 class InvalidPatternError(WeaklinkError):
-    """A pattern that the caller gave cannot be used; the text bears the pattern and why."""
+    """A pattern from the caller cannot be used; the message contains the pattern and the reason."""

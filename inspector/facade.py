@@ -1,4 +1,4 @@
-"""The names that users of function-calling code know: a thin layer over formats, for whole texts."""
+"""The parser API that users of function-calling code know: a thin layer over formats, for whole texts."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
@@ -15,7 +15,7 @@ _NOWHERE = Range(0, 0)
 
 
 class BaseParser(Protocol):
-    """Reads calls out of a model's text, and writes a call as that model would."""
+    """Parses the calls in a model's text, and writes a call as that model would."""
 
     def parse(self, text: str) -> list[ToolCall]:
         """Every call in `text`, malformed ones too (`valid` false)."""
@@ -41,31 +41,31 @@ class FormatCallParser:
         return list(segment(text, self.name).calls)
 
     def format(self, tool_call: ToolCall) -> str:
-        """See BaseParser. Raises ValueError where the format cannot express the call."""
+        """See BaseParser. Raises ValueError if the format cannot express the call."""
         if not self._format.expresses(tool_call):
             raise ValueError(f"`{self.name}` cannot express this call of `{tool_call.name}`")
         return self._format.write_calls([tool_call])
 
 
 class ToolCallParser:
-    """Finds parsers: by a model's name, by a format's name, or of one's own."""
+    """Finds parsers: by a model's name, by a format's name, or a registered custom parser."""
 
-    _own: dict[str, type[BaseParser]] = {}  # noqa: RUF012  # filled by `register`, on purpose shared
+    _registered: dict[str, type[BaseParser]] = {}  # noqa: RUF012  # filled by `register`, shared on purpose
 
     @classmethod
     def auto_detect(cls, model_name: str) -> BaseParser:
-        """The parser of the format that models of this name use; of `hermes` where the name says nothing."""
+        """The parser of the format that models of this name use; of `hermes` if the name is not recognised."""
         return FormatCallParser(detect_format(model=model_name).format)
 
     @classmethod
     def create(cls, name: str) -> BaseParser:
-        """The parser registered under `name`, else that of the format so called. Raises UnknownFormatError."""
-        own = cls._own.get(name)
-        return own() if own is not None else FormatCallParser(find_format(name))
+        """The parser registered under `name`, else that of the format with this name. Raises UnknownFormatError."""
+        registered = cls._registered.get(name)
+        return registered() if registered is not None else FormatCallParser(find_format(name))
 
     @classmethod
     def register(cls, name: str) -> Callable[[_Parser], _Parser]:
-        """Class decorator: make a parser known under `name`. Raises ValueError where a format bears that name."""
+        """Class decorator: register a parser under `name`. Raises ValueError if a format has that name."""
         try:
             find_format(name)
         except UnknownFormatError:
@@ -74,14 +74,14 @@ class ToolCallParser:
             raise ValueError(f"a format is called `{name}` already")
 
         def keep(parser: _Parser) -> _Parser:
-            cls._own[name] = parser
+            cls._registered[name] = parser
             return parser
 
         return keep
 
 
 def make_call(name: str, arguments: dict[str, Json], *, id: str | None = None) -> ToolCall:
-    """A call that stands in no text yet, ready to be written."""
+    """A call that is not part of any text yet, ready to be written."""
     return ToolCall(name, arguments, "", valid=True, range=_NOWHERE, id=id)
 
 

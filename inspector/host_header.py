@@ -1,7 +1,7 @@
-"""Host headers: which name one has, strictly by the grammar, and whether only this machine answers to a name.
+"""Parses Host headers strictly by the grammar, and checks whether a host name is this machine's loopback name.
 
-Both guards against DNS rebinding read the header with this: a name that is read leniently (`[::1].evil.example`) is
-another's name that passes for ours.
+Both guards against DNS rebinding parse the header with this module: a lenient parser would accept a foreign name
+(`[::1].evil.example`) as ours.
 """
 
 import re
@@ -14,9 +14,10 @@ _HOST = re.compile(
 
 
 def host_name(header: str) -> str | None:
-    """The host that a `Host` header names, in lower case, without its port, brackets and last dot; None for any other.
+    """The host that a `Host` header names, in lower case, without its port, brackets and final dot; None if invalid.
 
-    An address comes in its shortest form. What only a lenient reader takes for one (`127.1`, `0x7f.0.0.1`) is a name.
+    An address is returned in its shortest form. What only a lenient parser takes for one (`127.1`, `0x7f.0.0.1`) is
+    returned as a name.
     """
     match = _HOST.fullmatch(header)
     if match is None:
@@ -28,7 +29,7 @@ def host_name(header: str) -> str | None:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether only this machine reaches a server that listens at `name`: a loopback address, or a name for one."""
+    """Whether only this machine can reach a server that listens at `name`: a loopback address, or a name for one."""
     if name == "localhost" or name.endswith(".localhost"):
         return True
     address = address_of(name)
@@ -37,7 +38,7 @@ def is_loopback(name: str) -> bool:
 
 
 def address_of(name: str) -> IPv4Address | IPv6Address | None:
-    """The IP address that a name is; None where it is none."""
+    """`name` as an IP address; None if it is no address."""
     try:
         return ip_address(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What an inspection says of a trace, as values: apart from what makes them, which takes longer to load than a list."""
+"""The result of an inspection; a separate module, because the code that computes it is slow to import."""
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from inspector.model.columns import Entries
 
 
 class PartInspection(Struct, frozen=True):
-    """What one part of one turn holds. `turn` counts from 1; the spans tile the part's text."""
+    """The parsed content of one part of one turn. `turn` counts from 1; the spans tile the part's text."""
 
     turn: int
     part: str
@@ -21,10 +21,10 @@ class PartInspection(Struct, frozen=True):
 
 
 class Inspection(Struct, frozen=True):
-    """Everything derived from a trace by one version of weaklink: disposable, made again at any time.
+    """Everything derived from a trace by one version of weaklink: disposable, can be rebuilt at any time.
 
-    `format` is the wire dialect that the trace was read in; `parts` come in the order of turns and parts;
-    `diagnostics` in the order of their places.
+    `format` is the name of the format that the trace was parsed with; `parts` are in the order of turns and parts,
+    `diagnostics` in the order of their locations.
     """
 
     version: str

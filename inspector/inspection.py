@@ -1,4 +1,4 @@
-"""The one road from a trace to everything that can be said about it."""
+"""Inspection of a trace: parses its parts, pairs calls with results, and runs every check."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -36,9 +36,9 @@ from inspector.version import __version__
 from inspector.wire.events import PROMPT_PART
 
 REASONING_BUDGET = 30_000
-"""How many tokens of reasoning a turn may take unless somebody says otherwise."""
+"""The default limit on the tokens of reasoning in one turn."""
 _SAMPLE = 65_536
-_LONGEST_KEPT, _MOST_KEPT = 16_384, 256  # code points of texts whose readings are kept, and how many of them
+_LONGEST_CACHED, _CACHE_SIZE = 16_384, 256  # the cache of parsed texts: longest text in code points, entries
 
 
 def inspect_trace(
@@ -51,17 +51,17 @@ def inspect_trace(
     reasoning_budget: int = REASONING_BUDGET,
     context_window: int | None = None,
 ) -> Inspection:
-    """Read every part of a trace, pair calls with results, and find the break.
+    """Parse every part of a trace, pair calls with results, and find the break.
 
-    `format` overrides the trace's own; `auto` detects it where the trace has none. `select` and `ignore` are rule
-    codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
-    are reported; the chain is judged by all. `error_patterns` are regular expressions (Python's `re`): a result that
-    holds one in its first or last 65,536 code points is an error, by its words. `reasoning_budget` is how many tokens
-    of reasoning a turn may take (R601), `context_window` how many the model's window holds (R603), None for what the
-    source or the request states, else 131,072. Raises
-    UnknownFormatError, UnknownRuleError and InvalidPatternError, and nothing for the trace itself, whatever it holds.
+    `format` overrides the trace's own; `auto` detects it if the trace has none. `select` and `ignore` are rule
+    codes, names or code prefixes: only diagnostics of selected rules (all if none is named) that are not ignored
+    are reported; the verdict on the chain uses all rules. `error_patterns` are regular expressions (Python's `re`): a
+    result with a match in its first or last 65,536 code points is an error, judged by its words. `reasoning_budget` is
+    the maximum number of reasoning tokens in a turn (R601). `context_window` is the size of the model's context window
+    in tokens (R603); None takes the size that the source or the request states, else 131,072. Raises
+    UnknownFormatError, UnknownRuleError and InvalidPatternError; the content of the trace never raises.
     """
-    trace = replace(trace, turns=tuple(trace.turns))  # out of a column: every check goes over all of them
+    trace = replace(trace, turns=tuple(trace.turns))  # decodes a column once: every check reads all turns
     chosen = format_of(trace, format)
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)
@@ -87,9 +87,9 @@ def analyse_parts(
     reasoning_budget: int = REASONING_BUDGET,
     context_window: int | None = None,
 ) -> tuple[Chain, list[Diagnostic]]:
-    """The chain of a trace whose parts are read, and what is wrong with its recording, its calls and its results.
+    """The chain of a trace whose parts are parsed, and the faults in its recording, calls and results.
 
-    `faults` are those of the parts. Raises InvalidPatternError as `inspect_trace` does.
+    `faults` are the faults of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
     pairing = with_attempts(pair(_events(parts)), _attempts(faults))
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
@@ -103,7 +103,7 @@ def analyse_parts(
     diagnostics += chain_diagnostics(trace, pairing, found.chain, found.flow)
     diagnostics += ending_diagnostics(trace, found.chain, found.invented_at)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
-    diagnostics = layers.without_told_twice(diagnostics, faults, CALL_WITHOUT_RESULT)
+    diagnostics = layers.without_consequences(diagnostics, faults, CALL_WITHOUT_RESULT)
     differences = [*layers.run_differences(trace, found.chain.steps), *history_diagnostics(trace)]
     from_server = (one for one in faults if one.rule.owner)
     chain = layers.with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
@@ -111,20 +111,20 @@ def analyse_parts(
 
 
 def data_flow_of(trace: Trace, inspection: Inspection) -> DataFlow:
-    """Where the values of the trace's calls came from, as its inspection saw it; made anew, for it is not kept."""
+    """The origins of the values in a trace's calls; computed again, because an inspection does not store them."""
     return trace_values(trace, inspection.chain.steps, _definitions(inspection.parts))
 
 
 def step_flow_of(
     trace: Trace, inspection: Inspection, step: Step, is_left: Callable[[], bool] = bool
 ) -> DataFlow | None:
-    """The same of one step of it alone, in little memory however wide the trace; None where `is_left` meanwhile."""
-    told = (part for part in inspection.parts if trace.turns[part.turn - 1].role is not Role.ASSISTANT)
-    return step_values(trace, inspection.chain.steps, step, _definitions(told), is_left=is_left)
+    """The data flow of one step only, in little memory for any size of trace; None once `is_left` returns true."""
+    inputs = (part for part in inspection.parts if trace.turns[part.turn - 1].role is not Role.ASSISTANT)
+    return step_values(trace, inspection.chain.steps, step, _definitions(inputs), is_left=is_left)
 
 
 def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
-    """The places in the texts that define tools."""
+    """The locations of tool definitions in texts."""
     for part in parts:
         for span in part.spans:
             if span.kind is SpanKind.TOOL_DEFINITIONS:
@@ -132,7 +132,7 @@ def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
 
 
 def format_of(trace: Trace, format: str = AUTO) -> Format:
-    """The format that a trace is read in: the named one, else the trace's own, else the one that is detected."""
+    """The format to parse a trace with: the named one, else the trace's own, else the detected one."""
     named = trace.format if format == AUTO else format
     if named:
         return find_format(named)
@@ -146,33 +146,33 @@ def format_of(trace: Trace, format: str = AUTO) -> Format:
 
 
 def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, Sequence[Diagnostic]]]:
-    """Every part, checked against the tools that its turn's request offered, else those that texts before it define."""
-    told: set[str] = set()
+    """Every part, checked against the tools that its turn's request offered, else those that earlier texts define."""
+    reported: set[str] = set()
     is_parsed = any(turn.calls for turn in trace.turns)
-    defined, requested = OfferedTools(), OfferedTools(told=told)
+    defined, requested = OfferedTools(), OfferedTools(told=reported)
     echoes = Echoes()
     for number, turn in enumerate(trace.turns, 1):
         tools = turn.generation.tools if turn.generation is not None else ()
         if tools and tools != requested.definitions:
-            requested = OfferedTools(tools, told=told)
+            requested = OfferedTools(tools, told=reported)
         read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
-        made = [call for inspected, _ in read for call in inspected.calls]
+        calls = [call for inspected, _ in read for call in inspected.calls]
         parsed = [call for inspected, _ in read if inspected.part.startswith("call:") for call in inspected.calls]
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
-            found = list(echoes.without(faults, part.text, made)) if faults else []
+            found = list(echoes.without(faults, part.text, calls)) if faults else []
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
-                defined = OfferedTools((*defined.definitions, *inspected.definitions), told=told, is_whole=is_whole)
+                defined = OfferedTools((*defined.definitions, *inspected.definitions), told=reported, is_whole=is_whole)
             if is_parsed and turn.role is Role.ASSISTANT and part.name == "text":
                 found += _left_in_content(turn, inspected, parsed)
             yield inspected, found
-        echoes.take(turn, made)
+        echoes.take(turn, calls)
 
 
 def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[ToolCall]) -> Iterator[Diagnostic]:
-    """The calls in the content of an answer whose server turns calls into fields of their own."""
-    own = [call for call in inspected.calls if call.valid]
-    reply = layers.compare_reply(own, parsed)
+    """The faults of calls that are in an answer's content although its server parses calls into structured fields."""
+    valid = [call for call in inspected.calls if call.valid]
+    reply = layers.compare_reply(valid, parsed)
     yield from layers.server_differences(turn, inspected.turn, reply, parsed)
     for call in inspected.calls:
         if call in reply.lost:
@@ -196,7 +196,7 @@ def _f311(call: ToolCall) -> Related:
 def read_part(
     turn: Turn, number: int, part: Part, chosen: Format, offered: OfferedTools
 ) -> tuple[PartInspection, Sequence[Diagnostic]]:
-    """One part of turn `number` (from 1) by itself: what it holds, and the faults that show in it alone."""
+    """Parse one part of turn `number` (from 1): its content, and the faults that show in it alone."""
     if part.name != "text":
         reading = read_structured_part(turn, part)
         cuts = places_of_cuts(reading.faults)
@@ -209,7 +209,7 @@ def read_part(
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
     found = None
-    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_KEPT:
+    if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_CACHED:
         found = _plain_reading(part.text, chosen, turn.role)
     if found is None:
         found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
@@ -221,28 +221,28 @@ def read_part(
 
 
 def _is_left_out(found: Diagnostic, turn: Turn) -> bool:
-    """Repeated calls, which the chain reports for the whole turn; near markers in prompts, which explain a format."""
+    """Whether to drop a repeated call, which the chain reports, or a near marker in a prompt that explains a format."""
     return found.rule is REPEATED_CALL or (found.rule is NEAR_MARKER and turn.role in (Role.SYSTEM, Role.USER))
 
 
-@lru_cache(_MOST_KEPT)
+@lru_cache(_CACHE_SIZE)
 def _plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
-    """The reading of a text that says the same in any turn, whatever the tools; None where it may not.
+    """A text's segmentation if it is the same in any turn and with any tools, else None.
 
-    Many traces of a log begin with the same system prompt, and many samples of a task with the same words.
+    Many traces of a log begin with the same system prompt, and many samples of a task with the same text.
     """
     found = segment_whole(text, chosen, role=role)
     return None if found.calls or found.results or found.definitions or found.diagnostics else found
 
 
 def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:
-    """A tool that said nothing has answered all the same."""
+    """An empty result if the tool returned no text: it has answered nevertheless."""
     is_silent = turn.role is Role.TOOL and (not text or text.isspace())
     return (ToolResult(text, Range(0, len(text))),) if is_silent else ()
 
 
 def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
-    """A result with what the structured source says of it, where the text itself says nothing."""
+    """The result, with the structured source's fields for what the text itself does not state."""
     header = turn.result
     if header is None:
         return result
@@ -255,7 +255,7 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
 
 
 def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
-    """The calls and results in order; a call in the content that the server's reply has too is one call."""
+    """The calls and results in order; a call that is in the content and in the server's reply counts once."""
     parsed: dict[int, list[ToolCall]] = {}
     for part in parts:
         if part.calls and part.part.startswith("call:"):
@@ -275,36 +275,36 @@ def _events(parts: Sequence[PartInspection]) -> Iterator[PlacedCall | PlacedResu
 
 
 def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
-    """The calls that the model tried to make in a shape that their format does not read."""
+    """The calls that the model tried to make in a shape that their format does not parse."""
     for fault in faults:
         call = fault.fault.call
         if call is not None and call.is_step:
             arguments = call.arguments if call.recovered else call.raw_arguments
-            made = ToolCall(
+            attempted = ToolCall(
                 call.name, arguments, call.raw_arguments, valid=False, range=call.range, recovered=call.recovered
             )
-            yield PlacedCall(made, replace(fault.location, range=call.range))
+            yield PlacedCall(attempted, replace(fault.location, range=call.range))
 
 
 def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]:
-    """What the agent said in words, neither in calls nor in its reasoning."""
+    """The agent's text outside of calls and reasoning."""
     for inspected in parts:
         turn = trace.turns[inspected.turn - 1]
         part = turn.part(inspected.part) if turn.role is Role.ASSISTANT and inspected.part == "text" else None
         if part is not None:
-            said = (span.inner.of(part.text) for span in inspected.spans if span.kind is SpanKind.TEXT)
-            yield Speech(inspected.turn, "".join(said))
+            texts = (span.inner.of(part.text) for span in inspected.spans if span.kind is SpanKind.TEXT)
+            yield Speech(inspected.turn, "".join(texts))
 
 
 def _chosen(found: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Sequence[Diagnostic]:
     if not select and not ignore:
         return found
-    wanted, unwanted = select_rules(tuple(select)), select_rules(tuple(ignore))
-    return [one for one in found if (not select or one.rule in wanted) and one.rule not in unwanted]
+    selected, ignored = select_rules(tuple(select)), select_rules(tuple(ignore))
+    return [one for one in found if (not select or one.rule in selected) and one.rule not in ignored]
 
 
 def _in_order(trace: Trace, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
-    """The diagnostics by place; those of a turn's request, message by message, come before those of its texts."""
+    """The diagnostics by location; those of a turn's request, message by message, come before those of its texts."""
     if len(found) < 2:
         return found
     order = {

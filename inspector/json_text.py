@@ -1,4 +1,4 @@
-"""The type of JSON values, and their RFC 8259 text, whatever they hold."""
+"""The type of JSON values, and a writer of RFC 8259 text for any of them."""
 
 import json
 import math
@@ -11,11 +11,11 @@ Json: TypeAlias = bool | int | float | str | Decimal | list["Json"] | dict[str, 
 
 
 def write_json(value: Any, *, ascii_only: bool = True) -> str:
-    """`value` as JSON text on one line, with a space behind commas and colons.
+    """`value` as JSON text on one line, with a space after commas and colons.
 
-    Integers keep all their digits; numbers that JSON does not know become strings (`"NaN"`, `"Infinity"`); lone
+    Integers keep all their digits; numbers that JSON cannot express become strings (`"NaN"`, `"Infinity"`); lone
     surrogates are escaped if `ascii_only`, which escapes everything beyond ASCII. Nesting may be of any depth.
-    Raises TypeError for what is no JSON value.
+    Raises TypeError for a value that is not JSON.
     """
     try:
         return _ENCODE[ascii_only](value)
@@ -24,16 +24,16 @@ def write_json(value: Any, *, ascii_only: bool = True) -> str:
 
 
 def _pieces(root: Any, *, ascii_only: bool) -> Iterator[str]:
-    """The text in pieces; what is still to be written waits on a stack of its own, as text or as a value."""
-    waiting: list[tuple[str, Any]] = [("", root)]
-    while waiting:
-        text, value = waiting.pop()
+    """The text in pieces; an explicit stack, instead of recursion, holds the texts and values still to be written."""
+    stack: list[tuple[str, Any]] = [("", root)]
+    while stack:
+        text, value = stack.pop()
         if text:
             yield text
         elif isinstance(value, dict):
-            waiting += reversed(_object(value, ascii_only=ascii_only))
+            stack += reversed(_object(value, ascii_only=ascii_only))
         elif isinstance(value, list | tuple):
-            waiting += reversed(_array(value))
+            stack += reversed(_array(value))
         else:
             yield _scalar(value, ascii_only=ascii_only)
 
@@ -69,36 +69,36 @@ _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
 def word_of(value: Json) -> str:
-    """A text; `""` for anything else."""
+    """`value` if it is a string, else `""`."""
     return value if isinstance(value, str) else ""
 
 
 def flag_of(value: Json) -> bool | None:
-    """A truth value; None for anything else."""
+    """`value` if it is a boolean, else None."""
     return value if isinstance(value, bool) else None
 
 
 def count_of(value: Json) -> int | None:
-    """An integer; None for anything else."""
+    """`value` if it is an integer, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def window_of_tokens(value: Json) -> int | None:
-    """How many tokens a context window holds, from 1 up to a million millions; None for anything else."""
+    """`value` if it can be the size of a context window in tokens, from 1 to 10**12, else None."""
     size = count_of(value)
     return size if size is not None and 0 < size <= 10**12 else None
 
 
 def object_of(value: Json) -> dict[str, Json]:
-    """An object; an empty one for anything else."""
+    """`value` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: Json) -> list[Json]:
-    """A list; an empty one for anything else."""
+    """`value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def objects_of(value: Json) -> list[dict[str, Json]]:
-    """The elements of a list that are objects; none where it is no list."""
+    """The elements of a list that are objects; empty if `value` is no list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

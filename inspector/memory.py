@@ -1,9 +1,10 @@
-"""How much memory a record takes once it is read: bounds that do not trust a record's length.
+"""Upper bounds on the memory that a record takes once it is parsed; its length alone does not bound it.
 
-A record is held as bytes, decoded text and Python objects at once. Text takes one, two or four bytes a character
-(PEP 393), which one character decides for all of it; an empty list of two bytes takes 64, an object of eight 240. So a
-record is judged before it is parsed, by its length, its widest character, and its brackets, commas and colons outside
-of strings, and a trace before it is inspected. The constants are upper bounds, measured with CPython 3.11 to 3.14.
+A record is in memory as bytes, decoded text and Python objects at once. Text takes one, two or four bytes a character
+(PEP 393), and the widest character decides for all of it; an empty list takes 64 bytes for two bytes of JSON, an
+object 240 for eight. So a record is checked before it is parsed, by its length, its widest character, and its
+brackets, commas and colons outside of strings; a trace is checked before it is inspected. The constants are upper
+bounds, measured with CPython 3.11 to 3.14.
 """
 
 import os
@@ -16,19 +17,19 @@ from typing import Generic, TypeVar
 _DEFAULT_MIB = 256
 
 RECORD_MEMORY = int(os.environ.get("WEAKLINK_RECORD_MEMORY_MB") or _DEFAULT_MIB) << 20
-"""What one record, or all that makes up one trace, may take; the whole process takes about 1.5 times as much."""
+"""The limit in bytes for one record, or for all records of one trace; the process takes about 1.5 times as much."""
 
 TOO_MANY_ROWS = (
     f"with the rows before it, it would take more than the {RECORD_MEMORY >> 20:,} MiB of memory that a session may "
     "take (WEAKLINK_RECORD_MEMORY_MB sets it); the rest was not read"
 )
-"""Why the rows of a session end."""
+"""The reason why the remaining rows of a session are not read."""
 
 RECORD_BYTES = RECORD_MEMORY // 4
-"""The longest record that is read; a longer one is skipped, and read past in blocks."""
+"""The longest record that is read, in bytes; a longer one is skipped block by block."""
 
 SMALL_JSON = 1 << 20
-"""The length of JSON texts whose values cannot take a fifth of the bound."""
+"""JSON texts up to this many bytes are not checked: their values take less than a fifth of the limit."""
 
 _LIST, _OBJECT, _ELEMENT, _MEMBER = 64, 240, 66, 100
 _ROW, _MARKER = 1_000, 600
@@ -38,28 +39,28 @@ _WIDE_TEXT = re.compile("[\U00010000-\U0010ffff]|\\\\u[dD][89abAB]")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _SHORT = 32
 
-_SHARE = 4  # as many things as share the room at least: what takes more than its share is heavy
-_HEAVY = 2  # heavy things that are kept: a call and its result may both be that
-_Made = TypeVar("_Made")
+_SHARE = 4  # a value that takes more than one part in so many of the capacity is heavy
+_HEAVY = 2  # heavy values that are kept: a call and its result may both be heavy
+_Value = TypeVar("_Value")
 
 
 def too_long(limit: int) -> str:
-    """Why a record beyond the bound, in bytes, is skipped."""
+    """The reason why a record of more than `limit` bytes is skipped."""
     return f"it is longer than {limit >> 20} MiB" if limit >= 1 << 20 else f"it is longer than {limit} bytes"
 
 
 class TooMuchMemoryError(ValueError):
-    """A record would take more memory than `RECORD_MEMORY`; the text says so."""
+    """A record would take more memory than `RECORD_MEMORY`; the message states how much."""
 
 
 def check_json(raw: bytes) -> None:
-    """Raise TooMuchMemoryError where the value of a JSON text would take too much memory."""
+    """Raise TooMuchMemoryError if the value of a JSON text would take too much memory."""
     if len(raw) > SMALL_JSON and (needed := json_memory(raw)) > RECORD_MEMORY:
         raise TooMuchMemoryError(too_much(needed))
 
 
 def json_memory(raw: bytes) -> int:
-    """At most so many bytes does a JSON text take with its decoded text and its value."""
+    """An upper bound in bytes for a JSON text with its decoded text and its value."""
     texts = len(raw) * (3 + 2 * _width(raw))
     needed = texts + _structure(raw)
     if needed > RECORD_MEMORY >= texts:  # what is in strings makes no objects
@@ -69,22 +70,22 @@ def json_memory(raw: bytes) -> int:
 
 
 def held_memory(raw: bytes) -> int:
-    """At most so many bytes does the turn take that a row of a session becomes; its value is gone by then."""
+    """An upper bound in bytes for the turn made from a session's row; the row's JSON value is freed by then."""
     return _ROW + len(raw) * (1 + _width(raw))
 
 
 def text_memory(text: str) -> int:
-    """How many bytes a text takes, once as text and once as UTF-8."""
+    """An upper bound in bytes for a text, once as `str` and once as UTF-8."""
     return len(text) * (2 if text.isascii() else 8 if _WIDE_TEXT.search(text) else 5)
 
 
 def transcript_memory(text: str) -> int:
-    """At most so many bytes do the turns of a raw transcript take; each begins with a marker in angle brackets."""
+    """An upper bound in bytes for the turns of a raw transcript; each begins with a marker in angle brackets."""
     return text_memory(text) + text.count("<") * _MARKER
 
 
 def too_much(needed: int) -> str:
-    """Why a record is skipped that needs so many bytes of memory."""
+    """The reason why a record that needs so many bytes of memory is skipped."""
     return (
         f"it would take about {needed >> 20:,} MiB of memory, and a record may take {RECORD_MEMORY >> 20:,} "
         f"(WEAKLINK_RECORD_MEMORY_MB sets it)"
@@ -92,7 +93,7 @@ def too_much(needed: int) -> str:
 
 
 def _width(raw: bytes) -> int:
-    """The bytes of each character once it is decoded."""
+    """The bytes per character of the decoded text."""
     if raw.isascii() and b"\\u" not in raw:
         return 1
     return 4 if _WIDE_BYTES.search(raw) else 2
@@ -102,39 +103,39 @@ def _structure(raw: bytes) -> int:
     return raw.count(b"[") * _LIST + raw.count(b"{") * _OBJECT + raw.count(b",") * _ELEMENT + raw.count(b":") * _MEMBER
 
 
-class LruCache(Generic[_Made]):
-    """Makes things by number, and keeps those that were asked for last, up to `room` of what `weight` says of each.
+class LruCache(Generic[_Value]):
+    """LRU cache of values that `make` computes from a number; their total `weight` is at most `room`.
 
-    Of heavy things, each of more than a quarter of the room, the last two are kept besides, whatever they weigh: to
-    make one again takes a while, so that what is light does not drive it out. Several threads may ask at once.
+    The last two heavy values, each of more than a quarter of `room`, are cached separately, whatever they weigh:
+    computing one takes long, so light values must not evict it. Several threads may use the cache at once.
     """
 
-    def __init__(self, make: Callable[[int], _Made], weight: Callable[[_Made], int], room: int) -> None:
+    def __init__(self, make: Callable[[int], _Value], weight: Callable[[_Value], int], room: int) -> None:
         self._make, self._weight, self._room = make, weight, room
         self._left = room
-        self._light: OrderedDict[int, tuple[_Made, int]] = OrderedDict()
-        self._heavy: OrderedDict[int, tuple[_Made, int]] = OrderedDict()
+        self._light: OrderedDict[int, tuple[_Value, int]] = OrderedDict()
+        self._heavy: OrderedDict[int, tuple[_Value, int]] = OrderedDict()
         self._lock = Lock()
 
-    def __call__(self, number: int) -> _Made:
-        """The thing with that number."""
+    def __call__(self, number: int) -> _Value:
+        """The value for `number`, computed if it is not cached."""
         with self._lock:
             for kept in (self._light, self._heavy):
                 if number in kept:
                     kept.move_to_end(number)
                     return kept[number][0]
-        made = self._make(number)
+        value = self._make(number)
         with self._lock:
-            self._keep(number, made, self._weight(made))
-        return made
+            self._keep(number, value, self._weight(value))
+        return value
 
-    def _keep(self, number: int, made: _Made, weight: int) -> None:
+    def _keep(self, number: int, value: _Value, weight: int) -> None:
         if weight * _SHARE > self._room:
-            self._heavy[number] = made, weight
+            self._heavy[number] = value, weight
             while len(self._heavy) > _HEAVY:
                 self._heavy.popitem(last=False)
-        elif number not in self._light:  # nor did another thread make it meanwhile
-            self._light[number] = made, weight
+        elif number not in self._light:  # another thread may have added it
+            self._light[number] = value, weight
             self._left -= weight
             while self._left < 0:
                 self._left += self._light.popitem(last=False)[1][1]

@@ -1,4 +1,4 @@
-"""The plug-ins of other packages, found by the entry points that they declare."""
+"""Finds the plug-ins of other packages by their entry points."""
 
 import os
 import sys
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-_FACTS = (".dist-info", ".egg-info")  # how the folders end in which installed packages are described
+_FACTS = (".dist-info", ".egg-info")  # suffixes of the folders with the metadata of installed packages
 
 
 def entry_points_of(group: str) -> "Iterable[EntryPoint]":
     """The entry points of a group that installed packages declare.
 
-    `importlib.metadata` knows them, and takes longer to load than a short text takes to inspect. It is loaded only
-    where a package may declare the group: where a folder of `sys.path` describes one that does, or something else than
-    such folders has packages.
+    `importlib.metadata` takes longer to import than a short text takes to inspect. So it is imported only if a package
+    may declare the group: if the metadata in a folder of `sys.path` names the group, or if packages may come from
+    something other than such folders.
     """
     if not _may_be_declared(group):
         return ()

@@ -1,22 +1,23 @@
 r"""Searches in linear time and constant memory: the closing quote of a string, the end of a repeated pattern.
 
-Why not one regular expression: `(?:[^"\\]++|\\.)*+"` reads a string, but before Python 3.11.5 a possessive repeat of
-more than one character matches wrongly (CPython issues 106052 and 100061), and one with groups within raises
+Why not one regular expression: `(?:[^"\\]++|\\.)*+"` matches a string, but before Python 3.11.5 a possessive repeat of
+more than one character matches wrongly (CPython issues 106052 and 100061), and one that contains groups raises
 SystemError in later versions too (issue 101955; 3.13.0, for example). A greedy repeat is right everywhere but keeps
-some 60 bytes for each round while it matches. So a pattern repeats at most `MOST_ROUNDS` times what is longer than one
-character, and the functions here go on from there. A test forbids the constructs (tests/test_patterns.py).
+some 60 bytes for each round while it matches. So a pattern repeats anything longer than one character at most
+`MOST_ROUNDS` times, and the functions here continue from there. A test forbids the constructs
+(tests/test_patterns.py).
 """
 
 import re
 from typing import AnyStr, cast
 
 MOST_ROUNDS = 1000
-"""Bound on the greedy repeats of a fast path; a text beyond it is read the slow way."""
+"""Bound on the greedy repeats of a fast path; a longer text takes the slow path."""
 _BACKSLASHES: frozenset[str | bytes] = frozenset(("\\", b"\\"))
 
 
 def closing_quote(text: AnyStr, quote: AnyStr, start: int, end: int) -> int:
-    """Where the first `quote` from `start` to `end` stands that no backslash from `start` on escapes; -1 if none."""
+    """The position of the first `quote` in the range that no backslash in the range escapes; -1 if there is none."""
     at = text.find(quote, start, end)
     while at >= 0 and trailing_backslashes(text, start, at) & 1:
         at = text.find(quote, at + 1, end)
@@ -24,7 +25,7 @@ def closing_quote(text: AnyStr, quote: AnyStr, start: int, end: int) -> int:
 
 
 def trailing_backslashes(text: AnyStr, start: int, end: int) -> int:
-    """How many backslashes stand together at the end of what lies from `start` to `end`."""
+    """The number of consecutive backslashes at the end of the range from `start` to `end`."""
     first = end
     while first > start and text[first - 1 : first] in _BACKSLASHES:
         first -= 1
@@ -32,13 +33,13 @@ def trailing_backslashes(text: AnyStr, start: int, end: int) -> int:
 
 
 class QuoteSearch:
-    """Finds closing quotes in one text, and does not search again where one was missed.
+    """Finds closing quotes in one text; does not search a range again that has none.
 
-    Each search must start right behind a quote: then it does not depend on the start whether a quote is escaped.
+    Each search must start right after a quote: then whether a quote is escaped does not depend on the start.
     """
 
     def __init__(self) -> None:
-        # For each quote the last stretch of the text that holds no unescaped one.
+        # For each quote character, the range last searched in vain.
         self._without: dict[str, tuple[int, int]] = {}
 
     def find(self, text: str, quote: str, start: int, end: int) -> int:
@@ -53,12 +54,12 @@ class QuoteSearch:
 
 
 def repeated(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """A pattern repeated, for `end_of_repeats`. What it matched first must be right: no round is taken back."""
+    """A repeated pattern for `end_of_repeats`. The first match of a round must be right: there is no backtracking."""
     return lazy_pattern(rf"(?:{pattern}){{1,{MOST_ROUNDS}}}", flags)
 
 
 class _LazyPattern:
-    """Stands for a compiled pattern: compiles it at the first use of a method, and keeps that one's methods."""
+    """A proxy for a compiled pattern: compiles it at the first use of a method, and takes over its methods."""
 
     def __init__(self, pattern: str, flags: re.RegexFlag) -> None:
         self._source = pattern, flags
@@ -72,12 +73,12 @@ class _LazyPattern:
 
 
 def lazy_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """The pattern, compiled when it is first used: there are hundreds, and a command uses few. Raises re.error then."""
+    """A pattern that is compiled (and raises re.error) at its first use: there are hundreds, and a command uses few."""
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 
 def end_of_repeats(repeats: re.Pattern[str], text: str, start: int, end: int) -> int:
-    """Where the last round ends that matches from `start` on; `start` where there is none."""
+    """The end of the last round that matches, beginning at `start`; `start` if none matches."""
     while (match := repeats.match(text, start, end)) is not None and match.end() > start:
         start = match.end()
     return start

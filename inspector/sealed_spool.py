@@ -1,8 +1,8 @@
-"""Records that wait for their turn: in memory up to a bound, beyond it in a temporary file that nobody else can read.
+"""A spool of byte records: in memory up to a limit, beyond it in an encrypted temporary file.
 
-What waits is not redacted yet, since its meaning is only known when it is read as a whole. So each record is written
-to the file as the exclusive or of its bytes and a key stream: SHAKE-256 of a random key, which is in memory only, and
-of the record's place, which no other record has. The file has no name and is gone with its spool.
+The records are not redacted yet, because redaction needs them as a whole. So each record is XORed with a key stream
+before it is written to the file: SHAKE-256 of a random key, which is in memory only, and of the record's offset, which
+is unique. The file has no name and is deleted with its spool.
 """
 
 import os
@@ -12,13 +12,13 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 SpoolPlace = tuple[int, int]
-"""Where a record begins, and its size; later records have higher places."""
+"""A record's offset and its size in bytes; later records have higher offsets."""
 
 
 class SealedSpool:
-    """Takes records of bytes and gives each back by its place. To be closed. Not for several threads at once.
+    """Stores byte records and returns each by its place. Must be closed. Not thread-safe.
 
-    `room_bytes` is how much of them is kept in memory.
+    `room_bytes` is the maximum number of bytes kept in memory.
     """
 
     def __init__(self, room_bytes: int) -> None:
@@ -29,7 +29,7 @@ class SealedSpool:
         self._end = 0
 
     def put(self, record: bytes) -> SpoolPlace:
-        """Take a record; its place comes back."""
+        """Store a record and return its place."""
         size = len(record)
         if self._file is None and self._end + size > self._room:
             self._file = TemporaryFile()  # noqa: SIM115  # closed with the spool
@@ -54,13 +54,13 @@ class SealedSpool:
         return self._sealed(self._file.read(size), start)
 
     def close(self) -> None:
-        """Forget all records."""
+        """Discard all records."""
         self._memory.close()
         if self._file is not None:
             self._file.close()
 
     def _sealed(self, record: bytes, place: int) -> bytes:
-        """The record with its key stream on it, or without it where it had one."""
+        """The record XORed with its key stream, which seals a plain record and unseals a sealed one."""
         stream = shake_256(self._key + place.to_bytes(8, "big")).digest(len(record))
         mixed = int.from_bytes(record, "big") ^ int.from_bytes(stream, "big")
         return mixed.to_bytes(len(record), "big")

@@ -1,4 +1,4 @@
-"""One text into spans, calls and diagnostics: whole by `segment`, piece by piece by `Segmenter`."""
+"""Parses one text into spans, calls and diagnostics: `segment` a whole text, `Segmenter` piece by piece."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,14 +33,14 @@ from inspector.text import Range
 
 _NO_TOOLS = OfferedTools()
 AUTO = "auto"
-"""The format name that stands for: find it out from the text."""
+"""The format name for detection from the text."""
 
 
 class Segmentation(msgspec.Struct, frozen=True):
-    """What one part's text holds. The spans tile the text; diagnostics come in the order of their places.
+    """The parsed text of one part. The spans tile the text; diagnostics are in the order of their locations.
 
-    `definitions` are the tools that the text itself defines, as a system prompt does. `decoded` has, by the index of a
-    span, the text that its inner text stands for, where an API's JSON holds it as a string.
+    `definitions` are the tools that the text itself defines, as a system prompt does. `decoded` maps the index of a
+    span to its decoded inner text, if the inner text is a string in an API's JSON.
     """
 
     text: str
@@ -54,12 +54,12 @@ class Segmentation(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> str:
-        """The inner texts of the text spans, decoded, joined by nothing and not stripped."""
+        """The inner texts of the text spans, decoded, concatenated and not stripped."""
         return self._joined(SpanKind.TEXT)
 
     @property
     def reasoning(self) -> str:
-        """The inner texts of the reasoning spans, decoded, joined by nothing and not stripped."""
+        """The inner texts of the reasoning spans, decoded, concatenated and not stripped."""
         return self._joined(SpanKind.REASONING)
 
     def _joined(self, kind: SpanKind) -> str:
@@ -71,12 +71,12 @@ class Segmentation(msgspec.Struct, frozen=True):
 
 
 class Segmenter:
-    """Reads one part as it arrives.
+    """Parses one part as it arrives.
 
-    `format` is a format's name, not "auto": guessing needs the whole text. `prompt` is what stood before the text (its
-    last lines are enough): what it left open belongs to the text. `tools` are those offered with the request; where
-    there are none, calls are checked against those that the text itself defines before them. `turn` and `part` are put
-    into the diagnostics. Raises UnknownFormatError.
+    `format` is a format's name, not "auto": detection needs the whole text. `prompt` is the text before this one (its
+    last lines are enough): a span that it left open continues in this text. `tools` are the tools offered with the
+    request; if there are none, calls are checked against the tools that the text itself defines before them. `turn`
+    and `part` are the location in the diagnostics. Raises UnknownFormatError.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class Segmenter:
         self._taken = (0, 0)
         self._checked = _CheckedAssembler(self._assembler, tools, self.format if role is Role.ASSISTANT else None)
         self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take)
-        """`feed(text)`: the top-level spans that closed with this piece, which may be cut anywhere. Never raises."""
+        """`feed(text)` returns the top-level spans that this piece closed; pieces may end anywhere. Never raises."""
 
     def close(self) -> list[Span]:
-        """The spans that the end of the text closes. Nothing may be fed after it."""
+        """The spans that the end of the text closes. Do not call `feed` afterwards."""
         spans = self._checked.take(self._parser.close(), at_end=True)
         self._checked.end()
         self._assembler.end()
@@ -108,18 +108,18 @@ class Segmenter:
 
     @property
     def open_span(self) -> Span | None:
-        """The span that is open now, as far as it is certain to reach; None between spans."""
+        """The span that is open now, up to the last position certain to belong to it; None between spans."""
         return self._assembler.open_span(self._parser.certain_to)
 
     def take(self) -> tuple[list[ToolCall], list[Diagnostic]]:
-        """The calls and diagnostics that became known since the last take; no fix of them has been tried yet."""
+        """The new calls and diagnostics since the last `take`; their fixes have not been tried yet."""
         calls, faults = self._taken
         assembler = self._assembler
         self._taken = len(assembler.calls), len(assembler.faults)
         return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in assembler.faults[faults:]]
 
     def segmentation(self, text: str) -> Segmentation:
-        """Everything so far as one value; `text` is what was fed, and what fixes are tried on before they are safe."""
+        """Everything so far as one value; `text` is all that was fed: fixes are tried on it before they are safe."""
         assembler = self._assembler
         faults = assembler.faults
         if self._prompt and any(fault.call is not None for fault in faults):
@@ -142,32 +142,32 @@ class Segmenter:
         )
 
     def reuse(self, readings: Readings) -> None:
-        """Take what was made of spans of the same text before, instead of reading them again."""
+        """Use an earlier parse's readings of the same text's spans, instead of reading the spans again."""
         self._assembler.readings = readings
 
     @property
     def result(self) -> TrialResult:
-        """The faults so far, whose fixes no trial has read, and the calls."""
+        """The faults so far, whose fixes have not been tried, and the calls."""
         return TrialResult(self._assembler.faults, self._assembler.calls)
 
 
 class _CheckedAssembler:
     """An assembler whose calls and definitions are checked as soon as they are known.
 
-    `speaks` is the format of the model whose words the text is; None where somebody else speaks.
+    `written_in` is the format of the model that wrote the text; None if no model wrote it.
 
-    Apart from the Segmenter, so that no circle of references keeps a text alive after its reader is gone.
+    Separate from the Segmenter, so that no reference cycle keeps a text alive after its reader is gone.
     """
 
     def __init__(
-        self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools, speaks: Format | None
+        self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools, written_in: Format | None
     ) -> None:
         self._assembler = assembler
-        self._search = call_search(speaks) if speaks is not None else None
+        self._search = call_search(written_in) if written_in is not None else None
         self._attempts: list[Fault] = []
-        self._own_tools = speaks.own_tools if speaks is not None else frozenset()
-        self._wrappers = Wrappers(speaks) if speaks is not None and markers_of(speaks).wrappers else None
-        self._given = _offered(tools)
+        self._own_tools = written_in.own_tools if written_in is not None else frozenset()
+        self._wrappers = Wrappers(written_in) if written_in is not None and markers_of(written_in).wrappers else None
+        self._requested = _offered(tools)
         self._defined = _NO_TOOLS
         self._checked = (0, 0)
         self._cuts_from = 0
@@ -176,10 +176,10 @@ class _CheckedAssembler:
     @property
     def has_tools(self) -> bool:
         """Whether calls are checked against tools that the request offers, and not only those that the text defines."""
-        return bool(self._given)
+        return bool(self._requested)
 
     def take(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
-        """The spans that closed with these events, which `at_end` are the stream's last."""
+        """The spans that these events closed; `at_end` marks the last events of the stream."""
         spans = self._assembler.take(events)
         if spans and self._search is not None:
             for event in events:
@@ -188,12 +188,12 @@ class _CheckedAssembler:
                     self._look_through(event, self._search, beside, at_end=at_end and event is events[-1])
             while self._assembler.prose:
                 self._look_through(self._assembler.prose.pop(0), self._search, [], at_end=False)
-        if spans and (self._given or self._assembler.definitions):
+        if spans and (self._requested or self._assembler.definitions):
             self._check()
         return spans
 
     def end(self) -> None:
-        """The text has ended."""
+        """Report the faults that only the end of the text shows."""
         if self._search is not None:
             self._look_through_literals(self._search, len(self._assembler.spans))
         if self._attempts:
@@ -204,9 +204,9 @@ class _CheckedAssembler:
             self._assembler.faults[:] = self._wrappers.with_wrapper_closed(self._assembler.faults)
 
     def _look_through(self, event: SpanClosed, search: CallSearch, beside: list[Fault], *, at_end: bool) -> None:
-        """Look for calls that the format does not read, which other faults, `beside`, may be about too.
+        """Search a span for calls that the format does not parse; `beside` are other faults that may be about them.
 
-        Words in JSON strings are gathered first.
+        Texts in JSON strings are collected first.
         """
         span, text = event.span, event.inner_text
         kind, start = span.kind, span.inner.start
@@ -223,17 +223,17 @@ class _CheckedAssembler:
             self._look_through_literals(search, start)
 
     def _keep(self, faults: Iterable[Fault]) -> None:
-        """Keep faults; those of calls wait for the end, which shows whether the model made the same call properly."""
+        """Store faults; those of calls are held until the end shows whether the model made the same call properly."""
         for fault in faults:
             (self._assembler.faults if fault.call is None else self._attempts).append(fault)
 
     def _children(self, event: SpanClosed) -> tuple[Span, ...]:
-        """What was found within a span that has closed."""
+        """The child spans of a span that has closed."""
         index = bisect_left(self._assembler.spans, event.span.range, key=_place)
         return self._assembler.spans[index].children if index < len(self._assembler.spans) else ()
 
     def _look_through_literals(self, search: CallSearch, start: int) -> None:
-        """A stream cuts a call into many strings, so they are looked through as one text."""
+        """Search the collected strings as one text: a stream splits a call into many strings."""
         literals, self._literals = self._literals, []
         if literals:
             decoded = Decoded(literals)
@@ -241,10 +241,10 @@ class _CheckedAssembler:
             self._keep(raw_fault(fault, decoded) for fault in found)
 
     def _offered_before(self, start: int) -> OfferedTools:
-        return self._given or self._defined_before(start)
+        return self._requested or self._defined_before(start)
 
     def _check(self) -> None:
-        """Check the definitions and calls that are new, each call against the tools that were offered before it."""
+        """Check the new definitions and calls, each call against the tools that were offered before it."""
         assembler, (defined, called) = self._assembler, self._checked
         cuts = places_of_cuts(assembler.faults[self._cuts_from :])
         for tool in assembler.definitions[defined:]:
@@ -257,7 +257,7 @@ class _CheckedAssembler:
         self._cuts_from = len(assembler.faults)
 
     def _check_call(self, call: ToolCall, cuts: Sequence[Range]) -> list[ToolCall]:
-        """Check a call; itself with typed arguments, or the calls of offered tools in the code that it runs."""
+        """Check a call. Returns it with typed arguments, or the calls of offered tools in the code that it runs."""
         offered = self._offered_before(call.range.start)
         runs_code = call.name is not None and call.name in self._own_tools and offered.find(call.name) is None
         if self._search is not None and runs_code:
@@ -278,7 +278,7 @@ class _CheckedAssembler:
         return [read]
 
     def _read_otherwise(self, call: ToolCall, offered: OfferedTools) -> list[ToolCall]:
-        """The calls in another shape that a payload holds which could not be read; their faults replace its own."""
+        """The calls of another shape in a payload that could not be parsed; their faults replace the payload's own."""
         assert self._search is not None, "the caller looks"
         calls, faults = self._search.in_payload(call, offered)
         if calls:
@@ -290,7 +290,7 @@ class _CheckedAssembler:
         return calls
 
     def _with_array(self, call: ToolCall, offered: OfferedTools) -> ToolCall:
-        """The call; one whose arguments are an array is as it should be where its tool takes no object."""
+        """The call; made valid if its arguments are an array and its tool does not take an object."""
         tool = offered.find(call.name) if call.name and not call.valid and call.raw_arguments.startswith("[") else None
         if tool is None or offered.schema_of(tool).takes_objects:
             return call
@@ -302,15 +302,15 @@ class _CheckedAssembler:
         return msgspec.structs.replace(call, arguments=reading.nodes[0].value(), valid=True)
 
     def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
-        """Whether the text ends within a call; not where a closing marker shows that the model finished it.
+        """Whether the text ends within a call; false if a closing marker shows that the model finished it.
 
-        `cuts` are the places where payloads stop early. Parameters in tags may go on until the call is closed.
+        `cuts` are the ranges where payloads end too early. Parameters in tags may continue until the call is closed.
         """
         span = self._assembler.spans[call.span]
         if not span.closed and (call.parameters or not call.raw_arguments):
             return True
         if not call.valid and not call.raw_arguments:
-            return True  # another fault says that the arguments are missing
+            return True  # another fault reports that the arguments are missing
         is_open = call.decoded is not None or span.inner.end == span.range.end
         return is_open and not call.valid and any(cut.end > call.range.start for cut in cuts)
 
@@ -339,10 +339,10 @@ def segment(
     model: str = "",
     role: Role = Role.ASSISTANT,
 ) -> Segmentation:
-    """One raw text (a completion, or a whole transcript) into spans, calls and diagnostics.
+    """Parse one raw text (a completion, or a whole transcript) into spans, calls and diagnostics.
 
-    `prompt` is what stood before it. `tools` are the tools offered with the request. Raises UnknownFormatError; never
-    anything for the text itself, whatever it holds.
+    `prompt` is the text before it. `tools` are the tools offered with the request. Raises UnknownFormatError; the
+    content of the text never raises.
     """
     chosen = detect_format(text[:65_536], model).format if format == AUTO else find_format(format)
     return segment_whole(text, chosen, prompt=prompt, tools=tools, role=role)
@@ -358,7 +358,7 @@ def segment_whole(
     turn: int = 1,
     part: str = "text",
 ) -> Segmentation:
-    """What a Segmenter with these arguments finds in a whole text; most texts without faults cost far less."""
+    """The result of a Segmenter with these arguments for a whole text; much cheaper for most texts without faults."""
     offered, readings = _offered(tools), Readings()
     found = whole_texts(own, role).read(text, offered, readings) if not prompt else None
     if found is not None:
@@ -375,7 +375,7 @@ def segment_whole(
 
 
 def _reported(text: str, found: WholeText, own: Format, role: Role) -> Sequence[Fault]:
-    """The faults of a text that the fast lane read, as `Segmenter.segmentation` gives them."""
+    """The faults of a text that the fast lane parsed, as `Segmenter.segmentation` returns them."""
     is_loop = role is Role.ASSISTANT and len(found.calls) >= FEWEST_IN_TURN
     if not (found.faults or is_loop or may_have_runs(text)):
         return ()
@@ -391,7 +391,7 @@ def _reported(text: str, found: WholeText, own: Format, role: Role) -> Sequence[
 
 
 def _read_repaired(text: str, own: Format, prompt: str, role: Role) -> TrialResult:
-    """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
+    """The parse of a repaired text with the same options, but without tools: their faults are reported once."""
     readings = Readings()
     found = whole_texts(own, role).read(text, _NO_TOOLS, readings) if not prompt else None
     if found is not None and not found.faults:
@@ -410,26 +410,26 @@ def _offered(tools: Iterable[ToolDefinition] | OfferedTools) -> OfferedTools:
 
 
 def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Iterator[Fault]:
-    """The faults of attempted calls without those of calls that the model also made properly, in these `calls`.
+    """The faults of attempted calls, except those of calls that the model also made properly (in `calls`).
 
-    A call that reasoning drafts is an echo of any call of the same tool.
+    A call drafted in reasoning is an echo of any call of the same tool.
     """
     if not calls:
         yield from faults
         return
     names = {call.name for call in calls}
-    made = {(call.name, arguments_key(call.arguments)) for call in calls}
+    keys = {(call.name, arguments_key(call.arguments)) for call in calls}
     for fault in faults:
         call = fault.call
         is_echo = call is not None and (
-            (call.name, arguments_key(call.arguments)) in made if call.is_step else call.name in names
+            (call.name, arguments_key(call.arguments)) in keys if call.is_step else call.name in names
         )
         if not is_echo:
             yield fault
 
 
 def _is_quoted_from(prompt: str, fault: Fault, text: str) -> bool:
-    """Whether a fault is about a call that a sentence of the answer quotes from the prompt, and does not make."""
+    """Whether a fault is about a call that a sentence of the answer only quotes from the prompt."""
     call = fault.call
     return call is not None and is_in_sentence(call.range, text) and call.range.of(text) in prompt
 

@@ -1,4 +1,4 @@
-"""Places in a text: half-open ranges in code points, lines and columns, bytes that are not UTF-8; pieces, quoted."""
+"""Positions in a text: half-open ranges in code points, lines and columns, invalid UTF-8; excerpts in quotes."""
 
 import codecs
 import re
@@ -12,16 +12,16 @@ from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
-_PIECE = 4096  # code points in which line feeds are counted at most to know a line
+_PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
 _LONGEST = 40
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class Range(msgspec.Struct, frozen=True, order=True):
-    """The code points from `start` up to, not including, `end` of one text; empty where both are equal.
+    """The code points from `start` up to, not including, `end` of one text; empty if both are equal.
 
-    A msgspec structure and no dataclass: one is made for every span and call, and it costs a ninth of the time.
+    A msgspec struct, not a dataclass: one is created for every span and call, in a ninth of the time.
     """
 
     start: int
@@ -31,22 +31,22 @@ class Range(msgspec.Struct, frozen=True, order=True):
         return self.end - self.start
 
     def of(self, text: str) -> str:
-        """The text that lies in this range."""
+        """The text in this range."""
         return text[self.start : self.end]
 
     def moved(self, distance: int) -> "Range":
-        """The same range, `distance` code points further on."""
+        """The same range, `distance` code points later."""
         return Range(self.start + distance, self.end + distance)
 
     def covers(self, other: "Range") -> bool:
-        """Whether `other` lies wholly within this range."""
+        """Whether `other` is completely within this range."""
         return self.start <= other.start and other.end <= self.end
 
 
 class LineIndex(Struct, frozen=True, dict=True):
     """The lines of a text, counted from 1; only a line feed ends a line, as in editors and compilers.
 
-    The text is read when something is first asked: its line feeds are counted piece by piece, none is looked up.
+    The first query reads the text: it counts the line feeds of each block, and stores no position.
     """
 
     text: str
@@ -58,7 +58,7 @@ class LineIndex(Struct, frozen=True, dict=True):
         return line, offset - self.text.rfind("\n", 0, offset)
 
     def line(self, number: int) -> Range:
-        """Where line `number` (from 1) lies, without its line feed; IndexError where there is none."""
+        """The range of line `number` (from 1) without its line feed. Raises IndexError if there is no such line."""
         if not 0 < number <= len(self):
             raise IndexError(f"a text of {len(self)} lines has no line {number}")
         start = self._feed(number - 1) + 1 if number > 1 else 0
@@ -69,7 +69,7 @@ class LineIndex(Struct, frozen=True, dict=True):
         return self._before[-1] + 1
 
     def _feed(self, number: int) -> int:
-        """Where the line feed with that number (from 1) lies."""
+        """The position of the line feed with that number (from 1)."""
         piece = bisect_left(self._before, number) - 1
         found = piece * _PIECE - 1
         for _ in range(number - self._before[piece]):
@@ -78,24 +78,24 @@ class LineIndex(Struct, frozen=True, dict=True):
 
     @cached_property
     def _before(self) -> list[int]:
-        """How many line feeds lie before each piece of the text, and last how many there are."""
+        """The number of line feeds before each block of the text, and the total as the last element."""
         starts = range(0, len(self.text) + 1, _PIECE)
         counts = (self.text.count("\n", start, start + _PIECE) for start in starts)
         return list(accumulate(counts, initial=0))
 
 
 def decode(raw: bytes) -> str:
-    """Bytes as text, nothing lost: a byte that is not UTF-8 becomes one lone surrogate (U+DC80 to U+DCFF, PEP 383)."""
+    """Bytes as text without loss: a byte that is not UTF-8 becomes one lone surrogate (U+DC80 to U+DCFF, PEP 383)."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def incremental_decoder() -> codecs.IncrementalDecoder:
-    """A decoder like `decode` for bytes that arrive in pieces, cut anywhere."""
+    """A decoder like `decode` for bytes that arrive in pieces, split anywhere."""
     return codecs.getincrementaldecoder("utf-8")("surrogateescape")
 
 
 def lone_surrogates(text: str) -> Iterator[Range]:
-    """Where a text holds what UTF-8 cannot: lone surrogates, among them the bytes that `decode` has kept."""
+    """The ranges that UTF-8 cannot encode: lone surrogates, among them the invalid bytes that `decode` has kept."""
     if text.isascii():
         return
     try:
@@ -108,15 +108,15 @@ def lone_surrogates(text: str) -> Iterator[Range]:
 _OPENING = 200  # code points
 _LOOKED_AT = 4_000
 OPENING_MESSAGES = 4
-"""How many messages of a user are looked at for `opening_of`."""
+"""How many of a user's messages to pass to `opening_of`."""
 _INSERTED = re.compile(r"\A(?:\s*<([a-z][\w-]*)>.*?</\1>)+", re.DOTALL)  # such as Claude Code's <system-reminder>
 
 
 def opening_of(texts: Iterable[str]) -> str:
-    """How a user's words begin, at most 200 characters on one line; `texts` are the first messages, in their order.
+    """The beginning of a user's words, at most 200 characters on one line; `texts` are the first messages, in order.
 
-    Blocks in tags that an agent put before the words do not count, nor do messages that hold nothing else; where all
-    messages are such, the first is taken as it is.
+    Blocks in tags that an agent inserted before the words are skipped, and so are messages without other words; if all
+    messages are such, the first is used as it is.
     """
     first = ""
     for text in texts:
@@ -131,7 +131,7 @@ _TICKS = lazy_pattern(r"`+")
 
 
 def shown(text: str, start: int = 0, end: int | None = None) -> str:
-    """What lies from `start` to `end` of a text, quoted for a message and cut to 40 characters."""
+    """The text from `start` to `end`, quoted for a message and shortened to 40 characters."""
     stop = len(text) if end is None else end
     piece = text[start : min(stop, start + _LONGEST)]
     if stop - start > _LONGEST:

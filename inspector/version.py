@@ -1,3 +1,3 @@
-"""The version of weaklink, said once."""
+"""The version of weaklink."""
 
 __version__ = "0.2.0"

@@ -1,1 +1,1 @@
-"""The steps of a trace: which result answers which call, what became of it, and where it broke."""
+"""The steps of a trace: which result answers which call, the outcome of each call, and where the chain broke."""

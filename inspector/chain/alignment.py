@@ -21,7 +21,7 @@ _LONGEST = 60
 _AROUND = 16
 _MOST_NAMED = 4
 
-# Request fields that name the session or say how the answer travels, and ask for nothing else.
+# Request fields that only name the session or set how the answer is delivered.
 _OF_THE_SESSION = frozenset(
     (
         "metadata",
@@ -35,7 +35,7 @@ _OF_THE_SESSION = frozenset(
     )
 )
 
-_OTHERS = "\n"  # stands for the other runs until it is known which were asked the same; no excerpt holds one
+_OTHERS = "\n"  # placeholder for the other runs, until all with this input are known; no excerpt contains it
 
 
 class Sameness(StrEnum):
@@ -53,9 +53,9 @@ _SAME = _KINDS.index(Sameness.SAME)
 
 
 class AlignedRow(Struct, frozen=True):
-    """The steps that the runs have in one place, one for each run in their order, None where a run has none.
+    """The aligned steps of the runs in one row, one for each run in their order, None if a run has none.
 
-    At least one is there. `sameness` compares each with the first that is there.
+    At least one is not None. `sameness` compares each with the first of these.
     """
 
     steps: tuple[Step | None, ...]
@@ -63,7 +63,7 @@ class AlignedRow(Struct, frozen=True):
 
     @property
     def first(self) -> Step:
-        """The step of the first run that has one here: what the others are compared with."""
+        """The step of the first run that has one here; the others are compared with it."""
         return next(step for step in self.steps if step is not None)
 
     @property
@@ -73,9 +73,9 @@ class AlignedRow(Struct, frozen=True):
 
 
 class Divergence(Struct, frozen=True):
-    """Where runs first part: the index of the row, in what, and each run's step there, None where it had ended.
+    """Where runs first diverge: the index of the row, in what, and each run's step there, None if it had ended.
 
-    Where a run has no step in the row, `steps` holds the next one that it made instead.
+    If a run has no step in the row, `steps` has its next one.
     """
 
     row: int
@@ -84,9 +84,9 @@ class Divergence(Struct, frozen=True):
 
 
 class Alignment(Struct, frozen=True):
-    """The rows in order: each step of each run stands in exactly one, and every run's steps ascend.
+    """The rows in order: each step of each run is in exactly one, and every run's steps ascend.
 
-    `divergence` is None where the runs made the same steps with the same results.
+    `divergence` is None if the runs made the same steps with the same results.
     """
 
     rows: "AlignedRows"
@@ -94,10 +94,10 @@ class Alignment(Struct, frozen=True):
 
 
 class AlignedRows(Column[AlignedRow]):
-    """The rows, each made when somebody looks: a run may have very many steps.
+    """The rows, each created on access: a run may have very many steps.
 
-    Of a row are kept the index of each run's step, -1 where it has none, and how each compares. `differing` is how many
-    rows are not the same in all runs.
+    It stores the index of each run's step in a row, -1 if there is none, and how each compares. `differing` is the
+    number of rows that are not the same in all runs.
     """
 
     __slots__ = ("_runs", "_sameness", "_steps", "differing")
@@ -113,11 +113,11 @@ class AlignedRows(Column[AlignedRow]):
         return len(self._steps) // len(self._runs) if self._runs else 0
 
     def is_same(self, index: int) -> bool:
-        """What `AlignedRow.is_same` says of the row with an index from 0, without making it."""
+        """`AlignedRow.is_same` of the row with an index from 0, without creating the row."""
         return self._compared(index).count(_SAME) == len(self._runs)
 
     def first_step(self, run: int, index: int) -> Step | None:
-        """The first step of a run from a row on; None where it has none any more."""
+        """The first step of a run at or after a row; None if there is none."""
         found = (at for at in self._steps[index * len(self._runs) + run :: len(self._runs)] if at >= 0)
         return next((self._runs[run][at] for at in found), None)
 
@@ -133,10 +133,10 @@ class AlignedRows(Column[AlignedRow]):
 
 
 def align(runs: Sequence[Sequence[Step]]) -> Alignment:
-    """Align the steps of runs: as many identical calls as can be, then calls after the same thing, then of one tool.
+    """Align the steps of runs: as many identical calls as possible, then calls of the same target, then of one tool.
 
-    Identical calls are found by a longest common subsequence, those that are merely alike between them likewise.
-    Further runs are aligned with the rows of those before them. Takes milliseconds for 2,000 steps.
+    Identical calls are found by a longest common subsequence, and the similar calls between them in the same way.
+    Further runs are aligned with the rows of the runs before them. Takes milliseconds for 2,000 steps.
     """
     rows: list[tuple[int, ...]] = [(at,) for at in range(len(runs[0]))] if runs else []
     for number in range(1, len(runs)):
@@ -148,7 +148,7 @@ def align(runs: Sequence[Sequence[Step]]) -> Alignment:
 def _with_run(
     rows: Sequence[tuple[int, ...]], runs: Sequence[Sequence[Step]], number: int
 ) -> Iterator[tuple[int, ...]]:
-    """The rows with one more run; steps that no row has get rows of their own."""
+    """The rows with one more run; steps that match no row get new rows."""
     steps = runs[number]
     at_row = at_step = 0
     found = _pairs(_Stems(rows, runs), steps, (range(len(rows)), range(len(steps))), 0)
@@ -178,7 +178,7 @@ class _Stems(Column[Step]):
 def _pairs(
     stems: Sequence[Step], steps: Sequence[Step], within: tuple[range, range], level: int
 ) -> Iterator[tuple[int, int]]:
-    """The indexes of steps that belong together; between the equal ones of a level, those of the next."""
+    """The indexes of matching steps; the next level matches the steps between the equal ones of a level."""
     mine, theirs = within
     if level == len(_KEYS) or not mine or not theirs:
         return
@@ -199,7 +199,7 @@ def _same_call(step: Step) -> Hashable:
 
 
 def _same_target(step: Step) -> Hashable:
-    """The tool and the value that identifies what it is to work on; of a call without one, nothing alike."""
+    """The tool and the value that identifies its target; a call without one matches no other."""
     intent = intent_of(step.call)
     if step.call.name is None or not intent.sought:
         return object()
@@ -229,7 +229,7 @@ def _compared(first: Step, step: Step) -> Sameness:
 
 
 def result_text(step: Step) -> str | None:
-    """A step's result without the white space around it; None where there is none."""
+    """A step's result without the white space around it; None if there is none."""
     return step.result.content.strip() if step.result is not None else None
 
 
@@ -242,20 +242,20 @@ def _divergence(rows: AlignedRows, runs: int) -> Divergence | None:
 
 
 class RunInput(StrEnum):
-    """What runs may have been asked differently in."""
+    """The inputs in which runs may differ."""
 
     MODEL = "model"
     PARAMETERS = "parameters"
     SYSTEM_PROMPT = "system_prompt"
     TOOLS = "tools"
     USER = "user"
-    LATER_USER = "later_user"  # in a turn after the first, before the runs parted
+    LATER_USER = "later_user"  # in a turn after the first, before the runs diverged
 
 
 class RunInputDifference(Struct, frozen=True):
-    """One thing that runs were asked differently in, as one sentence.
+    """One difference between the inputs of runs, as one sentence.
 
-    `runs` are the index of the first run and of those that were all asked otherwise in the same way.
+    `runs` are the index of the first run and those of all runs that differ from it in this way.
     """
 
     what: RunInput
@@ -264,9 +264,9 @@ class RunInputDifference(Struct, frozen=True):
 
 
 def run_input_differences(traces: Sequence[Trace], alignment: Alignment) -> list[RunInputDifference]:
-    """How each run was asked otherwise than the first, the likeliest cause of all that follows; empty where none was.
+    """How each run's input differs from the first's, the likeliest cause of all that follows; empty if none does.
 
-    What a source does not keep (parameters, a system prompt) is compared only where both runs have it.
+    What a source does not keep (parameters, a system prompt) is compared only if both runs have it.
     """
     parted = alignment.divergence
     turns = [
@@ -284,12 +284,12 @@ def run_input_differences(traces: Sequence[Trace], alignment: Alignment) -> list
 
 
 def run_label(index: int) -> str:
-    """What a run is called beside others: `A`, `B`, and so on."""
+    """A run's label: `A`, `B`, and so on."""
     return chr(ord("A") + index) if index < 26 else f"run {index + 1}"
 
 
 def named_runs(labels: Sequence[str]) -> str:
-    """The letters of runs as a sentence names them: `A, B and C`."""
+    """The labels of runs for a sentence: `A, B and C`."""
     return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
 
 
@@ -309,14 +309,14 @@ def _differences(
     prompts = ["\n".join(_words(trace, Role.SYSTEM, end)) for trace, end in zip((one, other), until, strict=True)]
     if prompts[0] != prompts[1] and all(prompts):
         yield RunInput.SYSTEM_PROMPT, f"The system prompts differ{_where(prompts[0], prompts[1], labels)}"
-    yield from ((RunInput.TOOLS, said) for said in _tools(_offered(one), _offered(other), labels))
+    yield from ((RunInput.TOOLS, message) for message in _tools(_offered(one), _offered(other), labels))
     yield from _user_words_difference(_words(one, Role.USER, until[0]), _words(other, Role.USER, until[1]), labels)
 
 
 def _user_words_difference(
     one: Sequence[str], other: Sequence[str], labels: tuple[str, str]
 ) -> Iterator[tuple[RunInput, str]]:
-    """The first of the user's turns, before the runs parted, in which he said something else."""
+    """The first of the user's turns, before the runs diverged, whose text differs."""
     for index, (mine, theirs) in enumerate(zip(one, other, strict=False)):
         if mine != theirs:
             what = RunInput.LATER_USER if index else RunInput.USER
@@ -329,7 +329,7 @@ def _user_words_difference(
 
 
 def _where(one: str, other: str, labels: tuple[str, str]) -> str:
-    """From which character two texts differ, and what stands there in each."""
+    """The position from which two texts differ, and the text of each there."""
     shorter = min(len(one), len(other))
     at = next((at for at in range(shorter) if one[at] != other[at]), shorter)
     start = max(at - _AROUND, 0)
@@ -355,14 +355,14 @@ def _tools(one: Mapping[str, str], other: Mapping[str, str], labels: tuple[str, 
 
 
 def _named(names: Sequence[str]) -> str:
-    said = ", ".join(map(quoted, names[:_MOST_NAMED]))
-    return said if len(names) <= _MOST_NAMED else f"{said} and {len(names) - _MOST_NAMED} more"
+    names_shown = ", ".join(map(quoted, names[:_MOST_NAMED]))
+    return names_shown if len(names) <= _MOST_NAMED else f"{names_shown} and {len(names) - _MOST_NAMED} more"
 
 
 def _words(trace: Trace, role: Role, until: int) -> list[str]:
-    """What a role said in the turns before one, turn by turn."""
+    """The texts of a role in the turns before `until`, turn by turn."""
     turns = (turn for turn in trace.turns[: until - 1] if turn.role is role and TurnFlag.INJECTED not in turn.flags)
-    return [said for turn in turns if (said := _text(turn).strip())]
+    return [text for turn in turns if (text := _text(turn).strip())]
 
 
 def _text(turn: Turn) -> str:

@@ -34,9 +34,9 @@ _PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2
 
 
 class Analysis(Struct, frozen=True):
-    """The chain of a trace, where the values of its calls came from, and the place of a value made up at its break.
+    """The chain of a trace, the origins of its calls' values, and the location of a value made up at its break.
 
-    `flow` is computed when it is first called: most traces of a single call need none.
+    `flow` is computed at its first call: most traces of a single call need none.
     """
 
     chain: Chain
@@ -53,12 +53,11 @@ def analyse(
     error_patterns: Iterable[str] = (),
     definitions: Iterable[Location] = (),
 ) -> Analysis:
-    """The chain and the data flow of `trace`, each in time linear in it but for a logarithm.
+    """The chain and the data flow of `trace`, each in n log n time.
 
-    `diagnostics` are those found in its parts, which tell why a call is broken; `speeches` what the agent said in
-    words, in order, by which it is judged whether it owned up to a failure; `error_patterns` the user's own signs of a
-    failed result, `definitions` the places that define tools. Raises InvalidPatternError for one of the patterns that
-    is none.
+    `diagnostics` are those found in its parts, which explain why a call is broken; `speeches` the agent's texts, in
+    order, which show whether it admitted a failure; `error_patterns` the user's own patterns of failed results;
+    `definitions` the locations of tool definitions. Raises InvalidPatternError for an invalid pattern.
     """
     faults = CallFaults(diagnostics)
     linked = tuple(link_retries(steps_of(pairing, faults, last_turn_with_words(trace), ErrorPatterns(error_patterns))))
@@ -70,19 +69,19 @@ def analyse(
 
     if len(linked) > 1:  # the first call uses no other's result
         linked = with_dependencies(linked, flow())
-    aftermath = RecoveryAnalysis(trace, linked, speeches)
-    chain = _judged(trace, with_recoveries(linked, aftermath, pairing.attempts), faults, aftermath)
+    recovery = RecoveryAnalysis(trace, linked, speeches)
+    chain = _judged(trace, with_recoveries(linked, recovery, pairing.attempts), faults, recovery)
     broken = chain.broken
     if broken is None or broken.reaction is not Reaction.CONCEALED:
         return Analysis(chain, flow)
-    return Analysis(chain, flow, aftermath.place_of_invented(chain.steps[broken.step - 1]))
+    return Analysis(chain, flow, recovery.place_of_invented(chain.steps[broken.step - 1]))
 
 
-def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath: RecoveryAnalysis) -> Chain:
+def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery: RecoveryAnalysis) -> Chain:
     lost = broken_step(steps)
     if lost is not None:
-        broken = verdict(lost, steps, trace, faults, aftermath)
-        invented = aftermath.invented(lost) if broken.reaction is Reaction.CONCEALED else None
+        broken = verdict(lost, steps, trace, faults, recovery)
+        invented = recovery.invented(lost) if broken.reaction is Reaction.CONCEALED else None
         return Chain(steps, Status.BROKEN, broken, caused=caused_by(lost, steps, invented))
     reason = abort_reason(trace)
     if reason is not None:
@@ -93,33 +92,35 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath
 
 
 def broken_step(steps: Sequence[Step]) -> Step | None:
-    """The first failed step that nothing made good; an error that only its words tell yields to a surer one."""
+    """The first failed step without a recovery; one that failed only by its result's words yields to a surer one."""
     lost = [step for step in steps if step.outcome.failed and step.recovery is None]
     sure = (step for step in lost if step.certainty is not Certainty.TEXTUAL)
     return next(sure, lost[0] if lost else None)
 
 
-def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults, aftermath: RecoveryAnalysis) -> Break:
+def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults, recovery: RecoveryAnalysis) -> Break:
     """The break at `step`."""
     cause = _cause(step, faults)
-    reaction = aftermath.reaction(step)
-    said = _break_message(step, run_lengths(steps), trace, cause)
-    invented = aftermath.invented_as_written(step) if reaction is Reaction.CONCEALED else None
+    reaction = recovery.reaction(step)
+    message = _break_message(step, run_lengths(steps), trace, cause)
+    invented = recovery.invented_as_written(step) if reaction is Reaction.CONCEALED else None
     if invented is not None:
-        said = f"{said.removesuffix('.')}; the agent went on with {quoted(invented)}, which was not found earlier."
+        message = (
+            f"{message.removesuffix('.')}; the agent went on with {quoted(invented)}, which was not found earlier."
+        )
     return Break(
         step.number,
         step.location.turn,
         step.call.name,
         step.outcome,
         (cause.rule if cause else OUTCOME_RULES[step.outcome]).code,
-        said,
+        message,
         reaction,
     )
 
 
 def _cause(step: Step, faults: CallFaults) -> Diagnostic | None:
-    """The diagnostic that says why a call failed; None where its result, or the lack of one, says it."""
+    """The diagnostic that explains why a call failed; None if its result, or the lack of one, explains it."""
     if step.outcome is StepOutcome.MALFORMED:
         return faults.cause_of_malformed(step.location)
     if step.outcome is StepOutcome.UNANSWERED:
@@ -164,6 +165,6 @@ def _error_of(step: Step) -> str:
 
 
 def _continued(sentence: str) -> str:
-    """A sentence as it goes on after a colon."""
+    """A sentence in the form for use after a colon."""
     first = sentence.split(" ", 1)[0]
     return sentence[:1].lower() + sentence[1:] if first.istitle() or first == "A" else sentence

@@ -1,4 +1,4 @@
-"""Data flow: for each argument value of a chain, the earlier place it came from, found through an index of all text."""
+"""Data flow: for each argument value of a chain, the earlier place it came from, found by an index of all texts."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -24,19 +24,19 @@ from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, Role, Trace
 from inspector.text import Range
 
-_MOST_SOURCES = 64  # of one word, and places of it in one source: a value is looked for at the earliest, the likeliest
+_MOST_SOURCES = 64  # of one word; and the places of a word in one source: the earliest are the likeliest
 _MOST_PLACES = 64
 _MOST_TRIED = 16
 _SHORT = 2_000  # words
-_LONGEST_SHARED, _MOST_SHARED = 16_384, 256  # code points of texts whose words are kept, and how many of them
+_LONGEST_SHARED, _MOST_SHARED = 16_384, 256  # the cache of words: longest text in code points, entries
 
 
 class OriginKind(StrEnum):
-    """What a value came from, the surest first where it stands in several."""
+    """Where a value came from; the most certain first, for a value that is in several."""
 
     SYSTEM = "system"  # the system prompt
     USER = "user"  # the user's words
-    RESULT = "result"  # what a tool answered
+    RESULT = "result"  # a tool's result
     TOOLS = "tools"  # a tool's definition: a default, an enumerated value, an example
     ARGUMENT = "argument"  # an earlier argument of the agent's own
 
@@ -45,9 +45,9 @@ _RANKS = {OriginKind.TOOLS: 1, OriginKind.ARGUMENT: 2}
 
 
 class Source(Struct, frozen=True):
-    """A text that values may come from. `step` is the step whose result or argument it is, 0 for other texts.
+    """A text that values may come from. `step` is the number of the step whose result or argument it is, else 0.
 
-    `start` is where the text begins in its part.
+    `start` is the position of the text in its part.
     """
 
     kind: OriginKind
@@ -59,9 +59,9 @@ class Source(Struct, frozen=True):
 
 
 class FoundValue(Struct, frozen=True):
-    """A value's first place: the source, by its number too, and where its words begin there, and how many.
+    """The first occurrence of a value: the source and its number, the position of its words there, and their count.
 
-    `OriginIndex.range_of` gives the characters.
+    `OriginIndex.range_of` returns the characters.
     """
 
     source: Source
@@ -71,10 +71,10 @@ class FoundValue(Struct, frozen=True):
 
 
 class _Search(Struct):
-    """How far the sources were searched for some words, and where these were found: the source's number, the place.
+    """The progress of a search for some words. `found` has the occurrences so far: the source's number, the position.
 
-    The first `settled` of these give nothing to a later turn that `best` does not: arguments of the agent's own and
-    tools' definitions, of which it is the best, and results that echo one of them, whose steps are in `echoed`.
+    For later turns, `best` replaces the first `settled` occurrences: it is the best of those in tools' definitions and
+    the agent's own arguments, and the others are results that echo an argument. `echoed` are the arguments' steps.
     """
 
     found: list[tuple[int, int]] = field(default_factory=list)
@@ -86,31 +86,31 @@ class _Search(Struct):
 
 
 class OriginIndex:
-    """Where words stand in the sources. Made once, in time and memory linear in the texts.
+    """An index from words to the sources that contain them. Built once, in time and memory linear in the texts.
 
-    Only words that are looked for are filed, by the sources that hold them, and no other source is kept; a source's
-    text is read more closely when it holds all the words of a value.
+    It indexes only the words that are searched for, and keeps only sources that contain one. A source's own index of
+    word positions is built once the source contains all the words of a value.
     """
 
-    def __init__(self, sources: Iterable[Source], wanted: frozenset[str]) -> None:
+    def __init__(self, sources: Iterable[Source], searched: frozenset[str]) -> None:
         self._sources: dict[int, Source] = {}
-        self._held: dict[int, frozenset[str]] = {}
-        self._holders: defaultdict[str, list[int]] = defaultdict(list)
+        self._words_found: dict[int, frozenset[str]] = {}
+        self._sources_with: defaultdict[str, list[int]] = defaultdict(list)
         for number, source in enumerate(sources):
-            held = wanted.intersection(_words_of(source))
-            for word in held:
-                holders = self._holders[word]
-                if len(holders) < _MOST_SOURCES:
-                    holders.append(number)
-                    self._sources[number], self._held[number] = source, held
+            found = searched.intersection(_words_of(source))
+            for word in found:
+                numbers = self._sources_with[word]
+                if len(numbers) < _MOST_SOURCES:
+                    numbers.append(number)
+                    self._sources[number], self._words_found[number] = source, found
         self._readings: dict[int, _WordIndex] = {}
         self._searches: dict[tuple[str, ...], _Search] = {}
 
     def first(self, spellings: Spellings, before_turn: int) -> FoundValue | None:
-        """The earliest place, in a turn before this one, of any of the spellings.
+        """The earliest occurrence of any of the spellings in a turn before this one.
 
-        What was given to the agent goes before the tools' definitions, these before its own earlier arguments. A
-        result that repeats what its own call had said gave nothing.
+        The agent's input is preferred to the tools' definitions, and these to its own earlier arguments. A result that
+        repeats an argument of its own call does not count.
         """
         echoed: set[int] = set()
         best: tuple[int, int, int, int] | None = None
@@ -124,19 +124,19 @@ class OriginIndex:
         return FoundValue(self._sources[number], number, at, length)
 
     def range_of(self, found: FoundValue) -> Range:
-        """The characters of a value's place in the text of its source."""
+        """The characters of a value in the text of its source."""
         return self._reading(found.number).range_of(found.at, found.length)
 
     def _first(self, words: tuple[str, ...], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
-        """How far the source stands behind others, its number, where the words begin, and how many there are.
+        """The best occurrence of one spelling: the source's rank and number, the words' position, and their count.
 
-        `echoed` are the steps whose arguments had the value in other words; those of these words are added.
+        `echoed` are the steps whose arguments had other spellings of the value; steps with this spelling are added.
         """
         search = self._search_of(words, before_turn)
         if search is None:
             return None
         best, at = search.best, search.settled
-        while at < len(search.found) or self._search_on(search, words, before_turn):
+        while at < len(search.found) or self._continue_search(search, words, before_turn):
             number, place = search.found[at]
             source = self._sources[number]
             if source.turn >= before_turn:
@@ -159,27 +159,27 @@ class OriginIndex:
         return best
 
     def _search_of(self, words: tuple[str, ...], before_turn: int) -> _Search | None:
-        """The search for these words; None where no source holds one of them."""
+        """The search for these words; None if one of them is in no source."""
         search = self._searches.get(words)
         if search is None:
             if self._rarest(words) is None:
                 return None
             search = self._searches[words] = _Search()
         last = search.settled - 1
-        if last >= 0 and self._sources[search.found[last][0]].turn >= before_turn:  # the turns go back
+        if last >= 0 and self._sources[search.found[last][0]].turn >= before_turn:  # an earlier turn than before
             return _Search()
         return search
 
-    def _search_on(self, search: _Search, words: tuple[str, ...], before_turn: int) -> bool:
-        """Whether one more source before a turn has the words one after the other."""
+    def _continue_search(self, search: _Search, words: tuple[str, ...], before_turn: int) -> bool:
+        """Search for the next source before a turn that has the words in sequence; false if there is none."""
         rarest = self._rarest(words) or ""
-        holders = self._holders[rarest]
-        while search.next < len(holders) and search.tried < _MOST_TRIED:
-            number = holders[search.next]
+        numbers = self._sources_with[rarest]
+        while search.next < len(numbers) and search.tried < _MOST_TRIED:
+            number = numbers[search.next]
             if self._sources[number].turn >= before_turn:
                 return False
             search.next += 1
-            if not self._held[number].issuperset(words):
+            if not self._words_found[number].issuperset(words):
                 continue
             at = self._reading(number).find(words, rarest)
             if at is not None:
@@ -189,24 +189,24 @@ class OriginIndex:
         return False
 
     def _rarest(self, words: Sequence[str]) -> str | None:
-        """The word that the fewest sources hold; None where there is no word, or one that no source holds."""
+        """The word that the fewest sources contain; None if there is no word, or one that is in no source."""
         rarest, fewest = None, _MOST_SOURCES + 1
         for word in words:
-            holders = self._holders.get(word)
-            if holders is None:
+            numbers = self._sources_with.get(word)
+            if numbers is None:
                 return None
-            if len(holders) < fewest:
-                rarest, fewest = word, len(holders)
+            if len(numbers) < fewest:
+                rarest, fewest = word, len(numbers)
         return rarest
 
     def _reading(self, number: int) -> "_WordIndex":
         if number not in self._readings:
-            self._readings[number] = _WordIndex(self._sources[number].text, self._held[number])
+            self._readings[number] = _WordIndex(self._sources[number].text, self._words_found[number])
         return self._readings[number]
 
 
 def _words_of(source: Source) -> Collection[str]:
-    """The words of a source; those of system prompts and tools, which many traces share, are kept."""
+    """The words of a source; those of system prompts and tools, which many traces share, are cached."""
     is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _LONGEST_SHARED
     return _shared_words(source.text) if is_shared else folded_words(source.text)
 
@@ -217,45 +217,49 @@ def _shared_words(text: str) -> frozenset[str]:
 
 
 class _WordIndex:
-    """One text word by word. A short one is searched as it is, in a long one the places of words are filed at once."""
+    """The words of one text. A short text is searched as a string; a long one gets an index of word positions."""
 
-    def __init__(self, text: str, held: frozenset[str]) -> None:
+    def __init__(self, text: str, indexed: frozenset[str]) -> None:
         self._further_spans = word_spans(text)
-        self._spans: list[tuple[int, int]] = []  # of the first words, as far as somebody asked for their places
+        self._spans: list[tuple[int, int]] = []  # of the first words, as far as they were needed
         words = folded_words(text)
         self._is_short = len(words) <= _SHORT
         self._words = [] if self._is_short else words
         self._line = f" {' '.join(words)} " if self._is_short else ""
-        self._places = {} if self._is_short else _filed(words, held)
+        self._places = {} if self._is_short else _filed(words, indexed)
 
     def find(self, words: Sequence[str], rarest: str) -> int | None:
-        """The first place where `words` stand one after the other, for `range_of`; of two the earlier is less."""
+        """The first position where `words` are in sequence, for `range_of`; earlier positions are smaller."""
         if self._is_short:
             at = self._line.find(f" {' '.join(words)} ")
             return None if at < 0 else at
         if len(words) == 1:
             return next(iter(self._places[rarest]), None)
-        offset, wanted, held = words.index(rarest), list(words), self._words
+        offset, sequence, all_words = words.index(rarest), list(words), self._words
         beside = 0 if offset else 1  # compared first: most places fail there
-        neighbour, shift, last = wanted[beside], beside - offset, len(held) - len(wanted)
+        neighbour, shift, last = sequence[beside], beside - offset, len(all_words) - len(sequence)
         for place in self._places[rarest]:
             at = place - offset
-            if 0 <= at <= last and held[place + shift] == neighbour and held[at : at + len(wanted)] == wanted:
+            if (
+                0 <= at <= last
+                and all_words[place + shift] == neighbour
+                and all_words[at : at + len(sequence)] == sequence
+            ):
                 return at
         return None
 
     def range_of(self, at: int, length: int) -> Range:
-        """Where so many words stand, from this place on."""
+        """The characters of `length` words from the position `at` on."""
         first = self._line.count(" ", 0, at) if self._is_short else at
         last = first + length - 1
         self._spans += islice(self._further_spans, max(last + 1 - len(self._spans), 0))
         return Range(self._spans[first][0], self._spans[last][1])
 
 
-def _filed(words: Sequence[str], held: frozenset[str]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {word: [] for word in held}
+def _filed(words: Sequence[str], indexed: frozenset[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {word: [] for word in indexed}
     for at, word in enumerate(words):
-        if word in held and len(places[word]) < _MOST_PLACES:
+        if word in indexed and len(places[word]) < _MOST_PLACES:
             places[word].append(at)
     return places
 
@@ -264,10 +268,10 @@ _OWN = frozenset({OriginKind.TOOLS, OriginKind.ARGUMENT})
 
 
 class Origin(Struct, frozen=True):
-    """Where a value, or a part of it, stood first.
+    """The first occurrence of a value, or of a part of it.
 
-    `text` is the value as it is written in the argument, `location` the characters of its first place, `pointer` the
-    JSON Pointer there where that place is JSON. `step` is the step whose result or argument it is, 0 for other places.
+    `text` is the value as written in the argument, `location` the characters of the occurrence, `pointer` its JSON
+    Pointer if the source is JSON. `step` is the step whose result or argument contains it, 0 for other sources.
     """
 
     kind: OriginKind
@@ -278,10 +282,10 @@ class Origin(Struct, frozen=True):
 
 
 class ArgumentFlow(Struct, frozen=True):
-    """One value among a call's arguments: `pointer` names it within them, `origins` tell where it came from.
+    """One value in a call's arguments: `pointer` is its JSON Pointer there, `origins` are where it came from.
 
-    `is_trivial` says that nothing was looked for: the value is a truth value, null, or of fewer than three characters.
-    Without origins the value stood nowhere before.
+    `is_trivial` means that no origin was searched for: the value is a boolean, null, or of fewer than three characters.
+    Without origins, the value was not found earlier.
     """
 
     step: int
@@ -292,10 +296,10 @@ class ArgumentFlow(Struct, frozen=True):
 
 
 class DataFlow(Struct, frozen=True):
-    """What flows through a chain: every argument's value in the order of the steps, and the longest way through them.
+    """The data flow of a chain: every argument's value in the order of the steps, and the longest path.
 
-    `critical_path` are the numbers of the steps, each of which uses a result of the one before it, the longest such
-    row; empty where no step uses another's result.
+    `critical_path` are the numbers of the longest sequence of steps in which each uses a result of the one before it;
+    empty if no step uses another's result.
     """
 
     flows: tuple[ArgumentFlow, ...] = ()
@@ -309,11 +313,11 @@ class DataFlow(Struct, frozen=True):
 def trace_values(
     trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = (), *, has_places: bool = True
 ) -> DataFlow:
-    """Where the values of every step came from, in time linear in the trace's text. Never raises.
+    """The origins of every step's values, in time linear in the trace's text. Never raises.
 
-    `definitions` are the places in its texts that define tools, in order: an example there was not given to the agent.
-    `inspector.inspection.data_flow_of` knows them all. Without `has_places` an origin's location is the whole text in
-    which the value stood, and it has no pointer.
+    `definitions` are the locations of tool definitions in its texts, in order: an example there is no input of the
+    agent. `inspector.inspection.data_flow_of` passes them all. Without `has_places` an origin's location is the whole
+    text that contains the value, and it has no pointer.
     """
     if not steps:
         return DataFlow()
@@ -330,17 +334,17 @@ def step_values(
     *,
     is_left: Callable[[], bool] = bool,
 ) -> DataFlow | None:
-    """Where the values of one of the steps came from, and nothing of the others; None where that `is_left` meanwhile.
+    """The origins of the values of one step only; None once `is_left` returns true.
 
-    What `trace_values` says of that step, in time linear in the text before it; of the rest no more is kept than what
-    holds one of its words, and a few bytes a step.
+    The same flows as from `trace_values` for this step, in time linear in the text before it. It keeps only the sources
+    that contain one of the step's words, and a few bytes per step.
     """
     origins = _Origins(trace, steps, definitions, (step,), is_left)
     return None if is_left() else DataFlow(tuple(origins.of(step)))
 
 
 def with_dependencies(steps: Sequence[Step], flow: DataFlow) -> tuple[Step, ...]:
-    """The steps, each with the numbers of those whose results it uses."""
+    """The steps, each with the numbers of the steps whose results it uses."""
     edges = _edges(flow.flows)
     return tuple(
         structs.replace(step, depends_on=edges[step.number]) if step.number in edges else step for step in steps
@@ -387,8 +391,8 @@ class _Origins:
         has_places: bool = True,
     ) -> None:
         self._has_places = has_places
-        self._wanted = {step.number: provenance_terms(step.call) for step in some}
-        words = words_of(chain.from_iterable(self._wanted.values()))
+        self._terms = {step.number: provenance_terms(step.call) for step in some}
+        words = words_of(chain.from_iterable(self._terms.values()))
         last = max(step.location.turn for step in some)
         sources = _sources(trace, steps, definitions)
         before = takewhile(lambda source: source.turn < last and not is_left(), sources)
@@ -397,21 +401,21 @@ class _Origins:
 
     def of(self, step: Step) -> Iterator[ArgumentFlow]:
         """The flow of each value of one step."""
-        return (self._flow(step, wanted) for wanted in self._wanted[step.number])
+        return (self._flow(step, term) for term in self._terms[step.number])
 
-    def _flow(self, step: Step, wanted: ProvenanceTerm) -> ArgumentFlow:
+    def _flow(self, step: Step, term: ProvenanceTerm) -> ArgumentFlow:
         turn = step.location.turn
-        place = self._index.first(wanted.whole, turn) if wanted.whole else None
-        whole = None if place is None else self._origin(place, str(wanted.value))
+        place = self._index.first(term.whole, turn) if term.whole else None
+        whole = None if place is None else self._origin(place, str(term.value))
         if whole is not None and whole.kind is not OriginKind.ARGUMENT:
-            return ArgumentFlow(step.number, wanted.pointer, wanted.value, (whole,))
-        if whole is None and not wanted.parts:
-            return ArgumentFlow(step.number, wanted.pointer, wanted.value, (), wanted.is_trivial)
-        found = (self._find(text, spelled, turn) for text, spelled in wanted.parts)
+            return ArgumentFlow(step.number, term.pointer, term.value, (whole,))
+        if whole is None and not term.parts:
+            return ArgumentFlow(step.number, term.pointer, term.value, (), term.is_trivial)
+        found = (self._find(text, spelled, turn) for text, spelled in term.parts)
         parts = [part for part in found if part is not None]
-        if whole is not None:  # the agent's own, but it may have put it together from what it was given
+        if whole is not None:  # the agent's own argument, but it may have composed it from its input
             parts = [whole, *(part for part in parts if part.kind not in _OWN)]
-        return ArgumentFlow(step.number, wanted.pointer, wanted.value, tuple(parts), wanted.is_trivial)
+        return ArgumentFlow(step.number, term.pointer, term.value, tuple(parts), term.is_trivial)
 
     def _find(self, text: str, spelled: Spellings, turn: int) -> Origin | None:
         found = self._index.first(spelled, turn)
@@ -427,7 +431,7 @@ class _Origins:
         return Origin(source.kind, text, location, source.step, self._pointer(source, place.start))
 
     def _pointer(self, source: Source, at: int) -> str | None:
-        """Where in a JSON text a character stands; None in other texts."""
+        """The JSON Pointer to the character at a position; None if the text is not JSON."""
         if source.text.lstrip()[:1] not in ("{", "["):
             return None
         if source not in self._roots:
@@ -458,7 +462,7 @@ def _pointer_at(node: JsonNode, at: int) -> str:
 
 
 def _sources(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location]) -> Iterator[Source]:
-    """All that values may come from, in the order in which the agent came to see it."""
+    """Every text that values may come from, in the order in which the agent saw them."""
     yield from _definitions(trace)
     defined: dict[tuple[int, str], list[Range]] = {}
     for place in definitions:
@@ -474,24 +478,24 @@ def _sources(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location
                 raw = step.call.raw_arguments
                 yield Source(OriginKind.ARGUMENT, number, step.location.part, raw, _start(step), step.number)
             continue
-        brought = [steps[index] for index in answered.of(number)]
+        answered_here = [steps[index] for index in answered.of(number)]
         for part in turn.parts:
             at = number, part.name
-            here = [one for one in brought if one.result_location and one.result_location.part == part.name]
+            here = [one for one in answered_here if one.result_location and one.result_location.part == part.name]
             for source in _texts(number, turn.role, part.name, part.text, here):
-                is_told = source.kind in (OriginKind.SYSTEM, OriginKind.USER)
-                yield from _apart(source, defined[at]) if is_told and at in defined else (source,)
+                is_input = source.kind in (OriginKind.SYSTEM, OriginKind.USER)
+                yield from _split_at_definitions(source, defined[at]) if is_input and at in defined else (source,)
 
 
 class _ByTurn:
-    """The indices of things by the turns that they stand in, a few bytes each."""
+    """Indices grouped by turn, in a few bytes each."""
 
     def __init__(self, turns: Sequence[int]) -> None:
         self._indices = array("L", sorted(range(len(turns)), key=turns.__getitem__))
         self._turns = array("L", map(turns.__getitem__, self._indices))
 
     def of(self, turn: int) -> Sequence[int]:
-        """Those of one turn, in order."""
+        """The indices of one turn, in order."""
         return self._indices[bisect_left(self._turns, turn) : bisect_right(self._turns, turn)]
 
 
@@ -500,7 +504,7 @@ def _start(step: Step) -> int:
 
 
 def _texts(turn: int, role: Role, part: str, text: str, answered: list[Step]) -> Iterator[Source]:
-    """The results in a part, each its step's, and the text between them, which is the user's or the system's."""
+    """The results in a part, each with its step, and the text between them as the role's own."""
     kind = OriginKind.SYSTEM if role is Role.SYSTEM else OriginKind.RESULT if role is Role.TOOL else OriginKind.USER
     at = 0
     for step in sorted(answered, key=lambda one: one.result_location.range if one.result_location else Range(0, 0)):
@@ -515,8 +519,8 @@ def _texts(turn: int, role: Role, part: str, text: str, answered: list[Step]) ->
         yield Source(kind, turn, part, text[at:], at)
 
 
-def _apart(source: Source, defined: Sequence[Range]) -> Iterator[Source]:
-    """A text cut where it defines tools."""
+def _split_at_definitions(source: Source, defined: Sequence[Range]) -> Iterator[Source]:
+    """A text split where it defines tools."""
     at, end = source.start, source.start + len(source.text)
     for place in (one for one in defined if one.start < end and one.end > source.start):
         for kind, cut in ((source.kind, place.start), (OriginKind.TOOLS, min(place.end, end))):
@@ -529,7 +533,7 @@ def _apart(source: Source, defined: Sequence[Range]) -> Iterator[Source]:
 
 
 def _definitions(trace: Trace) -> Iterator[Source]:
-    """The tools that requests offered in a field of their own."""
+    """The tools that requests offered in a structured field."""
     seen = set()
     for turn in trace.turns:
         for tool in turn.generation.tools if turn.generation is not None else ():

@@ -12,7 +12,7 @@ _BY_PHASE = {
     ErrorPhase.CLIENT_ABORT: "client",
 }
 _BY_FINISH = {FinishReason.LENGTH: "length", FinishReason.FILTER: "filter", FinishReason.ERROR: "upstream"}
-# How agents call their own end, by a word within it: SWE-agent `exit_cost`, mini-SWE-agent `LimitsExceeded`,
+# Agents' own exit statuses, by a word in them: SWE-agent `exit_cost`, mini-SWE-agent `LimitsExceeded`,
 # Harbor `AgentTimeoutError`, tau-bench `max_steps`, Inspect `token`, Claude Code `error_max_turns`.
 _BY_EXIT_STATUS = (
     ("context", "length"),
@@ -41,7 +41,7 @@ _FAILURE = (*(word for word, _ in _BY_EXIT_STATUS), "fail", "incomplete", "unres
 
 
 def abort_reason(trace: Trace) -> str | None:
-    """Why the trace's last generation, or its whole session, ended before its time; None where it did not."""
+    """Why the trace's last generation, or its whole session, ended early; None if it did not."""
     last = _last_generation(trace)
     if last is not None and last.error is not None:
         return _BY_PHASE[last.error.phase]
@@ -52,7 +52,7 @@ def abort_reason(trace: Trace) -> str | None:
 
 
 def truncation_clause(trace: Trace) -> str | None:
-    """What cut the last generation short, as a clause; None where nothing did."""
+    """What cut the last generation short, as a clause; None if nothing did."""
     last = _last_generation(trace)
     if last is None:
         return None
@@ -68,16 +68,16 @@ def truncation_clause(trace: Trace) -> str | None:
 
 
 def keeps_last_answer(trace: Trace) -> bool:
-    """Whether the source kept the text of the last answer: false where it stored or showed none of it."""
+    """Whether the source kept the text of the last answer: false if it stored or showed none of it."""
     last = _last_generation(trace)
     return last is None or last.body not in (BodyState.NOT_STORED, BodyState.REDACTED)
 
 
 def task_outcome(outcome: Outcome | None) -> TaskOutcome:
-    """Whether the task was done as its source says: by the reward, else by the exit status, else by `completed`.
+    """Whether the source counts the task as done: by the reward, else by the exit status, else by `completed`.
 
-    A reward or score above zero is a success, any other a failure. `completed` being false makes a failure of every
-    exit status; a status that is in no table leaves it to `completed`.
+    A reward or score above zero is a success, any other a failure. If `completed` is false, every exit status is a
+    failure; for a status that is in no table, `completed` decides.
     """
     if outcome is None:
         return TaskOutcome.UNKNOWN
@@ -94,9 +94,9 @@ def task_outcome(outcome: Outcome | None) -> TaskOutcome:
 
 
 def source_says_success(trace: Trace) -> bool | None:
-    """Whether the source counts the session as a success, as `task_outcome` judges; None where it does not say."""
-    said = task_outcome(trace.outcome)
-    return None if said is TaskOutcome.UNKNOWN else said is TaskOutcome.SUCCESS
+    """Whether the source counts the session as a success, as `task_outcome` judges; None if it does not say."""
+    outcome = task_outcome(trace.outcome)
+    return None if outcome is TaskOutcome.UNKNOWN else outcome is TaskOutcome.SUCCESS
 
 
 def _last_generation(trace: Trace) -> Generation | None:
@@ -104,7 +104,7 @@ def _last_generation(trace: Trace) -> Generation | None:
 
 
 def _broke_off(generation: Generation) -> bool:
-    """Whether the stream ended although nobody said that it does: its recorder was killed, or its server."""
+    """Whether the stream ended without a finish reason: its recorder or its server was killed."""
     return generation.body is BodyState.TRUNCATED and generation.finish is None
 
 
@@ -112,7 +112,7 @@ def _by_exit_status(trace: Trace) -> str | None:
     outcome = trace.outcome
     if outcome is None or outcome.exit_status is None:
         return None
-    said = outcome.exit_status.lower()
-    if said.strip() in _SUCCESS or (outcome.reward or 0) > 0:
+    status = outcome.exit_status.lower()
+    if status.strip() in _SUCCESS or (outcome.reward or 0) > 0:
         return None
-    return next((reason for word, reason in _BY_EXIT_STATUS if word in said), None)
+    return next((reason for word, reason in _BY_EXIT_STATUS if word in status), None)

@@ -1,8 +1,7 @@
-"""How failure is put into words, in several languages: by tools in results, by agents in answers.
+"""Phrases for failure in several languages: of tools in results, of agents in answers.
 
-German, French, Spanish, Portuguese, Russian, Chinese and Japanese. Only phrases that hardly say anything else; a
-result
-is judged by them where English would be: at its beginning, and mostly where it says little else.
+English, German, French, Spanish, Portuguese, Russian, Chinese and Japanese. Only phrases that rarely mean anything
+else. A result is judged at its beginning, and by most phrases only if it contains little else.
 """
 
 import re
@@ -17,7 +16,7 @@ FAILED_LINES = (
     r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",
     r"(?:错误|錯誤|エラー)\s*(?:[:：(（\[]|$)",
 )
-"""How a failed result's first line begins, however long the result."""
+"""Beginnings of a failed result's first line, for results of any length."""
 
 FAILED_BEGINNINGS = (
     (
@@ -43,7 +42,7 @@ FAILED_BEGINNINGS = (
     r"未找到|找不到|无法|無法|未能|拒绝访问|权限不足|请求超时|无效的|发生错误|發生錯誤|系统错误",
     r"(?:エラーが発生|アクセスが拒否|タイムアウト|無効な)",
 )
-"""How a failed result begins that says little else."""
+"""Beginnings of a failed result that contains little else."""
 
 FAILED_ENDINGS = (
     (
@@ -53,7 +52,7 @@ FAILED_ENDINGS = (
     r"(?:失败|失敗|不存在|未找到|找不到|超时|逾時)\s*(?:[:：。！!,，]|$)",
     r"(?:見つかりません(?:でした)?|失敗しました|存在しません|できませんでした)\s*[。！]?$",
 )
-"""What stands in the first line of a failed result that says little else."""
+"""Phrases in the first line of a failed result that contains little else."""
 
 _ADMISSION_TABLE = (
     (
@@ -84,12 +83,12 @@ _ADMISSION_TABLE = (
 )
 
 HEAD = 2_000
-"""How much of a result's beginning is judged, in code points; as much of its end is looked at for an exception."""
+"""How much of a result's beginning is judged, in code points; as much of its end is searched for an exception."""
 
 _SHORT = 400
 _USUAL_LINE = 200  # code points
 
-# What follows a heading of errors, unless it counts none: `Errors: 0`, `errors: none`, `Errors: []`.
+# What follows a heading of errors, unless it states that there are none: `Errors: 0`, `errors: none`, `Errors: []`.
 _NOT_NONE = r"(?!\s*(?:0\b(?!\.)|none\b|nil\b|null\b|no\b|\[\s*\]|\{\s*\}|-\s*$|n/a\b))"
 _KINDS = "syntax|lint(?:er|ing)?|compil(?:er|ation|e)|parse|parsing|indentation|type|validation|build"
 
@@ -112,7 +111,7 @@ _TAGS = lazy_pattern(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$"
 _TRACEBACK = lazy_pattern(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
 _LAST_WORDS = lazy_pattern(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
 SPEECH_LIMIT = 20_000
-"""How many code points of a speech are looked at, from its beginning."""
+"""How many code points of a speech are judged, from its beginning."""
 
 _TROUBLE = r"(?:errors?|problems?|issues?|trouble|failures?)"
 
@@ -139,7 +138,7 @@ _ADMISSION = lazy_pattern(
 
 _SENTENCE_END = lazy_pattern(r"[.!?](?=\s|$)|[。！？\n]")
 ADMISSIONS = tuple(lazy_pattern(pattern, re.IGNORECASE) for pattern in _ADMISSION_TABLE)
-"""How an agent admits that something did not work."""
+"""Patterns of an agent's admission that something did not work, for languages other than English."""
 
 
 class _Where(Enum):
@@ -164,7 +163,7 @@ _SHAPES = (
     _shape(_Where.LINE, r"<(?:tool_use_error|error)>"),
     _shape(_Where.LINE, r"(?:(?:fatal|internal|runtime|tool|syntax|api|http|server|unknown) )?error\s*(?::|\[|\(|$)"),
     # SWE-agent's edit tools (princeton-nlp/SWE-agent, `tools/windowed_edit_linting`) say "Your proposed edit has
-    # introduced new syntax error(s)", and under a heading the linter's lines. A summary that counts none is no error.
+    # introduced new syntax error(s)", and under a heading the linter's lines. A summary of zero errors is no error.
     _shape(
         _Where.LINE,
         rf"(?:(?:{_KINDS}|fatal|runtime|tool|api|new|following|0*[1-9]\d*) ){{0,3}}errors"
@@ -234,27 +233,27 @@ SIGNS_WITHIN = (
     *("failed", "is unknown", "gefunden", "fehlgeschlagen", "introuvable", "trouv", "échoué", "encontrad", "найден"),
     *("существует", "失败", "失敗", "不存在", "找", "超时", "逾時", "ません"),
 )
-"""Pieces, in folded letters, of which every text holds one that says in the middle of a line that something failed."""
+"""Case-folded substrings: every text that a `WITHIN` shape matches contains one of them."""
 
-_UNFOLDED = lazy_pattern("[\u0130\u0131]")  # `re` takes them for an i, folding does not
+_UNFOLDED = lazy_pattern("[\u0130\u0131]")  # `re` matches them as an i, case folding does not
 
 
 def within_shapes() -> tuple[str, ...]:
-    """The expressions of those texts."""
+    """The expressions of the `WITHIN` shapes."""
     return tuple(shape.expression for shape in _SHAPES if shape.where is _Where.WITHIN)
 
 
 def _fails_within(line: str) -> bool:
-    """Whether a line says so anywhere; the expression is tried only where a piece of it is there, being slow."""
+    """Whether a line reports a failure anywhere; tries the slow expression only if one of the substrings is there."""
     folded = line.casefold()
     may = any(sign in folded for sign in SIGNS_WITHIN) or _UNFOLDED.search(line) is not None
     return may and _WITHIN.search(line) is not None
 
 
 def _any_of(where: _Where) -> re.Pattern[str]:
-    """The shapes of one kind as one expression: a result that says nothing of the sort is the usual one."""
-    wanted = (shape for shape in _SHAPES if shape.where is where)
-    return lazy_pattern("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.expression})" for one in wanted))
+    """The shapes of one kind as one expression, which is fast for the usual result: one that matches none."""
+    shapes = (shape for shape in _SHAPES if shape.where is where)
+    return lazy_pattern("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.expression})" for one in shapes))
 
 
 _LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))
@@ -270,7 +269,7 @@ def exit_code(text: str) -> int | None:
 
 
 def error_line(text: str) -> str | None:
-    """The line of `text` that says it is an error, None where none does. Looks at a bounded piece of either end."""
+    """The line of `text` that reports an error, None if there is none. Examines a bounded piece of either end."""
     first = first_line(text)
     says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
     if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _fails_within(first))):
@@ -281,13 +280,13 @@ def error_line(text: str) -> str | None:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not blank, as far as it lies in the part that is judged."""
+    """The first line that is not blank, up to the end of the part that is judged."""
     line = text[:HEAD].lstrip().partition("\n")[0]
     return line.splitlines()[0].rstrip() if line else ""
 
 
 def last_line(text: str) -> str:
-    """The last line that is not blank, likewise."""
+    """The last line that is not blank, from the start of the part that is judged."""
     tail = text[-HEAD:].rstrip()
     lines = tail[-_USUAL_LINE:].splitlines()
     if len(lines) < 2 and len(tail) > _USUAL_LINE:
@@ -312,14 +311,14 @@ def _line_below(text: str) -> str | None:
 
 
 def _under_heading(text: str) -> str | None:
-    """The first line under or behind `ERRORS:` in capitals at the beginning of a line."""
+    """The text after `ERROR:` or `ERRORS:` in capitals at the beginning of a line, or the line below it."""
     head = text[:HEAD]
     found = _HEADING.search(head) if "ERROR" in head else None
     return None if found is None else (found["below"] or found["said"]).strip()
 
 
 def _uncaught(text: str) -> str | None:
-    """The last line of a program's output that ends in an exception nobody caught."""
+    """The last line of a program's output if it ends in an uncaught exception."""
     ends = [end for end in (text[:HEAD], text[-HEAD:]) if "Traceback (most recent call last):" in end]
     if not any(map(_TRACEBACK.search, ends)):
         return None
@@ -335,12 +334,12 @@ class Speech(Struct, frozen=True):
 
 
 def admits_failure(text: str) -> bool:
-    """Whether a text says that something did not work; it looks at the first 20,000 code points."""
+    """Whether a text admits that something did not work; judges the first 20,000 code points."""
     return _place(text) is not None
 
 
 def failure_admission(text: str) -> str | None:
-    """The first sentence of a text that says so, None where none does."""
+    """The first sentence of a text that admits a failure, None if there is none."""
     place = _place(text)
     if place is None:
         return None
@@ -351,7 +350,7 @@ def failure_admission(text: str) -> str | None:
 
 
 def _place(text: str) -> int | None:
-    """Where the first words of an admission stand."""
+    """The position of the first admission."""
     head = _NO_TROUBLE.sub(lambda found: " " * len(found[0]), text[:SPEECH_LIMIT])
     found = (pattern.search(head) for pattern in (_ADMISSION, *ADMISSIONS))
     return min((match.start() for match in found if match is not None), default=None)

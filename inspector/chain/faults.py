@@ -29,7 +29,7 @@ from inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Go on with the result that is there already."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
-_FEWEST = 2  # calls of a tool that were answered well; one alone does not show what is normal for it
+_FEWEST = 2  # successful calls of a tool; one alone does not show what is normal for it
 _NO_MATCH = lazy_pattern(r"[\[{]\s*[\]}]$")
 
 # Arguments in which the agent writes its own words.
@@ -40,7 +40,7 @@ _FREE_TEXT = lazy_pattern(
 
 _LONGEST, _MOST_WORDS, _MOST_CALLS = 64, 4, 8
 
-# What stands for a value instead of being one. Each is the whole argument; a part of a longer text may be meant so.
+# Placeholders in place of a value. Each must be the whole argument; within a longer text it may be intended.
 _PLACEHOLDER = lazy_pattern(
     r"<(?!/?(?:br|hr|p|b|i|div|span|ul|li|html|body)>)[A-Za-z][\w .:-]{2,60}>"  # <previous_result>
     r"|\{\{[^{}]{1,80}\}\}"  # {{user_id}}
@@ -50,7 +50,7 @@ _PLACEHOLDER = lazy_pattern(
     re.IGNORECASE,
 )
 
-# A user may speak of `your_dataset_name` and mean it: only where the user's words are there, and do not hold it.
+# A user may mean `your_dataset_name` literally: checked only if the trace has the user's words, without this one.
 _PLACEHOLDER_WORD = lazy_pattern(
     r"(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
     r"|example(?:[_-](?:id|key|name|value|text|string))?"
@@ -85,10 +85,10 @@ _WENT_ON = {Reaction.IGNORED: "as if it had not", Reaction.CONCEALED: "with a va
 def chain_diagnostics(
     trace: Trace, pairing: Pairing, chain: Chain, flow: Callable[[], DataFlow]
 ) -> Iterator[Diagnostic]:
-    """The faults between calls and results; which of them broke the chain, the chain itself says."""
+    """The faults between calls and results; `chain.broken` shows which of them broke the chain."""
     yield from _pairing_faults(pairing)
-    made = [step for step in chain.steps if step.location not in pairing.attempts]
-    yield from _missing_results(made, last_turn_with_words(trace))
+    parsed = [step for step in chain.steps if step.location not in pairing.attempts]
+    yield from _missing_results(parsed, last_turn_with_words(trace))
     yield from _out_of_order(chain.steps)
     yield from _error_results(chain.steps)
     yield from _empty_results(chain.steps, flow)
@@ -113,7 +113,7 @@ def _missing_results(steps: Sequence[Step], went_on_after: int) -> Iterator[Diag
 
 
 def _out_of_order(steps: Sequence[Step]) -> Iterator[Diagnostic]:
-    """Results that come before that of a call made earlier in the same turn, or after later calls were answered."""
+    """Results that come after the result of a call that was made later."""
     answered = [step for step in steps if step.result_location is not None]
     earliest: Step | None = None
     for step in reversed(answered):
@@ -126,7 +126,7 @@ def _out_of_order(steps: Sequence[Step]) -> Iterator[Diagnostic]:
 
 
 def _share_id(step: Step, other: Step) -> bool:
-    """Whether two calls bear one id, so that nobody knows whose result came first."""
+    """Whether two calls have the same id, so that their results cannot be told apart."""
     return step.call.id is not None and step.call.id == other.call.id
 
 
@@ -154,7 +154,7 @@ def _empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Itera
 
 
 def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> Location | None:
-    """Where an error's words stand in its result, if they stand there as they are and once; else all of it."""
+    """The location of an error's words in its result, if they occur there verbatim and once; else the whole result."""
     at = result.content.find(words) if whole is not None and len(result.content) == len(whole.range) else -1
     if whole is None or not words or at < 0 or result.content.find(words, at + 1) >= 0:
         return whole
@@ -195,10 +195,10 @@ def _at(place: Location | None, rule: Rule, message: str, hint: str | None = Non
 
 
 class EmptyResult(Struct, frozen=True):
-    """A call that was answered with nothing, where something could be expected.
+    """A call with an empty result, where a result with content could be expected.
 
-    `content` is all that the result says, `""` or an empty JSON value; `made_up` a value of the next call that was not
-    found earlier, None where there is none.
+    `content` is the whole result, `""` or an empty JSON value; `made_up` a value of the next call that was not found
+    earlier, None if there is none.
     """
 
     step: Step
@@ -207,9 +207,9 @@ class EmptyResult(Struct, frozen=True):
 
 
 def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
-    """The tools that answer nothing in most of their `ok` calls, of which there are two or more: it is their contract.
+    """The tools with empty results for most of their `ok` calls, of which there are two or more: it is their contract.
 
-    Names are as `bare_name` gives them.
+    Names are as `bare_name` returns them.
     """
     answered, empty = Counter[str](), Counter[str]()
     for step in steps:
@@ -221,7 +221,7 @@ def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
 
 
 def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[EmptyResult]:
-    """The empty results of `ok` calls that are not what their tool is expected to answer, in order."""
+    """The empty results of `ok` calls whose tool is expected to return something, in order."""
     empty = [step for step in steps if _is_unexpected(step)]
     if not empty:
         return
@@ -243,7 +243,7 @@ def _is_unexpected(step: Step) -> bool:
 
 
 class _NextValues:
-    """The values of the calls in the turn that follows a result."""
+    """The values of the calls in the turn after a result."""
 
     def __init__(self, steps: Sequence[Step], flow: DataFlow) -> None:
         self._steps = steps
@@ -254,20 +254,20 @@ class _NextValues:
                 self._flows[one.step].append(one)
 
     def made_up(self, step: Step) -> str | None:
-        """The first value that names something and was not found before the next turn's calls."""
+        """The first value in the next turn's calls that may name something and was not found earlier."""
         known = (step.result_location or step.location).turn
         first = bisect_right(self._turns, known)
         for later in self._steps[first : first + _MOST_CALLS]:
             if later.location.turn != self._turns[first] or is_search(later.call.name or ""):
                 return None
             for one in self._flows.get(later.number, ()):
-                if _names_something_empty_results(one):
+                if _may_be_reference(one):
                     return str(one.value)
         return None
 
 
-def _names_something_empty_results(flow: ArgumentFlow) -> bool:
-    """Whether a value can be the name of something that must exist, and is not the agent's own wording."""
+def _may_be_reference(flow: ArgumentFlow) -> bool:
+    """Whether a value may name something that must exist, and is not the agent's own wording."""
     if not isinstance(flow.value, (str, int)):
         return False
     key = next((word for word in reversed(flow.pointer.split("/")) if not word.isdigit()), "")
@@ -294,58 +294,58 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[],
         if step is None or places is None or step.number != one.step:
             step = suspects[one.step]
             places = ArgumentPlaces(step.call)
-            may_name = may_know_all and _may_name_something(step.call.name or "")
+            may_name = may_know_all and _uses_existing(step.call.name or "")
         text = str(one.value)
         if is_placeholder(text.strip(), may_be_a_word=may_know_all):
             message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
             fault = Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL)
-            yield _at_argument_faults(step, places, one, fault)
-        elif may_name and not one.origins and _names_something(one.pointer, text):
+            yield _at_argument(step, places, one, fault)
+        elif may_name and not one.origins and _is_id_of_existing(one.pointer, text):
             message = (
                 f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which neither the user nor a tool "
                 f"nor the system prompt gave before."
             )
             fault = Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK)
-            yield _at_argument_faults(step, places, one, fault)
+            yield _at_argument(step, places, one, fault)
 
 
 def _has_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
-    """Whether a call has a value that may be a placeholder or an id: where no call has, no origin is looked for."""
+    """Whether a call has a value that may be a placeholder or an id; if no call has, origins are not computed."""
     if not isinstance(call.arguments, dict):
         return False
-    may_name = may_know_all and _may_name_something(call.name or "")
+    may_name = may_know_all and _uses_existing(call.name or "")
     for pointer, value in leaves(call.arguments):
         if isinstance(value, (str, int)) and not isinstance(value, bool):
             text = str(value)
-            is_id = may_name and _names_something(pointer, text)
+            is_id = may_name and _is_id_of_existing(pointer, text)
             if is_id or is_placeholder(text.strip(), may_be_a_word=may_know_all):
                 return True
     return False
 
 
 def is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
-    """Whether a whole argument stands for a value that was to be filled in; `may_be_a_word` takes `TODO` for one."""
+    """Whether a whole argument is a placeholder for a value; `may_be_a_word` also accepts words such as `TODO`."""
     if len(text) > _LONGEST_PLACEHOLDER:
         return False
     return bool(_PLACEHOLDER.fullmatch(text) or (may_be_a_word and _PLACEHOLDER_WORD.fullmatch(text)))
 
 
 def _is_whole(trace: Trace) -> bool:
-    """Whether all that the agent was told is in the trace: it begins with its user, in words, and continues none."""
-    told = [turn for turn in trace.turns if turn.role is Role.USER]
+    """Whether the trace has all of the agent's input: it begins with the user, in text only, and continues no other."""
+    user_turns = [turn for turn in trace.turns if turn.role is Role.USER]
     first = next((turn for turn in trace.turns if turn.role is not Role.SYSTEM), None)
     if trace.parent is not None or first is None or first.role is not Role.USER:
         return False
-    return all(part.name == "text" for turn in told for part in turn.parts)
+    return all(part.name == "text" for turn in user_turns for part in turn.parts)
 
 
-def _may_name_something(tool: str) -> bool:
-    """Whether a tool works on what is there already."""
+def _uses_existing(tool: str) -> bool:
+    """Whether a tool works on objects that already exist."""
     return not is_terminal(tool) and _CREATES.isdisjoint(bare_name(tool).split("_"))
 
 
-def _names_something(pointer: str, text: str) -> bool:
-    """Whether a value is an id of what must already be there."""
+def _is_id_of_existing(pointer: str, text: str) -> bool:
+    """Whether a value is an id of an object that must already exist."""
     if not _ID.fullmatch(text) or _DATE.match(text):
         return False
     key = next((word for word in reversed(pointer.split("/")) if not word.isdigit()), "")
@@ -356,26 +356,26 @@ def _name(flow: ArgumentFlow) -> str:
     return flow.pointer.removeprefix("/").replace("/", ".")
 
 
-def _at_argument_faults(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
+def _at_argument(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: Fault) -> Diagnostic:
     path = [part.replace("~1", "/").replace("~0", "~") for part in flow.pointer.split("/")[1:]]
     place = places.of([int(part) if part.isdigit() else part for part in path])
-    told = Fault(fault.rule, place, fault.message, fault.hint, path=flow.pointer)
-    return told.at(step.location.turn, step.location.part)
+    placed = Fault(fault.rule, place, fault.message, fault.hint, path=flow.pointer)
+    return placed.at(step.location.turn, step.location.part)
 
 
 def ending_diagnostics(trace: Trace, chain: Chain, invented_at: Location | None = None) -> Iterator[Diagnostic]:
-    """T413 where the agent passed over the error that broke the chain, T414 where its last word is missing.
+    """T413 if the agent ignored the error that broke the chain, T414 if its final answer is missing.
 
     `invented_at` are the characters of the value that the agent made up in place of the failed step's result.
     """
-    if abort_reason(trace) is not None:  # what the agent would have said is not known
+    if abort_reason(trace) is not None:  # the rest of the agent's answer is not known
         return
-    yield from _passed_over(trace, chain, invented_at)
+    yield from _ignored_error(trace, chain, invented_at)
     if chain.steps and not source_says_success(trace):
         yield from _without_answer(trace, chain.steps[-1])
 
 
-def _passed_over(trace: Trace, chain: Chain, invented_at: Location | None) -> Iterator[Diagnostic]:
+def _ignored_error(trace: Trace, chain: Chain, invented_at: Location | None) -> Iterator[Diagnostic]:
     broken = chain.broken
     how = _WENT_ON.get(broken.reaction) if broken is not None and broken.reaction is not None else None
     if broken is None or how is None or broken.outcome is not StepOutcome.ERROR_RESULT:
@@ -384,7 +384,7 @@ def _passed_over(trace: Trace, chain: Chain, invented_at: Location | None) -> It
     known = max((step.result_location or step.location).turn for step in tried)
     for number, turn in enumerate(trace.turns[known:], known + 1):
         if turn.role is Role.ASSISTANT and _says_something(turn):
-            if not _is_kept(turn):  # cut off: it may have been about to say so
+            if not _is_kept(turn):  # cut off: the rest may have reported the error
                 return
             failed = f"{tool_named(broken.tool)} answered with an error in turn {known}, and the agent went on"
             if invented_at is not None and broken.reaction is Reaction.CONCEALED:
@@ -414,9 +414,9 @@ def _without_answer(trace: Trace, last: Step) -> Iterator[Diagnostic]:
 
 
 def _says_something(turn: Turn) -> bool:
-    """Whether a turn holds a call, or words that are not in a part of reasoning."""
-    said = (part for part in turn.parts if part.name != "reasoning" and not part.name.startswith(WIRE_PREFIX))
-    return bool(turn.calls) or any(part.text.strip() for part in said)
+    """Whether a turn has a call, or text outside of reasoning."""
+    parts = (part for part in turn.parts if part.name != "reasoning" and not part.name.startswith(WIRE_PREFIX))
+    return bool(turn.calls) or any(part.text.strip() for part in parts)
 
 
 def _is_kept(turn: Turn) -> bool:

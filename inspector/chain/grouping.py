@@ -1,4 +1,4 @@
-"""On a broken trace the diagnostics of one cause are reported together: the first of them, with the others below it."""
+"""Groups a broken trace's diagnostics by cause: the first of each cause is reported, with the others below it."""
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ from inspector.diagnostics import Diagnostic
 from inspector.rules import conversation
 from inspector.scanning import lazy_pattern
 
-# Their messages name first the tool that they are about.
+# Rules whose messages quote the tool first.
 _ABOUT_A_TOOL = frozenset(
     rule.code
     for rule in (
@@ -36,7 +36,7 @@ class DiagnosticGroup(Struct, frozen=True):
 
     @property
     def shown(self) -> Diagnostic:
-        """The first, whose message says how many more there are."""
+        """The first diagnostic; its message includes the number of the others."""
         return with_count(self.first, len(self.more))
 
 
@@ -52,7 +52,7 @@ def grouped(diagnostics: Iterable[Diagnostic], chain: Chain) -> list[DiagnosticG
 def by_cause(
     items: Sequence[_Item], diagnostic_of: Callable[[_Item], Diagnostic], *, is_broken: bool
 ) -> list[list[_Item]]:
-    """Whatever stands for diagnostics, in the same groups; one item each where the trace is not broken."""
+    """Items with a diagnostic each, in the same groups; one item per group if the trace is not broken."""
     if not is_broken:
         return [[item] for item in items]
     groups: dict[tuple[str, str], list[_Item]] = {}
@@ -62,10 +62,10 @@ def by_cause(
 
 
 class Causes:
-    """Which diagnostics share a cause, by their indices; a few bytes for each, however many are added.
+    """Which diagnostics share a cause, by index; a few bytes per diagnostic.
 
-    `firsts` are the indices of the first of each cause, in order, `more` how many others each has, and `row_of` the
-    place in `firsts` of each diagnostic's cause.
+    `firsts` has the index of the first diagnostic of each cause, in order, `more` the number of others of each cause,
+    and `row_of` the position in `firsts` of each diagnostic's cause.
     """
 
     __slots__ = ("_rows", "firsts", "more", "row_of")
@@ -75,7 +75,7 @@ class Causes:
         self._rows: dict[tuple[str, str], int] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """The next diagnostic of the trace."""
+        """Add the next diagnostic of the trace."""
         row = self._rows.setdefault(cause_of(diagnostic), len(self._rows))
         if row == len(self.firsts):
             self.firsts.append(len(self.row_of))
@@ -86,7 +86,7 @@ class Causes:
 
 
 def causes_of(diagnostics: Iterable[Diagnostic]) -> Causes:
-    """The causes of the diagnostics of a broken trace, found in one walk over them."""
+    """The causes of the diagnostics of a broken trace, found in one pass."""
     causes = Causes()
     for one in diagnostics:
         causes.add(one)
@@ -94,9 +94,9 @@ def causes_of(diagnostics: Iterable[Diagnostic]) -> Causes:
 
 
 def cause_of(diagnostic: Diagnostic) -> tuple[str, str]:
-    """What diagnostics of one cause share: the rule, and the tool or the argument that they are about.
+    """The key of a diagnostic's cause: the rule, and the tool or the argument that it is about.
 
-    Arguments that differ only in the index of a list are one.
+    Arguments that differ only in list indices share a cause.
     """
     fault = diagnostic.fault
     if fault.path is not None:
@@ -108,7 +108,7 @@ def cause_of(diagnostic: Diagnostic) -> tuple[str, str]:
 
 
 def with_count(diagnostic: Diagnostic, more: int) -> Diagnostic:
-    """The diagnostic with `more` others of its cause added to its message; itself where there are none."""
+    """The diagnostic with `more` others of its cause added to its message; unchanged if there are none."""
     if not more:
         return diagnostic
     message = f"{diagnostic.fault.message} (and {more:,} more of this kind)"

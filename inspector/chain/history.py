@@ -1,7 +1,7 @@
-"""Compares the requests of a session: what the agent made of calls, results and messages before the model read them.
+"""Compares the requests of a session: how the agent changed calls, results and messages before the model read them.
 
-Only what a request has of its own is looked at, and what the request before had behind the messages that both share: a
-history that grows costs its new messages. A version that comes again was reported when it came first.
+Only the new messages of a request are compared, and those that the request before had after the messages that both
+share: a growing history costs only its new messages. A changed version is reported only at its first appearance.
 """
 
 import re
@@ -30,8 +30,8 @@ _REASONING = re.compile(
     re.DOTALL,
 )
 
-# Which APIs want reasoning back together with the calls that came with it, until the model has answered.
-_WANTS_REASONING = {
+# APIs that require reasoning back together with the calls that came with it, until the model has answered.
+_REQUIRES_REASONING = {
     "messages": "Anthropic's Messages API",  # docs.anthropic.com, Extended thinking, "Preserving thinking blocks"
     "responses": "OpenAI's Responses API",  # platform.openai.com/docs/guides/reasoning, "Keeping reasoning items"
 }
@@ -41,23 +41,23 @@ _DEEPSEEK_WITH_REASONING = re.compile(r"deepseek-(?:reasoner|v4)", re.IGNORECASE
 
 
 class _Difference(Struct, frozen=True):
-    """Where a difference is: request and message of the later layer, and turn of the earlier one.
+    """The location of a difference: request and message of the later layer, and turn of the earlier one.
 
-    `said` is what the later layer has at that message, None where its request ends before it; `is_gone` says that this
-    is another message, before which the whole turn stood.
+    `version` is the later layer's message, None if its request ends before it. `is_gone` means that the whole turn is
+    missing, and that `version` is the message that follows its former position.
     """
 
     request: int
     index: int
     number: int
     turn: Turn
-    said: Turn | None
+    version: Turn | None
     is_gone: bool = False
 
     def at(
         self, rule: Rule, message: str, part: str, here: Range | None = None, there: Range | None = None
     ) -> Diagnostic:
-        """The difference at `there` in the message, against `here` in the turn: without them, its start, and all."""
+        """The diagnostic at `there` in the message (default: its start), against `here` in the turn (default: all)."""
         own = self.turn.part(part) or (self.turn.parts[0] if self.turn.parts else None)
         length = len(own.text) if own is not None else 0
         where = here if here is not None and here.end <= length else Range(0, length)
@@ -67,8 +67,8 @@ class _Difference(Struct, frozen=True):
         return fault.at(self.request, f"{SENT_PART}{self.index + 1}:{name}")
 
     def _place_of(self, part: str) -> tuple[str, Range]:
-        """The part and its start; where it is missing, the next part, before which it stood, or the end of the last."""
-        parts = self.said.parts if self.said is not None else ()
+        """The part and its start; if it is missing, the part that followed it, or the end of the last part."""
+        parts = self.version.parts if self.version is not None else ()
         if not parts or (any(one.name == part for one in parts) and not self.is_gone):
             return part, Range(0, 0)
         if self.is_gone:
@@ -81,7 +81,7 @@ class _Difference(Struct, frozen=True):
 
 
 def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
-    """The differences between what was said and what later requests had of it."""
+    """The differences between the turns and their versions in later requests."""
     turns = tuple(trace.turns)
     is_reported = False
     before: ReadRequest | None = None
@@ -109,30 +109,30 @@ def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
 
 
 def _versions(request: ReadRequest, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
-    """The differences of the messages that a request has in words of its own."""
+    """The differences of the messages of which a request has its own version."""
     for offset, message in enumerate(request.own):
-        said, number = message.version, message.turn
-        if said is None or number is None:
+        version, number = message.version, message.turn
+        if version is None or number is None:
             continue
-        place = _Difference(request.turn, request.kept + offset, number, turns[number - 1], said)
+        place = _Difference(request.turn, request.kept + offset, number, turns[number - 1], version)
         match place.turn.role:
             case Role.ASSISTANT:
-                yield from _answer(place, said)
-                if _lacks_reasoning(place.turn, said):
+                yield from _answer(place, version)
+                if _lacks_reasoning(place.turn, version):
                     yield _reasoning(place, request.own[offset + 1 :], turns)
             case Role.TOOL:
-                yield from _result(place, said, turns)
+                yield from _result(place, version, turns)
             case Role.SYSTEM:
-                yield from _system(place, said)
+                yield from _system(place, version)
             case Role.USER:
-                yield from _rewritten(place, said, without_injected)
+                yield from _rewritten(place, version, without_injected)
 
 
-def _answer(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
+def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
     turn = place.turn
-    texts, sent = ({part.name: part.text for part in one.parts} for one in (turn, said))
+    texts, sent = ({part.name: part.text for part in one.parts} for one in (turn, version))
     named = {call.id: call for call in turn.calls if call.id}
-    for index, call in enumerate(said.calls):
+    for index, call in enumerate(version.calls):
         own = named.get(call.id) if call.id else None
         own = own or (turn.calls[index] if index < len(turn.calls) and turn.calls[index].name == call.name else None)
         if own is None:
@@ -148,35 +148,35 @@ def _answer(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
             message = f"{model}, and the request of turn {place.request} has {read}."
             there = Range(0, len(sent.get(call.part, "")))
             yield place.at(rules.ARGUMENTS_CHANGED_BEFORE_READ, message, own.part, None, there)
-    if any(own.id and own.id not in {call.id for call in said.calls} for own in turn.calls):
-        gone = next(own for own in turn.calls if own.id and own.id not in {call.id for call in said.calls})
+    if any(own.id and own.id not in {call.id for call in version.calls} for own in turn.calls):
+        gone = next(own for own in turn.calls if own.id and own.id not in {call.id for call in version.calls})
         message = f"The request of turn {place.request} lacks the call of {tool_named(gone.name)} (dropped)."
         yield place.at(rules.HISTORY_REWRITTEN, message, gone.part)
-    yield from _rewritten(place, said, _without_reasoning)
+    yield from _rewritten(place, version, _without_reasoning)
 
 
 def _calls_in_text(turn: Turn) -> bool:
-    """Whether the content may hold calls that only the client parses."""
+    """Whether the content may contain calls that only the client parses."""
     text = turn.part("text")
     return text is not None and any(sign in text.text for sign in ("<", "{", "[", "("))
 
 
-def _lacks_reasoning(turn: Turn, said: Turn) -> bool:
-    own, sent = turn.part("reasoning"), said.part("reasoning")
+def _lacks_reasoning(turn: Turn, version: Turn) -> bool:
+    own, sent = turn.part("reasoning"), version.part("reasoning")
     return own is not None and bool(own.text.strip()) and (sent is None or not sent.text.strip())
 
 
-def _wants_reasoning(generation: Generation) -> str | None:
-    """The API that wants reasoning back, in words; None where none is known to."""
+def _requires_reasoning(generation: Generation) -> str | None:
+    """The name of the API that requires reasoning back; None if the API is not known to require it."""
     if generation.api == "chat.completions" and _DEEPSEEK_WITH_REASONING.match(generation.requested_model):
         return "DeepSeek's API"
-    return _WANTS_REASONING.get(generation.api)
+    return _REQUIRES_REASONING.get(generation.api)
 
 
-def _reasoning(place: _Difference, behind: Sequence[ReadMessage], turns: Sequence[Turn]) -> Diagnostic:
+def _reasoning(place: _Difference, later: Sequence[ReadMessage], turns: Sequence[Turn]) -> Diagnostic:
     generation = turns[place.request - 1].generation
-    api = _wants_reasoning(generation) if generation is not None else None
-    roles = [(one.version or turns[(one.turn or 1) - 1]).role for one in behind if one.version or one.turn]
+    api = _requires_reasoning(generation) if generation is not None else None
+    roles = [(one.version or turns[(one.turn or 1) - 1]).role for one in later if one.version or one.turn]
     is_open = bool(place.turn.calls) and bool(roles) and Role.USER not in roles
     if api is not None and is_open:
         message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} requires it back."
@@ -185,8 +185,8 @@ def _reasoning(place: _Difference, behind: Sequence[ReadMessage], turns: Sequenc
     return place.at(rules.REASONING_DROPPED_FROM_HISTORY, message, "reasoning")
 
 
-def _result(place: _Difference, said: Turn, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
-    own, read = _said(place.turn), _said(said)
+def _result(place: _Difference, version: Turn, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
+    own, read = _text_of(place.turn), _text_of(version)
     found = result_difference(own, read)
     if found is None:
         return
@@ -196,7 +196,7 @@ def _result(place: _Difference, said: Turn, turns: Sequence[Turn]) -> Iterator[D
         (
             number
             for number, turn in enumerate(turns[: place.request - 1], 1)
-            if turn.role is Role.TOOL and turn is not place.turn and read.strip() and same_text(_said(turn), read)
+            if turn.role is Role.TOOL and turn is not place.turn and read.strip() and same_text(_text_of(turn), read)
         ),
         None,
     )
@@ -215,8 +215,8 @@ def _range(found: ResultDifference) -> Range:
     return Range(*found.other)
 
 
-def _system(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
-    own, sent = _said(place.turn), _said(said)
+def _system(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
+    own, sent = _text_of(place.turn), _text_of(version)
     if own.strip() == sent.strip():
         return
     at = shared_prefix(own, sent)
@@ -227,12 +227,12 @@ def _system(place: _Difference, said: Turn) -> Iterator[Diagnostic]:
     yield place.at(rules.CACHE_PREFIX_BROKEN, message, "text", Range(at, max(end, at)), there)
 
 
-def _rewritten(place: _Difference, said: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
-    own, sent = (without(_said(one)).strip() for one in (place.turn, said))
+def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
+    own, sent = (without(_text_of(one)).strip() for one in (place.turn, version))
     if own == sent or same_text(own, sent) or (not sent and place.turn.calls):
         return
     if sent.endswith(own) and place.turn.role is Role.ASSISTANT:
-        return  # the beginning of the answer, which the client wrote itself, stands before it
+        return  # the client itself wrote the beginning of the answer, which is in front of it
     message = f"The request of turn {place.request} has this message in other words: {quoted(sent)} (rewritten)."
     yield place.at(rules.HISTORY_REWRITTEN, message, "text", None, Range(0, len(sent)))
 
@@ -241,8 +241,8 @@ def _without_reasoning(text: str) -> str:
     return _REASONING.sub("", text)
 
 
-def _said(turn: Turn) -> str:
-    """The text of a message; for one of blocks, their JSON."""
+def _text_of(turn: Turn) -> str:
+    """The text of a message; the JSON of its content blocks if it has no text."""
     text = turn.part("text")
     blocks = [part.text for part in turn.parts if part.name.startswith("content:")]
     if text is not None and text.text:
@@ -255,24 +255,26 @@ def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> It
     kept = now.kept if now.before is before else 0
     if kept >= len(before):
         return
-    held, behind = before.messages()[kept:], now.messages()[kept:]
-    there = {one.turn for one in behind if one.turn is not None}
-    gone = [one.turn for one in held if one.turn is not None and one.turn not in there and not _is_own(turns, one.turn)]
+    earlier, later = before.messages()[kept:], now.messages()[kept:]
+    there = {one.turn for one in later if one.turn is not None}
+    gone = [
+        one.turn for one in earlier if one.turn is not None and one.turn not in there and not _is_own(turns, one.turn)
+    ]
     if not gone:
-        yield from _reordered(held, behind, _Difference(now.turn, kept, 0, turns[0], None), turns)
+        yield from _reordered(earlier, later, _Difference(now.turn, kept, 0, turns[0], None), turns)
         return
     first = turns[gone[0] - 1]
-    stood = next(at for at, one in enumerate(held) if one.turn == gone[0])  # what is before it is still there
-    following = behind[stood] if stood < len(behind) else None
-    said = None if following is None else following.version or turns[(following.turn or 1) - 1]
-    place = _Difference(now.turn, kept + stood, gone[0], first, said, is_gone=True)
-    was = {one.turn for one in held}
-    new = (one.version or turns[(one.turn or 1) - 1] for one in behind if one.turn is None or one.turn not in was)
+    position = next(at for at, one in enumerate(earlier) if one.turn == gone[0])  # what precedes it is still there
+    following = later[position] if position < len(later) else None
+    version = None if following is None else following.version or turns[(following.turn or 1) - 1]
+    place = _Difference(now.turn, kept + position, gone[0], first, version, is_gone=True)
+    was = {one.turn for one in earlier}
+    new = (one.version or turns[(one.turn or 1) - 1] for one in later if one.turn is None or one.turn not in was)
     summary = next(
-        (one for one in new if one.role in _ANNOUNCES and _SUMMARY.search(_said(one)[:_SUMMARY_WITHIN])), None
+        (one for one in new if one.role in _ANNOUNCES and _SUMMARY.search(_text_of(one)[:_SUMMARY_WITHIN])), None
     )
     what = f"turn {gone[0]}" if len(gone) == 1 else f"{len(gone)} messages, the first of turn {gone[0]}"
-    name = _first_said(first)
+    name = _first_text_part(first)
     if summary is not None:
         yield place.at(
             rules.HISTORY_COMPACTED,
@@ -288,27 +290,27 @@ def _is_own(turns: Sequence[Turn], number: int) -> bool:
     return TurnFlag.SYNTHETIC in turns[number - 1].flags
 
 
-def _first_said(turn: Turn) -> str:
+def _first_text_part(turn: Turn) -> str:
     """The name of the first part that has a text."""
     return next((part.name for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX)), "text")
 
 
 def _reordered(
-    held: Sequence[ReadMessage], behind: Sequence[ReadMessage], place: _Difference, turns: Sequence[Turn]
+    earlier: Sequence[ReadMessage], later: Sequence[ReadMessage], place: _Difference, turns: Sequence[Turn]
 ) -> Iterator[Diagnostic]:
-    expected = [one.turn for one in held if one.turn is not None]
-    order = [one.turn for one in behind if one.turn in expected and one.turn is not None]
+    expected = [one.turn for one in earlier if one.turn is not None]
+    order = [one.turn for one in later if one.turn in expected and one.turn is not None]
     if order == expected or sorted(order) != sorted(expected):
         return
     at = next(index for index, pair in enumerate(zip(order, expected, strict=True)) if pair[0] != pair[1])
     turn = turns[order[at] - 1]
     place = _Difference(place.request, place.index + at, order[at], turn, None)
     message = f"The request of turn {place.request} has turn {order[at]} before turn {expected[at]} (reordered)."
-    yield place.at(rules.HISTORY_REWRITTEN, message, _first_said(turn))
+    yield place.at(rules.HISTORY_REWRITTEN, message, _first_text_part(turn))
 
 
 def tools_difference(before: Sequence[ToolDefinition], now: Sequence[ToolDefinition]) -> str:
-    """How the tools of a request are not those of the one before, in words; `""` where they are."""
+    """How the tools of a request differ from those of the one before, in words; `""` if they are the same."""
     was, have = ([(tool.name, tool.description, tool.parameters) for tool in tools] for tools in (before, now))
     if was == have:
         return ""
@@ -324,7 +326,7 @@ def tools_difference(before: Sequence[ToolDefinition], now: Sequence[ToolDefinit
 
 
 def _beginning(turns: Sequence[Turn], number: int) -> Location:
-    """Where the answer to a request begins."""
+    """The start of the answer to a request."""
     parts = turns[number - 1].parts
     return Location(number, parts[0].name if parts else "text", Range(0, 0))
 

@@ -10,7 +10,7 @@ Z_95 = NormalDist().inv_cdf(0.975)
 """How many standard errors of a normal distribution hold 95 % of it, half to each side."""
 
 NOISE = 0.05
-"""A difference whose p-value lies below is taken to be more than noise."""
+"""A difference with a p-value below this counts as more than noise."""
 
 _MOST_TABLES = 20_000
 _CLOSE = 1e-7  # two tables are equally rare if their weights differ by no more than rounding does
@@ -23,18 +23,18 @@ ERROR = 0.05
 _PRIOR = 0.5
 _BOUND_HALVINGS = 60
 _STAKES = tuple((number + 0.5) / 24 for number in range(24))
-"""Shares of the capital that are staked, each with an equal part of it."""
+"""The shares of the capital that are staked; each stake has an equal part of the capital."""
 
 
 class Interval(Struct, frozen=True):
-    """Where a value lies with 95 % confidence."""
+    """The bounds of a value with 95 % confidence."""
 
     low: float
     high: float
 
 
 class Share(Struct, frozen=True):
-    """`hits` of `trials` that know nothing of each other; not whole numbers where trials that do were discounted."""
+    """`hits` of `trials` that are independent; not whole numbers if dependent trials were discounted."""
 
     hits: float
     trials: float
@@ -54,7 +54,7 @@ class Mean(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """How much larger the first of two values is, in which bounds, and how likely noise alone would make it so."""
+    """How much larger the first of two values is, its interval, and the p-value: the probability under noise alone."""
 
     value: float
     interval: Interval
@@ -64,7 +64,7 @@ class Difference(Struct, frozen=True):
 def wilson(share: Share, z: float = Z_95) -> Interval:
     """The score interval of a share: Wilson (1927), recommended by Newcombe (1998, method 3) and Brown et al. (2001).
 
-    Unlike the usual `p ± z·error` it stays within 0 and 1 and holds what it promises for small counts too.
+    Unlike the usual `p ± z·error` it stays within 0 and 1, and keeps its confidence for small counts too.
     """
     n, p = share.trials, share.value
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
@@ -83,7 +83,7 @@ def around(mean: Mean) -> Interval:
 def share_difference(first: Share, second: Share) -> Difference:
     """The difference of two shares: Newcombe (1998), "Interval estimation for the difference", method 10.
 
-    The p-value is that of Fisher's exact test, which claims too little rather than too much where counts are small.
+    The p-value is that of Fisher's exact test, which is conservative for small counts.
     """
     return Difference(first.value - second.value, _newcombe(first, second), exact_p(first, second))
 
@@ -100,9 +100,9 @@ def mean_difference(first: Mean, second: Mean) -> Difference:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values, in their order, adjusted for how many there are: Holm (1979).
+    """The p-values, in their order, adjusted for their number: Holm (1979).
 
-    One that stays below 0.05 is more than noise with at most one error in twenty such sets of comparisons.
+    An adjusted p-value below 0.05 is more than noise, with at most one error in twenty such sets of comparisons.
     """
     adjusted = [0.0] * len(p_values)
     highest = 0.0
@@ -115,8 +115,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def exact_p(first: Share, second: Share) -> float:
     """The two-sided p-value of Fisher's (1935) exact test: of all tables with the same sums, those as rare or rarer.
 
-    Counts that are not whole are rounded. Where more than 20,000 tables are possible the pooled z-test stands for it,
-    which by then says the same.
+    Fractional counts are rounded. If more than 20,000 tables are possible, the pooled z-test is used instead, which
+    agrees at that size.
     """
     n, m = max(round(first.trials), 1), max(round(second.trials), 1)
     hits, others = min(round(first.hits), n), min(round(second.hits), m)
@@ -149,9 +149,9 @@ def _newcombe(first: Share, second: Share) -> Interval:
 
 
 def two_sided_p(t: float, freedom: float) -> float:
-    """How likely a value is that lies at least as far from 0 as `t`, with so many degrees of freedom (above 0).
+    """The probability of a value at least as far from 0 as `t`, with `freedom` degrees of freedom (above 0).
 
-    As the regularised incomplete beta function says it: DLMF 8.17.1 and Abramowitz and Stegun 26.7.1.
+    Computed with the regularised incomplete beta function: DLMF 8.17.1 and Abramowitz and Stegun 26.7.1.
     """
     if isinf(freedom):
         return 2 * _NORMAL.cdf(-abs(t))
@@ -159,7 +159,7 @@ def two_sided_p(t: float, freedom: float) -> float:
 
 
 def quantile_975(freedom: float) -> float:
-    """The value that only one in forty exceeds: 12.706 with one degree of freedom, 1.960 with endlessly many."""
+    """The value that only one in forty exceeds: 12.706 with one degree of freedom, 1.960 with infinitely many."""
     low, high = 0.0, 1e6
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -181,7 +181,7 @@ def regularised_beta(x: float, a: float, b: float) -> float:
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
-    """DLMF 8.17.22, by Lentz's method as Thompson and Barnett (1986) have it: no denominator becomes 0."""
+    """DLMF 8.17.22, by Lentz's method as modified by Thompson and Barnett (1986): no denominator becomes 0."""
     c, d = 1.0, 1 / _off_zero(1 - (a + b) * x / (a + 1))
     found = d
     for m in range(1, _MOST):
@@ -209,12 +209,12 @@ def welch_freedom(first: tuple[float, float], second: tuple[float, float]) -> fl
 
 
 def standard_error(first: float, second: float) -> float:
-    """The standard error of a difference of two values that know nothing of each other."""
+    """The standard error of a difference of two independent values."""
     return sqrt(first**2 + second**2)
 
 
 def rate_sequence(hits: int, trials: int, error: float = ERROR) -> Interval:
-    """The interval of a rate of which `hits` of `trials` are known; 0 to 1 before the first trial."""
+    """The confidence sequence of a rate after `hits` in `trials`; 0 to 1 before the first trial."""
     if not trials:
         return Interval(0.0, 1.0)
     misses = trials - hits
@@ -231,7 +231,7 @@ def rate_sequence(hits: int, trials: int, error: float = ERROR) -> Interval:
 
 
 class PairCounts(Struct, frozen=True):
-    """Pairs of trials, one of each setting: where only the first hit, where only the second did, and the others."""
+    """Counts of paired trials, one of each setting: only the first hit, only the second hit, or both were equal."""
 
     first: int = 0
     second: int = 0
@@ -277,7 +277,7 @@ class PairCounts(Struct, frozen=True):
 
 
 def _log_wealth(counts: PairCounts, mean: float) -> float:
-    """The logarithm of the capital that bets on a higher difference than `mean` have made of 1; it falls with `mean`.
+    """The log of the capital, from a start of 1, after bets on a difference above `mean`; it falls with `mean`.
 
     A stake s multiplies the capital by 1 - s + s (d + 1) / (mean + 1), whose expectation is 1 if `mean` is true.
     """

@@ -1,8 +1,8 @@
-"""Joins two traces of one session: what the second source recorded of each call's run goes beside the first's result.
+"""Joins two traces of one session: adds the runs that the second source recorded to the results of the first.
 
 Calls are aligned by id, then by name and arguments, then by name in their order; those of different ids only within
-one response. Where the two sources say different things, the difference is one between layers. The texts of the first
-trace stay as they are.
+one response. If the two sources disagree, that is a difference between layers. The texts of the first trace are not
+changed.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from inspector.errors import WeaklinkError
 from inspector.model import RecordedRun, Role, Trace, Turn
 
 JOINED = "joined:"
-"""With this begins the source of a run that another trace brought; the source of that run follows."""
+"""Prefix of the source of a run that came from another trace; the source in that trace follows."""
 
 _SHORTEST_ID = 8  # code points: shorter ids of calls and responses, such as `call_1`, are those of many sessions
 
@@ -24,7 +24,7 @@ class NotOneSessionError(WeaklinkError):
 
 
 class JoinedTrace(Struct, frozen=True):
-    """The first trace with what the second brought: how many runs, and of how many calls the second had none."""
+    """The first trace with the second's runs, their number, and the number of calls for which the second had none."""
 
     trace: Trace
     runs: int
@@ -33,7 +33,7 @@ class JoinedTrace(Struct, frozen=True):
 
 
 class _AnsweredCall(Struct, frozen=True):
-    """A call with the index of its result's turn; `arguments` is the exact text, `response` the answer's own id."""
+    """A call with the index of its result's turn; `arguments` is the exact text, `response` the id of the answer."""
 
     id: str | None
     name: str
@@ -42,7 +42,7 @@ class _AnsweredCall(Struct, frozen=True):
     result: int
 
     def may_be(self, other: "_AnsweredCall") -> bool:
-        """Whether both may be one call: of one name, and not two of different ids, unless one response has both."""
+        """Whether both may be the same call: same name, and no different ids unless both are from one response."""
         is_one_response = len(self.response) >= _SHORTEST_ID and self.response == other.response
         return self.name == other.name and (is_one_response or not (self.id and other.id))
 
@@ -50,7 +50,7 @@ class _AnsweredCall(Struct, frozen=True):
 def join_traces(first: Trace, second: Trace) -> JoinedTrace:
     """The first trace with the runs of tools, or the other versions of calls and results, that the second has.
 
-    Raises NotOneSessionError where the two share no id.
+    Raises NotOneSessionError if the two share no id.
     """
     calls, others = list(_answered(first)), list(_answered(second))
     shared = _shared_id(first, second, calls, others)
@@ -65,7 +65,7 @@ def join_traces(first: Trace, second: Trace) -> JoinedTrace:
 
 
 def without_joined(trace: Trace) -> Trace:
-    """The trace without what other traces brought; the same object where none brought anything."""
+    """The trace without the runs of other traces; the same object if it has none."""
     if not any(_is_joined(turn) for turn in trace.turns):
         return trace
     return structs.replace(
@@ -91,12 +91,12 @@ def _responses(trace: Trace) -> set[str | None]:
 
 
 def _long(ids: set[str | None]) -> set[str]:
-    """The ids that cannot be those of several sessions."""
+    """The ids that are too long to be reused in several sessions."""
     return {one for one in ids if one is not None and len(one) >= _SHORTEST_ID}
 
 
 def _answered(trace: Trace) -> Iterator[_AnsweredCall]:
-    """The calls of a trace that have a result of their own turn, in order."""
+    """The calls of a trace that have a result in a turn of its own, in order."""
     open_: list[tuple[str | None, str, str, str]] = []
     for index, turn in enumerate(trace.turns):
         if turn.role is Role.ASSISTANT:
@@ -133,11 +133,11 @@ def _aligned(calls: list[_AnsweredCall], others: list[_AnsweredCall]) -> list[tu
     return [(calls[at], other) for at, other in sorted(pairs.items())]
 
 
-def _run_of(other: Turn, said: _AnsweredCall) -> RecordedRun:
-    """What the second trace has of a run; its own call and result where it has no record of the run."""
+def _run_of(other: Turn, call: _AnsweredCall) -> RecordedRun:
+    """The second trace's record of a run; its call and result if it has no such record."""
     if other.run is not None:
         return structs.replace(other.run, source=f"{JOINED}{other.run.source}")
     text = other.part("text")
     result = text.text if text is not None else None
     failed = other.result.is_error if other.result is not None else None
-    return RecordedRun(f"{JOINED}log", said.name, said.id, said.arguments or None, result, failed)
+    return RecordedRun(f"{JOINED}log", call.name, call.id, call.arguments or None, result, failed)

@@ -1,8 +1,8 @@
-"""Compares the layers of calls and results: what the server made of the model's text, and what ran, and what was read.
+"""Compares the layers of calls and results: the model's text, the server's reply, what ran, and what the model read.
 
-A layer that the source does not hold is not compared. Each difference is one diagnostic, at its characters in the later
-layer's text; `Fault.against` is the earlier side. Where a difference explains the break of the chain, the break's
-sentence says whose it is.
+A layer that the source does not record is not compared. Each difference is one diagnostic, at its characters in the
+later layer's text; `Fault.against` is the earlier side. If a difference explains the break of the chain, the break's
+message names its owner.
 """
 
 import json
@@ -26,14 +26,14 @@ from inspector.rules.rule import Rule
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
-_MARKER = 400  # code points: what an agent may put in the place of what it cut
+_MARKER = 400  # code points: the longest text that an agent puts in place of what it removed
 _BETWEEN_BLOCKS = ("\n", "", "\n\n")
 _FEWEST_KEPT = 8
 _DEEPEST = 200
-_NOT_KEPT = frozenset({"{}", "null", '""', ""})  # what instrumentations write that keep no output
-_FILLER = "*"  # what redaction puts in the place of a secret, character by character
+_NOT_KEPT = frozenset({"{}", "null", '""', ""})  # written by instrumentations that do not record the output
+_FILLER = "*"  # redaction replaces each character of a secret with this
 _Canonical: TypeAlias = object
-_SHORTEST_VALUE = 3  # code points of a value that is looked for
+_SHORTEST_VALUE = 3  # code points of a value that is searched for
 _LONGEST_KEY = 80
 _CAUSES = (
     rules.CALL_INVENTED_BY_SERVER,
@@ -51,7 +51,7 @@ INJECTED_TAGS = {
     "user_instructions": "Codex: openai/codex, codex-rs/protocol/src/protocol.rs at edb4efee",
     "environment_details": "Cline: cline/cline, src/core/task/index.ts at 06a9f7b4",
 }
-"""The tags of blocks that agents put into messages and results themselves, and where that was read."""
+"""The tags of blocks that agents themselves insert into messages and results, and the source for each."""
 
 # What agents write around the text that a tool returned, before the model reads it.
 _HEADS = (
@@ -69,15 +69,15 @@ _HEADS = (
 )
 _TAILS = ("</tool_use_error>", "</persisted-output>")
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,9})(?:→|\t)(.*)$", re.MULTILINE)  # `cat -n`, as Claude Code's Read prints a file
-_PARTIAL_SOURCES = frozenset({"claude-code", "codex"})  # logs that do not hold a record of every run
+_PARTIAL_SOURCES = frozenset({"claude-code", "codex"})  # logs that do not record every run
 
 _INJECTED = {tag: re.compile(rf"<{tag}>.*?</{tag}>", re.DOTALL) for tag in INJECTED_TAGS}
 
 
 class PlacedTexts:
-    """The texts of a trace by place: parts of turns, and those that a request or a run has.
+    """The texts of a trace by location: parts of turns, of requests and of runs.
 
-    The messages of one request are held at a time: places are best looked up in the order of their turns.
+    Only the messages of one request are in memory at a time, so look locations up in the order of their turns.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -85,7 +85,7 @@ class PlacedTexts:
         self._near: tuple[int, list[ReadMessage]] = (0, [])
 
     def at(self, place: Location) -> str:
-        """The whole text of the part that a place is in; empty where the trace has none such."""
+        """The whole text of the part that contains a location; empty if the trace has no such part."""
         if not 0 < place.turn <= len(self._turns):
             return ""
         turn = self._turns[place.turn - 1]
@@ -107,8 +107,8 @@ class PlacedTexts:
         if not 0 <= index < len(messages):
             return ""
         message = messages[index]
-        said = message.version or self._turns[(message.turn or 1) - 1]
-        part = said.part(name)
+        turn = message.version or self._turns[(message.turn or 1) - 1]
+        part = turn.part(name)
         return part.text if part is not None else ""
 
     @cached_property
@@ -117,10 +117,11 @@ class PlacedTexts:
 
 
 class ServerReply(Struct, frozen=True):
-    """The calls in an answer's content beside those of the server's structured reply, aligned.
+    """The calls in an answer's content, aligned with those of the server's structured reply.
 
-    `lost` are calls of the content that the reply does not have, `changed` pairs with other arguments, `invented` the
-    calls that only the reply has, where the content has the model's whole text: it holds calls that were parsed.
+    `lost` are calls of the content that the reply does not have, `changed` pairs whose arguments differ, `invented`
+    calls that only the reply has. `invented` is empty unless the content still has a call of the reply, which shows
+    that it is the model's whole text, and no call is lost.
     """
 
     lost: tuple[ToolCall, ...]
@@ -152,7 +153,7 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
 
 
 def same_call(written: ToolCall, parsed: ToolCall) -> bool:
-    """Whether a call in the content is one of the reply; parameters that are written as text have no types there."""
+    """Whether a call in the content equals one of the reply; parameters written as text have no types."""
     if written.name != parsed.name:
         return False
     if same_arguments(written.raw_arguments, parsed.raw_arguments):
@@ -171,7 +172,7 @@ def _same_parameter(written: Json, parsed: Json) -> bool:
 
 
 def _is_retyped(one: ToolCall, other: ToolCall) -> bool:
-    """Whether the arguments of two calls are one set of them: a value is shared, or equal but for its type."""
+    """Whether two calls are versions of the same call: one of their values is equal, except perhaps for its type."""
     if not isinstance(one.arguments, dict) or not isinstance(other.arguments, dict):
         return False
     shared = one.arguments.keys() & other.arguments.keys()
@@ -183,7 +184,7 @@ def _bare(value: object) -> str:
 
 
 def server_differences(turn: Turn, number: int, reply: ServerReply, parsed: Sequence[ToolCall]) -> Iterator[Diagnostic]:
-    """What the server's structured reply changed or added; `parsed` are its calls, one for each of the turn's."""
+    """What the server's structured reply changed or added; `parsed` are its calls, one for each call of the turn."""
     headers = {id(call): header for call, header in zip(parsed, turn.calls, strict=False)}
     for call, one in reply.changed:
         wrote, has = quoted(call.raw_arguments), quoted(one.raw_arguments)
@@ -200,7 +201,7 @@ def server_differences(turn: Turn, number: int, reply: ServerReply, parsed: Sequ
 
 
 def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]:
-    """Where what a tool ran, or returned, differs from the call, or from what the model read first."""
+    """Where a tool did not run, ran other arguments than the call's, or returned another result than the model read."""
     turns = trace.turns
     if not any(turn.run is not None for turn in turns):
         return
@@ -226,22 +227,22 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
 
 
 def is_recorded_here(turn: Turn) -> bool:
-    """Whether an answer was recorded as it came, and not only as a message of a later request."""
+    """Whether an answer was recorded when it arrived, and not only as a message of a later request."""
     return turn.generation is not None and TurnFlag.COPIED_CONTEXT not in turn.flags
 
 
 def _is_complete(run: RecordedRun) -> bool:
-    """Whether the source of a run would have recorded another one too."""
+    """Whether the source of a run records every run."""
     return run.source.rpartition(":")[2] not in _PARTIAL_SOURCES
 
 
 def same_run(ran: str, called: str) -> bool:
     """Whether arguments are the same; an instrumentation may wrap them, as in `{"input": {...}}`."""
-    return same_arguments(ran, called) or _same_command(ran, called) or _holds(ran.strip(), called.strip() or "{}")
+    return same_arguments(ran, called) or _same_command(ran, called) or _contains(ran.strip(), called.strip() or "{}")
 
 
 def _same_command(ran: str, called: str) -> bool:
-    """Whether a command is the call's own: as a list, or as the last word of a shell's (`["bash", "-lc", "ls"]`)."""
+    """Whether a run's command is the call's: as a list, or as the last word of a shell's (`["bash", "-lc", "ls"]`)."""
     try:
         run, call = json.loads(ran), json.loads(called, strict=False)
     except (ValueError, RecursionError):
@@ -249,14 +250,14 @@ def _same_command(ran: str, called: str) -> bool:
     words = run.get("command") if isinstance(run, dict) else None
     if not isinstance(words, list) or not words or not isinstance(call, dict):
         return False
-    wanted = call.get("command", call.get("cmd"))
-    if isinstance(wanted, str) and wanted.strip() and isinstance(words[-1], str):
-        return words[-1].strip().endswith(wanted.strip())  # for PowerShell, Codex puts a line before it
-    return bool(words == wanted)
+    command = call.get("command", call.get("cmd"))
+    if isinstance(command, str) and command.strip() and isinstance(words[-1], str):
+        return words[-1].strip().endswith(command.strip())  # for PowerShell, Codex puts a line before it
+    return bool(words == command)
 
 
 def _not_executed(step: Step, place: Location) -> Diagnostic:
-    """At the beginning of the result, where the run would have come before it."""
+    """The diagnostic is at the beginning of the result, before which the run would have been."""
     message = f"No run of this call of {tool_named(step.call.name)} is recorded, though other runs of the tool are."
     start = Range(place.range.start, place.range.start)
     return Fault(rules.CALL_NOT_EXECUTED, start, message, against=step.location).at(place.turn, place.part)
@@ -293,7 +294,7 @@ class ResultDifference:
     __slots__ = ("is_cut", "kept", "lost", "other", "read")
 
     def __init__(self, other: str, read: str) -> None:
-        """Both are whole texts; white space at their ends, and what the agent wrote before the result, do not count."""
+        """Both are whole texts; white space at their ends, and what the agent wrote before the result, is ignored."""
         end, start = len(read.rstrip()), len(other) - len(other.lstrip())
         head = min(_head(read), end)
         other, read = other.strip(), read[head:end]
@@ -318,7 +319,7 @@ class ResultDifference:
 
 
 def result_difference(other: str, read: str) -> ResultDifference | None:
-    """How a result that was read differs from the text of another layer; None where both say the same."""
+    """How the result that the model read differs from another layer's text; None if both have the same meaning."""
     if same_text(other, read) or same_text(without_injected(other), without_injected(read)):
         return None
     bare = _without_decoration(without_injected(read))
@@ -329,17 +330,17 @@ def result_difference(other: str, read: str) -> ResultDifference | None:
 
 
 def _cut_blocks(other: str, read: str) -> ResultDifference | None:
-    """How an MCP server's text blocks, joined as agents join them, were cut; None where they were not."""
+    """How an MCP server's text blocks, joined as agents join them, were cut; None if they were not."""
     blocks = _result_blocks(_value(other)) if other.lstrip()[:1] == "{" else []
     if len(blocks) < 2:
         return None
     found = max((ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS), key=lambda one: one.kept)
-    found.other = (0, len(other))  # its places are those of the joined text, which stands nowhere
+    found.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
     return found if found.is_cut else None
 
 
 def _head(text: str) -> int:
-    """Where the text of a result begins, behind white space and what agents write before it (`_HEADS`)."""
+    """The start of a result's own text, after white space and what agents write before it (`_HEADS`)."""
     at = len(text) - len(text.lstrip())
     for head in _HEADS:
         found = head.match(text, at)
@@ -348,7 +349,7 @@ def _head(text: str) -> int:
 
 
 def _without_decoration(text: str) -> str | None:
-    """A result without what agents write around it: heads, tails, and the numbers of lines; None where it has none."""
+    """A result without what agents write around it: heads, tails, and the numbers of lines; None if it has none."""
     bare = text[_head(text) :].rstrip()
     for tail in _TAILS:
         bare = bare.removesuffix(tail).rstrip()
@@ -360,18 +361,18 @@ def _without_decoration(text: str) -> str | None:
 
 
 def without_injected(text: str) -> str:
-    """A text without the blocks of `INJECTED_TAGS`; linear in it."""
+    """A text without the blocks of `INJECTED_TAGS`, in linear time."""
     for tag, block in _INJECTED.items():
         closer = f"</{tag}>"
         end = text.rfind(closer)
-        if end >= 0:  # behind the last closer no opener has one
+        if end >= 0:  # after the last closer, no opener has one
             end += len(closer)
             text = block.sub("", text[:end]) + text[end:]
     return text
 
 
 def same_text(one: str, other: str) -> bool:
-    """Whether two texts of a result say the same: white space at the ends, JSON escapes and wrappers do not count."""
+    """Whether two texts of a result mean the same: white space at the ends, JSON escapes and wrappers are ignored."""
     one, other = one.strip(), other.strip()
     if one == other or _masked_alike(one, other):
         return True
@@ -379,9 +380,9 @@ def same_text(one: str, other: str) -> bool:
         return False
     if one[0] not in '[{"' and other[0] not in '[{"':
         return _is_wrapped(one, other) or _is_wrapped(other, one)
-    if _text_of(one) == _text_of(other) or _holds(one, other) or _holds(other, one):
+    if _text_of(one) == _text_of(other) or _contains(one, other) or _contains(other, one):
         return True
-    return _holds_blocks(one, other) or _holds_blocks(other, one)
+    return _contains_blocks(one, other) or _contains_blocks(other, one)
 
 
 def _is_wrapped(whole: str, text: str) -> bool:
@@ -389,40 +390,40 @@ def _is_wrapped(whole: str, text: str) -> bool:
     return whole.startswith("content=") and (repr(text)[1:-1] in whole or text in whole)
 
 
-def _holds(wrapper: str, text: str) -> bool:
-    """Whether a JSON object or list holds the text as one of its strings, or as the value of its only member."""
+def _contains(wrapper: str, text: str) -> bool:
+    """Whether a JSON object or list contains the text, as one of its strings or as a nested object or list."""
     value = _value(wrapper)
     if isinstance(value, str) or value is None:
         return False
     bare = _value(text)
-    open_: list[object] = [value]
+    stack: list[object] = [value]
     seen = 0
-    while open_ and seen < 10_000:
-        one = open_.pop()
+    while stack and seen < 10_000:
+        one = stack.pop()
         seen += 1
         if isinstance(one, str) and one.strip() == text:
             return True
         if isinstance(one, tuple) and len(one) == 2 and one[0] in ("object", "list"):
             if bare is not None and one == bare:
                 return True
-            open_ += [member[1] for member in one[1]] if one[0] == "object" else list(one[1])
+            stack += [member[1] for member in one[1]] if one[0] == "object" else list(one[1])
     return False
 
 
-def _holds_blocks(wrapper: str, text: str) -> bool:
-    """Whether an MCP server's result holds the text as blocks, between which agents put white space."""
+def _contains_blocks(wrapper: str, text: str) -> bool:
+    """Whether an MCP server's result contains the text as blocks, between which agents put white space."""
     blocks = _result_blocks(_value(wrapper))
     return bool(blocks) and "".join("".join(blocks).split()) == "".join(text.split())
 
 
 def _result_blocks(value: object) -> list[str]:
-    """The texts of an MCP server's result; none where the value is anything else."""
+    """The texts of an MCP server's result; empty if the value is anything else."""
     content = dict(value[1]).get("content") if isinstance(value, tuple) and value[0] == "object" else None
     return _blocks(content)
 
 
 def _blocks(value: object) -> list[str]:
-    """The texts of a list of text blocks; none where the value is anything else."""
+    """The texts of a list of text blocks; empty if the value is anything else."""
     if not isinstance(value, tuple) or value[0] != "list":
         return []
     blocks = [dict(one[1]) for one in value[1] if isinstance(one, tuple) and one[0] == "object"]
@@ -431,7 +432,7 @@ def _blocks(value: object) -> list[str]:
 
 
 def _text_of(text: str) -> object:
-    """What a text says: a JSON value, or the joined text of its text blocks."""
+    """The content of a text: its JSON value, or the joined text of its text blocks."""
     value = _value(text)
     if isinstance(value, str):
         return value.strip()
@@ -443,7 +444,7 @@ def _text_of(text: str) -> object:
 def same_arguments(one: str, other: str) -> bool:
     """Whether two texts of arguments have the same value.
 
-    5.0 equals 5; white space, key order and escapes do not count, duplicate keys do; none at all equals `{}`.
+    5.0 equals 5; white space, key order and escapes are ignored, duplicate keys are not; an empty text equals `{}`.
     """
     if one == other or _masked_alike(one, other):
         return True
@@ -454,14 +455,14 @@ def same_arguments(one: str, other: str) -> bool:
 
 
 def _unwrapped(value: _Canonical) -> _Canonical:
-    """Arguments that were written as a string of JSON are that JSON; null is no arguments."""
+    """Arguments written as a string of JSON become that JSON; null becomes an empty object."""
     if isinstance(value, str) and value.lstrip()[:1] == "{" and (inner := _value(value)) is not None:
         return inner
     return ("object", ()) if value == ("null",) else value
 
 
 def _value(text: str) -> _Canonical | None:
-    """A JSON text as a value that compares as the module says; None for what is none, or is nested too deep."""
+    """The value of a JSON text in a form that compares as in `same_arguments`; None for invalid or too deep JSON."""
     try:
         return _canonical(json.loads(text, object_pairs_hook=_Pairs, parse_float=Decimal, strict=False), _DEEPEST)
     except (ValueError, RecursionError, ArithmeticError):
@@ -472,14 +473,14 @@ class _Pairs(list[tuple[str, object]]):
     """The members of an object, with duplicates."""
 
 
-def _canonical(value: object, room: int) -> _Canonical:
-    if not room:
+def _canonical(value: object, depth: int) -> _Canonical:
+    if not depth:
         raise RecursionError("a value is nested too deep")
     match value:
         case _Pairs():
-            return "object", tuple(sorted(((key, _canonical(one, room - 1)) for key, one in value), key=_key))
+            return "object", tuple(sorted(((key, _canonical(one, depth - 1)) for key, one in value), key=_key))
         case list():
-            return "list", tuple(_canonical(one, room - 1) for one in value)
+            return "list", tuple(_canonical(one, depth - 1) for one in value)
         case None:
             return ("null",)
         case bool():
@@ -492,14 +493,14 @@ def _key(member: tuple[str, _Canonical]) -> str:
 
 
 def _masked_alike(one: str, other: str) -> bool:
-    """Whether texts differ only where one of them is masked: equal masks, and masks of equal length, prove nothing."""
+    """Whether texts differ only in characters that one of them masks; both must have the same length."""
     if len(one) != len(other) or _FILLER * 4 not in one + other:
         return False
     return all(left == right or _FILLER in (left, right) for left, right in zip(one, other, strict=True))
 
 
-def without_told_twice(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:
-    """The diagnostics without those of `rule` on calls that the server lost: that they have no result follows."""
+def without_consequences(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:
+    """The diagnostics without those of `rule` on calls that the server lost: their missing results follow from that."""
     places = {one.location for one in lost if one.rule is rules.CALL_LOST_BY_SERVER}
     return [one for one in found if one.rule is not rule or one.location not in places]
 
@@ -507,10 +508,10 @@ def without_told_twice(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], 
 def with_layer_causes(
     trace: Trace, chain: Chain, flow: Callable[[], DataFlow], differences: Iterable[Diagnostic]
 ) -> Chain:
-    """The chain whose break names the layer and its owner where the failed call or its result was changed on the way.
+    """The chain; its break names the layer and its owner if the failed call or its result was changed on the way.
 
-    `differences` are the diagnostics of layers. Where a value that the call needed had gone from the request, the break
-    says so. Linear in the trace, and nothing for a chain without a break.
+    `differences` are the diagnostics of layers. If a value that the call needed was no longer in the request, the
+    break's message states it. Linear in the trace; free for a chain without a break.
     """
     broken = chain.broken
     if broken is None or broken.code == rules.CALL_LOST_BY_SERVER.code:
@@ -519,17 +520,17 @@ def with_layer_causes(
     clauses = [*_changes_before_reading(step, differences), *_lost_values(tuple(trace.turns), step, flow())]
     if not clauses:
         return chain
-    said = "; ".join((broken.message.removesuffix("."), *clauses))
-    return structs.replace(chain, broken=structs.replace(broken, message=f"{said}."))
+    sentence = "; ".join((broken.message.removesuffix("."), *clauses))
+    return structs.replace(chain, broken=structs.replace(broken, message=f"{sentence}."))
 
 
 def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:
-    """The first difference that came about before the result of the step was read, in words."""
+    """The first difference that arose before the model read the step's result, in words."""
     for one in differences:
         is_earlier = not one.location.part.startswith(SENT_PART)
         if one.rule in _CAUSES and is_earlier and _is_at_step(one.place_in_turn, step):
-            said = one.fault.message.removesuffix(".")
-            yield f"the fault is the {one.rule.owner}'s, at the layer {one.rule.layer}: {said[:1].lower()}{said[1:]}"
+            words = one.fault.message.removesuffix(".")
+            yield f"the fault is the {one.rule.owner}'s, at the layer {one.rule.layer}: {words[:1].lower()}{words[1:]}"
             return
 
 
@@ -544,8 +545,8 @@ def _is_at_step(place: Location, step: Step) -> bool:
 
 
 def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
-    """The value that a call made up or lacks, where it stood in a text that the call's request no longer had."""
-    keys = list(dict.fromkeys(key for key in _wanted(turns, step, flow) if 1 < len(key) <= _LONGEST_KEY))
+    """The value that a call made up or lacks, if it was in a text that the call's request no longer contains."""
+    keys = list(dict.fromkeys(key for key in _missing_keys(turns, step, flow) if 1 < len(key) <= _LONGEST_KEY))
     request, seen = _request_of(turns, step.location.turn) if keys else (None, frozenset[int]())
     if request is None:
         return
@@ -554,18 +555,18 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
     prompt = "\n".join(_whole_text(one) for one in (*read.values(), *others))
     for number in range(step.location.turn - 1, 0, -1):
         turn = turns[number - 1]
-        is_told = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
-        if not is_told or (read.get(number) is turn and turn.run is None):
+        is_input = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
+        if not is_input or (read.get(number) is turn and turn.run is None):
             continue
         text = (turn.run.comparable()[1] if turn.run is not None else None) or _whole_text(turn)
         for key in keys:
-            if _holds_lost(text, key, prompt):
+            if _contains_lost(text, key, prompt):
                 yield f"the {quoted(key)} from turn {number} was no longer in the prompt"
                 return
 
 
-def _wanted(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
-    """The names of arguments that the call made up, and of those that its schema requires and it lacks."""
+def _missing_keys(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
+    """The names of arguments that the call made up, and of required arguments that it lacks."""
     for one in flow.of(step.number):
         if not one.origins and not one.is_trivial:
             yield one.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
@@ -581,7 +582,7 @@ def _wanted(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[str]:
 
 
 def _request_of(turns: Sequence[Turn], number: int) -> tuple[ReadRequest | None, frozenset[int]]:
-    """The request that a turn answers, and the turns that the requests before it had."""
+    """The request that a turn answers, and the turns that earlier requests contained."""
     seen: set[int] = set()
     for found in requests_of(turns):
         if isinstance(found, int):
@@ -592,8 +593,8 @@ def _request_of(turns: Sequence[Turn], number: int) -> tuple[ReadRequest | None,
     return None, frozenset()
 
 
-def _holds_lost(text: str, key: str, prompt: str) -> bool:
-    """Whether a text states a value for the key that the prompt does not hold."""
+def _contains_lost(text: str, key: str, prompt: str) -> bool:
+    """Whether a text states a value for the key that the prompt does not contain."""
     stated = re.compile(rf"(?<!\w){re.escape(key)}[\"'`]?\s*[:=]\s*[\"'`]?([^\s\"'`,;}}\]]+)", re.IGNORECASE)
     values = [found[1] for found in stated.finditer(text)]
     return any(len(value) >= _SHORTEST_VALUE and value not in prompt for value in values)

@@ -1,7 +1,7 @@
 """The measures over a set of traces: definitions, values with confidence intervals, differences of two sets.
 
-Schema compliance, parameter accuracy, tool selection accuracy, multi-step success and error recovery are what reports
-on function calling name. They seldom say what they count among what; each measure here does.
+Reports on function calling name schema compliance, parameter accuracy, tool selection accuracy, multi-step success and
+error recovery, but seldom define what they count among what; each measure here does.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,14 +13,14 @@ from msgspec import Struct, structs
 from inspector.chain import intervals
 
 TASK_CASES = ("unbroken_success", "unbroken_failure", "broken_success", "broken_failure")
-"""The measures that set the chain against the source's own outcome; tables show them apart from the others."""
+"""The measures that compare the chain with the source's own outcome; tables show them separately."""
 
 FEWEST = 5
-"""Over fewer traces than this nothing is said of how far a number can be trusted."""
+"""Over fewer traces than this, a measure gets no confidence interval."""
 
 
 class MeasureKind(Enum):
-    """What a measure is, which decides how its interval is made."""
+    """What a measure is, which decides how its interval is computed."""
 
     SHARE_OF_TRACES = "share of traces"
     SHARE_OF_CALLS = "share of calls"
@@ -30,8 +30,8 @@ class MeasureKind(Enum):
 class Measure(Struct, frozen=True):
     """One metric: `hits` per `trials`, both names of counts of a trace; the trial `traces` is 1 for every trace.
 
-    `title` names it in tables, `meaning` says in a clause what is counted among what, `absent` why there is no value
-    where there is no trial.
+    `title` is its name in tables, `meaning` a clause that defines what is counted among what, `absent` the reason for
+    a missing value if there is no trial.
     """
 
     name: str
@@ -240,10 +240,10 @@ BY_NAME: Mapping[str, Measure] = {measure.name: measure for measure in MEASURES}
 
 
 class Tally(Struct, frozen=True):
-    """Hits and trials over traces, and the sums of squares that say how unlike the traces are.
+    """Hits and trials over traces, and the sums of squares that show how much the traces differ.
 
-    `traces` counts those with any trial; `both` is the sum of hits times trials. All are whole numbers, so tallies of
-    parts add up to the tally of the whole, whatever the order and whoever adds, a database too.
+    `traces` counts those with any trial; `both` is the sum of hits times trials. All are whole numbers, so the tallies
+    of parts add up to the tally of the whole in any order, also when a database adds them.
     """
 
     traces: int = 0
@@ -260,12 +260,12 @@ class Tally(Struct, frozen=True):
 
     @property
     def share(self) -> intervals.Share:
-        """The hits among trials that know nothing of each other; there must be a trial."""
+        """The hits among trials that are independent; requires a trial."""
         return intervals.Share(self.hits, self.trials)
 
     @property
     def clustered_share(self) -> intervals.Share:
-        """The hits among trials of which those of one trace may be alike, discounted by how alike they are.
+        """The hits among trials that may be correlated within a trace, discounted by that correlation.
 
         Both numbers are divided by the design effect, the variance of the share between traces over the one that
         independent trials would have: Rao and Scott (1992), "A simple method for the analysis of clustered binary
@@ -279,7 +279,7 @@ class Tally(Struct, frozen=True):
 
     @property
     def design_effect(self) -> float:
-        """How many calls are worth one independent call; two traces with a trial, some hits and some misses needed."""
+        """How many calls are worth one independent call; requires two traces with a trial, hits and misses."""
         share = self.hits / self.trials
         return self.ratio.error**2 / (share * (1 - share) / self.trials)
 
@@ -287,10 +287,10 @@ class Tally(Struct, frozen=True):
     def ratio(self) -> intervals.Mean:
         """Hits per trial, each trace one observation, by the ratio estimator: Cochran (1977), section 2.11.
 
-        With one trial a trace it is the plain mean and its plain standard error. Two traces with a trial are needed.
+        With one trial a trace it is the plain mean and its plain standard error. Requires two traces with a trial.
         """
         x, n = self.hits, self.trials
-        # Whole numbers to the last step: the differences are small and the squares are not.
+        # Integers up to the last step: the differences are small and the squares are large.
         spread = n * n * self.hits_squared - 2 * x * n * self.both + x * x * self.trials_squared
         variance = spread / n**4 * self.traces / (self.traces - 1)
         return intervals.Mean(x / n, sqrt(variance), self.traces - 1)
@@ -301,7 +301,7 @@ TALLIED = tuple(Tally.__struct_fields__)
 
 
 def tally_of(hits: int, trials: int) -> Tally:
-    """The tally of one trace; nothing where it has no trial."""
+    """The tally of one trace; an empty one if it has no trial."""
     if not trials:
         return Tally()
     return Tally(1, hits, trials, hits * hits, hits * trials, trials * trials)
@@ -313,12 +313,12 @@ def total(tallies: Iterable[Tally]) -> Tally:
 
 
 class Estimate(Struct, frozen=True):
-    """A measure over some traces: its value with the 95 % interval, and the counts that it stands on.
+    """A measure over some traces: its value with the 95 % interval, and the counts that it is based on.
 
-    `value` is None where there was nothing to count. `interval` is None then too, where fewer than the least number of
-    traces (see FEWEST) have any trial, and for a mean that is the same in every trace. Trials of one trace are not
-    independent: a share over calls is given Wilson's interval over trials discounted by their design effect, a mean
-    Student's over traces (see `metrics_tallies`).
+    `value` is None if there is no trial. `interval` is None then too, if fewer than the least number of traces (see
+    FEWEST) have any trial, and for a mean that is the same in every trace. Trials of one trace are not independent: a
+    share over calls gets Wilson's interval over trials discounted by their design effect, a mean Student's over traces
+    (see `Tally`).
     """
 
     measure: Measure
@@ -328,7 +328,7 @@ class Estimate(Struct, frozen=True):
 
 
 def estimate(measure: Measure, tally: Tally, fewest: int = FEWEST) -> Estimate:
-    """What a tally says of a measure."""
+    """The estimate of a measure from its tally."""
     if not tally.trials:
         return Estimate(measure, tally, None, None)
     value = tally.hits / tally.trials
@@ -338,7 +338,7 @@ def estimate(measure: Measure, tally: Tally, fewest: int = FEWEST) -> Estimate:
 
 
 def difference(measure: Measure, first: Tally, second: Tally, fewest: int = FEWEST) -> intervals.Difference | None:
-    """How much larger a measure is over the first traces than over the second; None where either are too few."""
+    """How much larger a measure is over the first traces than over the second; None if either are too few."""
     if min(first.traces, second.traces) < max(fewest, 2) or _is_alike(measure, first) or _is_alike(measure, second):
         return None
     match measure.kind:
@@ -351,7 +351,7 @@ def difference(measure: Measure, first: Tally, second: Tally, fewest: int = FEWE
 
 
 def tallies_of(numbers: Mapping[str, int]) -> dict[str, Tally]:
-    """The tally of every measure whose counts are among those of one trace, by the measure's name."""
+    """The tally of every measure whose counts `numbers` of one trace has, by the measure's name."""
     counted = {"traces": 1, **numbers}
     return {
         measure.name: tally_of(counted[measure.hits], counted[measure.trials])
@@ -370,7 +370,7 @@ def added(groups: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
 
 
 def _is_alike(measure: Measure, tally: Tally) -> bool:
-    """Whether a mean is the same in every trace: nothing then tells how far it can be trusted."""
+    """Whether a mean is the same in every trace, so that its standard error cannot be estimated."""
     return measure.kind is MeasureKind.MEAN and tally.ratio.error == 0
 
 

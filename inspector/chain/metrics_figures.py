@@ -1,4 +1,4 @@
-"""The counts of one trace that metrics over many traces are made of, and how they are counted."""
+"""The counts of one trace from which metrics over many traces are computed, and how they are counted."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,17 +20,17 @@ ENDINGS = (
     *("is_multi_step", "is_multi_step_success", "is_judged", "is_judged_success"),
     *("is_unbroken_success", "is_unbroken_failure", "is_broken_success", "is_broken_failure"),
 )
-"""The names of what `TraceFigures.numbers` tells as 1 or 0."""
+"""The names that `TraceFigures.numbers` maps to 1 or 0."""
 
 _ANY_ITEM = "*"
-_LONGEST_S = 86_400.0  # a day; beyond, the session was put aside and the tool is not to blame
+_LONGEST_S = 86_400.0  # a day; after a longer gap, the session was paused and the tool is not to blame
 
 IDS = ("id", "task_id", "question_id")
-"""Where a row says which trace it is about; the first that is there counts."""
+"""The fields of a row for the id of its trace; the first one present counts."""
 CALLS = ("expected", "expected_calls", "ground_truth", "possible_answer", "actions", "answers", "tool_calls")
-"""Where a row holds the expected calls; the first that is there counts."""
+"""The fields of a row for the expected calls; the first one present counts."""
 _ARGUMENTS = ("arguments", "kwargs", "parameters", "args")
-_CANDIDATES = 32  # calls of one tool that an expected call is compared with; beyond, calls are alike only by chance
+_CANDIDATES = 32  # calls of one tool that an expected call is compared with; more calls are alike only by chance
 _BLURRED = str.maketrans("", "", " ,./-_*^")
 
 
@@ -38,9 +38,9 @@ class CallCounts(Struct, frozen=True):
     """Counts over the calls of a trace, or over those of one tool in it.
 
     `well_formed` calls are strict in their own format and name a tool. `checked` calls name a tool that was offered
-    with a schema, and nothing kept them from being checked; the `compliant` among them are well formed and break
-    nothing of it. `answered` calls got a result; `error_results` is how many of those are errors of calls that were
-    otherwise sound. `failed` and `recovered` are as the chain has them. `timed` calls stand alone in their turn between
+    with a schema, and nothing prevented the check; the `compliant` ones among them are well formed and do not violate
+    the schema. `answered` calls got a result; `error_results` is how many of those are errors of calls that were
+    otherwise sound. `failed` and `recovered` are as in the chain. `timed` calls are alone in their turn, between
     recorded times; `latency_ms` is the sum of the milliseconds from the end of each to the next request.
     """
 
@@ -60,7 +60,7 @@ class CallCounts(Struct, frozen=True):
 
 
 CALL_COUNTS = CallCounts.__struct_fields__
-"""The names of what is counted over calls, in order."""
+"""The names of the counts over calls, in order."""
 
 
 def _numbers_of(counts: CallCounts) -> dict[str, int]:
@@ -68,9 +68,9 @@ def _numbers_of(counts: CallCounts) -> dict[str, int]:
 
 
 class SchemaViolationCount(Struct, frozen=True):
-    """How often calls of a tool broke its schema at a place by a rule.
+    """How often calls of a tool violated its schema, by place and rule.
 
-    `path` is a JSON Pointer into the arguments with `*` for the index of every list, `""` for the whole.
+    `path` is a JSON Pointer into the arguments with `*` for every list index, `""` for the whole.
     """
 
     tool: str
@@ -80,7 +80,7 @@ class SchemaViolationCount(Struct, frozen=True):
 
 
 class ExpectedCounts(Struct, frozen=True):
-    """How the calls of a trace agree with those that its task wanted: what was right, and of how much."""
+    """How the calls of a trace agree with the expected calls of its task: the right ones, and the totals."""
 
     right_tools: int
     expected_tools: int
@@ -89,11 +89,11 @@ class ExpectedCounts(Struct, frozen=True):
 
 
 class TraceFigures(Struct, frozen=True):
-    """What one trace adds to metrics.
+    """The counts that one trace adds to metrics.
 
-    `success` is what the source itself says, None where it says nothing. `calling_turns` are the turns with a call,
+    `success` is the source's own verdict, None if it has none. `calling_turns` are the turns with a call,
     `parallel_turns` those with several. `tools` maps a name (`""`: unreadable) to the counts over its calls; `codes`
-    a rule's code to its diagnostics. What is known of expected calls stays None until `metrics_expected` says it.
+    a rule's code to its number of diagnostics. `expected` is None unless the expected calls are known.
     """
 
     status: Status
@@ -136,13 +136,13 @@ class TraceFigures(Struct, frozen=True):
         )
 
     def numbers_of(self, tool: str) -> dict[str, int]:
-        """The counts over a tool's calls by name; `is_broken` where the chain broke at one of them."""
+        """The counts over a tool's calls by name; `is_broken` is 1 if the chain broke at one of them."""
         is_broken = self.broken is not None and (self.broken.tool or "") == tool
         return _numbers_of(self.tools[tool]) | {"is_broken": int(is_broken)}
 
 
 TRACE_NUMBERS = (*CALL_COUNTS, "calling_turns", "parallel_turns", *ENDINGS)
-"""The names of the counts of every trace; those of expected calls come besides where such are known."""
+"""The names of the counts of every trace; the counts of expected calls are added if those are known."""
 
 TOOL_NUMBERS = (*CALL_COUNTS, "is_broken")
 """The names of the counts of a tool's calls in a trace."""
@@ -158,12 +158,12 @@ def figures_of(
 ) -> TraceFigures:
     """The figures of a trace with this chain and these diagnostics, which must be all that were found.
 
-    `definitions` are the tools that its texts define, each with its turn, in order. Linear but for a logarithm.
+    `definitions` are the tools that its texts define, each with its turn, in order. Takes n log n time.
     """
-    look = _Look(trace, chain.steps, diagnostics, definitions)
+    counter = _CallCounter(trace, chain.steps, diagnostics, definitions)
     tools: defaultdict[str, CallCounts] = defaultdict(CallCounts)
     for step in chain.steps:
-        tools[step.call.name or ""] += look.counts(step)
+        tools[step.call.name or ""] += counter.counts(step)
     turns = Counter(step.location.turn for step in chain.steps)
     return TraceFigures(
         status=chain.status,
@@ -173,14 +173,14 @@ def figures_of(
         parallel_turns=sum(calls > 1 for calls in turns.values()),
         tools=dict(tools),
         codes=dict(Counter(one.rule.code for one in diagnostics)),
-        violations=tuple(look.violations(chain.steps)),
+        violations=tuple(counter.violations(chain.steps)),
         broken=chain.broken,
         abort_reason=chain.abort_reason,
     )
 
 
-class _Look:
-    """One trace, looked at call by call."""
+class _CallCounter:
+    """Counts the calls of one trace."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class _Look:
         )
 
     def violations(self, steps: Sequence[Step]) -> Iterator[SchemaViolationCount]:
-        """What calls broke of their schemas, the most frequent first."""
+        """The schema violations of the calls, the most frequent first."""
         found = Counter(
             (step.call.name or "", _without_indices(fault.fault.path or ""), fault.rule.code)
             for step in steps
@@ -237,18 +237,18 @@ class _Look:
 
 
 def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) -> dict[int, frozenset[str]]:
-    """The tools with a schema that a turn's calls are checked against: those of its request, else of texts before."""
-    told: defaultdict[int, set[str]] = defaultdict(set)
+    """The tools with a schema that a turn's calls are checked against: its request's, else those of earlier texts."""
+    in_texts: defaultdict[int, set[str]] = defaultdict(set)
     for number, tool in definitions:
-        is_told = number <= len(trace.turns) and trace.turns[number - 1].role in (Role.SYSTEM, Role.USER)
-        if tool.parameters is not None and is_told:
-            told[number].add(tool.name)
+        is_input = number <= len(trace.turns) and trace.turns[number - 1].role in (Role.SYSTEM, Role.USER)
+        if tool.parameters is not None and is_input:
+            in_texts[number].add(tool.name)
     found: dict[int, frozenset[str]] = {}
     defined: frozenset[str] = frozenset()
     seen: dict[int, frozenset[str]] = {}
     for number, turn in enumerate(trace.turns, 1):
-        if number in told:
-            defined |= told[number]
+        if number in in_texts:
+            defined |= in_texts[number]
         tools = turn.generation.tools if turn.generation is not None else ()
         if tools and id(tools) not in seen:
             seen[id(tools)] = frozenset(tool.name for tool in tools if tool.parameters is not None)
@@ -257,7 +257,7 @@ def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) ->
 
 
 def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
-    """How long each call's result took, from the end of its turn to the next request, where both were recorded."""
+    """How long each call's result took, from the end of its turn to the next request, if both were recorded."""
     in_turn = Counter(step.location.turn for step in steps)
     following = _following_starts_s(trace)
     found: dict[int, int] = {}
@@ -275,7 +275,7 @@ def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
 
 
 def _following_starts_s(trace: Trace) -> list[float | None]:
-    """For each turn, when the next generation behind it began."""
+    """For each turn, when the next generation after it began."""
     found: list[float | None] = []
     began_s: float | None = None
     for turn in reversed(trace.turns):
@@ -294,10 +294,10 @@ def _without_indices(path: str) -> str:
 
 
 class ExpectedCall(Struct, frozen=True):
-    """A call that a task wanted: its tool, and for each argument the values that would do.
+    """A call that a task expects: its tool, and the accepted values of each argument.
 
     An argument in `optional` may be left out. `is_blurred`: texts are compared as the Berkeley leaderboard does,
-    without case, blanks and `,./-_*^`, and a tool's name without regard to dots (`bfcl_eval/eval_checker/ast_eval/
+    ignoring case, blanks and `,./-_*^`, and a tool's name without regard to dots (`bfcl_eval/eval_checker/ast_eval/
     ast_checker.py`).
     """
 
@@ -308,7 +308,7 @@ class ExpectedCall(Struct, frozen=True):
 
 
 def expected_of(row: Json) -> tuple[str, tuple[ExpectedCall, ...]]:
-    """Whose calls a row tells, and which; none where no call is wanted. ValueError, with the reason, for any other.
+    """The trace id and the expected calls of a row; no calls if none is expected. Raises ValueError with the reason.
 
     A call is `{"name", "arguments"}`, with `kwargs` or `parameters` for `arguments` (tau-bench's tasks, xLAM's data),
     in `{"function": ...}` or not, or the leaderboard's `{tool: {argument: [values]}}`.
@@ -327,10 +327,10 @@ def expected_of(row: Json) -> tuple[str, tuple[ExpectedCall, ...]]:
 def agreement(expected: Sequence[ExpectedCall], made: Sequence[ToolCall]) -> ExpectedCounts:
     """How the calls that were made agree with those that were expected.
 
-    One tool selection is asked for each expected call, and each call beyond is a wrong one; where nothing is expected
-    and nothing was called, that is one right selection. An expected call is held against the calls of its tool that
-    are left, and takes the one that agrees best. Of such a pair each argument that is expected, or given though it is
-    not, is one parameter.
+    Each expected call is one tool selection, and each further call is a wrong one; if nothing is expected and nothing
+    was called, that is one right selection. An expected call is compared with the remaining calls of its tool, and
+    takes the one that agrees best. In such a pair, each argument that is expected, or given though it is not, is one
+    parameter.
     """
     left: dict[str, list[ToolCall]] = {}
     for call in made:
@@ -351,19 +351,19 @@ def agreement(expected: Sequence[ExpectedCall], made: Sequence[ToolCall]) -> Exp
 
 
 def _score(expected: ExpectedCall, call: ToolCall) -> tuple[int, int]:
-    """How many arguments are right, and of how many."""
+    """The number of right arguments, and the total."""
     given = call.arguments if isinstance(call.arguments, dict) else {}
-    wanted = {name for name in expected.arguments if name in given or name not in expected.optional}
+    counted = {name for name in expected.arguments if name in given or name not in expected.optional}
     right = sum(
         name in given and any(_agree(value, given[name], blurred=expected.is_blurred) for value in values)
         for name, values in expected.arguments.items()
     )
-    return right, len(wanted | given.keys())
+    return right, len(counted | given.keys())
 
 
-def _agree(wanted: Json, given: Json, *, blurred: bool) -> bool:
-    """Whether a value is the one that was wanted; 1 and 1.0 are one number, true and 1 are not one value."""
-    pairs = [(wanted, given)]
+def _agree(expected: Json, given: Json, *, blurred: bool) -> bool:
+    """Whether a value is the expected one; 1 and 1.0 are the same number, true and 1 are different values."""
+    pairs = [(expected, given)]
     while pairs:
         one, other = pairs.pop()
         if isinstance(one, dict) and isinstance(other, dict):
@@ -379,11 +379,11 @@ def _agree(wanted: Json, given: Json, *, blurred: bool) -> bool:
     return True
 
 
-def _choice(wanted: Json, given: Json, *, blurred: bool) -> Json:
-    """The value that a member shall have; the leaderboard lists those that would do within objects too."""
-    if not blurred or not isinstance(wanted, list):
-        return wanted
-    return next((one for one in wanted if _is_same(one, given, blurred=True)), wanted[0] if wanted else None)
+def _choice(expected: Json, given: Json, *, blurred: bool) -> Json:
+    """The expected value of a member; the leaderboard lists the accepted values within objects too."""
+    if not blurred or not isinstance(expected, list):
+        return expected
+    return next((one for one in expected if _is_same(one, given, blurred=True)), expected[0] if expected else None)
 
 
 def _is_same(one: Json, other: Json, *, blurred: bool) -> bool:
@@ -427,7 +427,7 @@ def _call(value: Json) -> ExpectedCall:
 
 
 def _decoded(value: Json) -> Json:
-    """A value, read where it is JSON in a string."""
+    """The value, parsed if it is JSON in a string."""
     return parse_json_bytes(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
 
 

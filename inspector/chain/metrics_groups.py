@@ -15,15 +15,15 @@ COMPARED = (
     *("broken", "multi_step_success", "well_formed", "schema_compliance", "tool_selection"),
     *("parameter_accuracy", "error_results", "error_recovery", "calls_per_turn"),
 )
-"""The measures that are compared, by name; those left out follow from them or say nothing of a model."""
+"""The measures that are compared, by name; those left out follow from them or are not about a model."""
 
 
 class GroupKey(StrEnum):
     """What traces are grouped by.
 
-    A trace stands in one group of each, but in one for every tool that it called, for every code that was found in
-    it, and for every layer at which it differs and every owner of such a difference; over tools the calls of that tool
-    alone are counted.
+    A trace is in one group of each key, except that it is in one group for every tool that it called, for every code
+    that was found in it, for every layer at which it differs, and for every owner of such a difference. A tool's group
+    counts only the calls of that tool.
     """
 
     MODEL = "model"
@@ -39,19 +39,20 @@ class GroupKey(StrEnum):
 
 
 MANY_VALUED = (GroupKey.TOOL, GroupKey.CODE, GroupKey.LAYER, GroupKey.OWNER)
-"""The keys of which a trace may have several values; only one of them at once."""
+"""The keys of which a trace may have several values; only one of them can be used at once."""
 
 VALUES_OF_CODES: Mapping[GroupKey, Mapping[str, str]] = {
     GroupKey.LAYER: {rule.code: rule.layer for rule in RULES},
     GroupKey.OWNER: {rule.code: rule.owner for rule in RULES},
 }
-"""The keys whose values follow from codes, and how; other codes have none."""
+"""The keys whose values follow from rule codes, with the value of each code; other codes have none."""
 
 
 class Aspect(StrEnum):
-    """What is told of a break, or of the end of an aborted trace.
+    """A property of a break, or of the end of an aborted trace.
 
-    `code` is the rule that says why a chain broke, or the step's outcome where that says all (`error-result`).
+    `code` is the rule that explains why a chain broke, or the step's outcome if that is the explanation
+    (`error-result`).
     """
 
     STEP = "step"
@@ -63,7 +64,7 @@ class Aspect(StrEnum):
 
 
 class TraceKeys(Struct, frozen=True):
-    """By what one trace is grouped; `""` where that is not known.
+    """The values that one trace is grouped by; `""` if a value is not known.
 
     `reasoning` is `on`, `off`, `mixed` or `""`; `prompt` the hash of its system prompt and tools; `day` the day in UTC
     on which it started (`2026-11-21`).
@@ -78,9 +79,9 @@ class TraceKeys(Struct, frozen=True):
 
 
 class GroupFigures(Struct, frozen=True):
-    """What the traces of one group come to: `tallies` by the name of the measure, `keys` in the order asked for.
+    """The sums over the traces of one group: `tallies` by the name of the measure, `keys` in the requested order.
 
-    A measure that the group's counts do not tell has no tally.
+    A measure whose counts the group lacks has no tally.
     """
 
     keys: tuple[str, ...]
@@ -88,11 +89,11 @@ class GroupFigures(Struct, frozen=True):
 
     @property
     def traces(self) -> int:
-        """How many traces the group holds."""
+        """The number of traces in the group."""
         return self.tallies["broken"].trials
 
     def tally(self, name: str) -> Tally:
-        """The tally of a measure, an empty one where there is none."""
+        """The tally of a measure; an empty one if there is none."""
         return self.tallies.get(name, Tally())
 
 
@@ -105,7 +106,7 @@ class Slice(Struct, frozen=True):
 
 
 def check_keys(by: Sequence[GroupKey]) -> None:
-    """ValueError where traces cannot be grouped by all of these at once."""
+    """Raise ValueError if traces cannot be grouped by all of these at once."""
     if GroupKey.TOOL in by and GroupKey.CODE in by:
         raise ValueError("groups are made by tool or by code, not by both: a code is found in a trace, not in a tool")
     if sum(key in MANY_VALUED for key in set(by)) > 1:
@@ -133,7 +134,7 @@ class FigureGroups:
             self._sums[values] = added([self._sums.get(values, {}), sums])
 
     def all(self) -> list[GroupFigures]:
-        """The groups, those of the most traces first."""
+        """The groups, those with the most traces first."""
         return in_order(GroupFigures(keys, sums) for keys, sums in self._sums.items())
 
     def _members(self, keys: TraceKeys, figures: TraceFigures) -> Iterator[tuple[tuple[str, ...], Mapping[str, int]]]:
@@ -150,7 +151,7 @@ class FigureGroups:
 
 
 class FigureSlices:
-    """Counts one aspect of traces, group by group. Tools and codes do not group breaks: ValueError."""
+    """Counts one aspect of traces, group by group. Raises ValueError as `check_slices` does."""
 
     def __init__(self, aspect: Aspect, by: Sequence[GroupKey] = ()) -> None:
         check_slices(by)
@@ -175,14 +176,14 @@ class FigureSlices:
 
 
 def check_slices(by: Sequence[GroupKey]) -> None:
-    """ValueError where breaks cannot be grouped by all of these."""
+    """Raise ValueError if breaks cannot be grouped by all of these."""
     check_keys(by)
     if any(key in MANY_VALUED for key in by):
         raise ValueError("a break has one tool and one code: ask for the aspect `tool` or `code` instead of grouping")
 
 
 def aspect_of(figures: TraceFigures, aspect: Aspect) -> str | None:
-    """What a trace shows of an aspect; None where it did not break, or was not aborted."""
+    """The value of a trace's aspect; None if the trace did not break, or was not aborted."""
     broken = figures.broken
     if aspect is Aspect.ABORT:
         return figures.abort_reason
@@ -198,7 +199,7 @@ def aspect_of(figures: TraceFigures, aspect: Aspect) -> str | None:
 
 
 def in_order(groups: Iterator[GroupFigures]) -> list[GroupFigures]:
-    """The groups, those of the most traces first."""
+    """The groups, those with the most traces first."""
     return sorted(groups, key=lambda group: (-group.traces, group.keys))
 
 
@@ -210,16 +211,16 @@ def sorted_slices(slices: Sequence[Slice], aspect: Aspect) -> list[Slice]:
 
 
 def key_values(by: Sequence[GroupKey], keys: TraceKeys, *, tool: str = "", code: str = "") -> tuple[str, ...]:
-    """The values of the keys that are grouped by, in order."""
-    told = {GroupKey.TOOL: tool, GroupKey.CODE: code, GroupKey.LAYER: code, GroupKey.OWNER: code}
-    return tuple(told[key] if key in told else getattr(keys, key.value) for key in by)
+    """The values of the keys in `by`, in order."""
+    values = {GroupKey.TOOL: tool, GroupKey.CODE: code, GroupKey.LAYER: code, GroupKey.OWNER: code}
+    return tuple(values[key] if key in values else getattr(keys, key.value) for key in by)
 
 
 class MeasureComparison(Struct, frozen=True):
-    """One measure over one group against the same over the baseline.
+    """One measure of one group, compared with the baseline's.
 
-    `difference` is the group's value less the baseline's, None where either has too few traces for an interval.
-    `adjusted_p` is its p-value adjusted for all comparisons that were made at once, by Holm's method.
+    `difference` is the group's value minus the baseline's, None if either has too few traces for an interval.
+    `adjusted_p` is its p-value, adjusted by Holm's method for all comparisons that are made together.
     """
 
     measure: Measure
@@ -230,14 +231,14 @@ class MeasureComparison(Struct, frozen=True):
 
     @property
     def is_more_than_noise(self) -> bool:
-        """Whether the groups differ in this, with at most one error in twenty such sets of comparisons."""
+        """Whether the groups differ in this measure, with at most one error in twenty such sets of comparisons."""
         return self.adjusted_p is not None and self.adjusted_p < NOISE
 
 
 def compared_groups(
     groups: Sequence[GroupFigures], baseline: GroupFigures, fewest: int = FEWEST
 ) -> list[MeasureComparison]:
-    """Every group but the baseline compared with it, measure by measure, where both have a value at all."""
+    """Every other group compared with the baseline, measure by measure, where both have a value."""
     pairs = [
         (BY_NAME[name], group, difference(BY_NAME[name], group.tally(name), baseline.tally(name), fewest))
         for group in groups

@@ -21,7 +21,7 @@ from inspector.model import Role, ToolCall, ToolResult, Trace
 from inspector.scanning import lazy_pattern
 
 PATTERN_SEARCH_LIMIT = 65_536
-"""How much of a result's beginning and of its end is searched, in code points."""
+"""How much of a result's beginning, and of its end, is searched, in code points."""
 
 _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
@@ -47,13 +47,13 @@ _SCHEMA = "S2"
 
 
 class ErrorPatterns:
-    """Patterns that each mark a result as an error; they are searched in the syntax of Python's `re`."""
+    """Regular expressions (Python's `re`), each of which marks a result as an error if it matches."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         self._patterns = tuple(_compiled(pattern) for pattern in dict.fromkeys(patterns))
 
     def line_in(self, text: str) -> str | None:
-        """The line of `text` in which the first pattern that matches does so, at most 400 code points of it."""
+        """The line of `text` with the match of the first pattern that matches, at most 400 code points of it."""
         if not self._patterns:
             return None
         ends = (
@@ -85,7 +85,7 @@ def _line(match: re.Match[str]) -> str:
 
 
 class ErrorFound(Struct, frozen=True):
-    """That a result is an error: how sure it is, the words that say so (`""` where it has none), its exit code."""
+    """Why a result is an error: the certainty, the words that report it (`""` if there are none), the exit code."""
 
     certainty: Certainty
     words: str
@@ -93,7 +93,7 @@ class ErrorFound(Struct, frozen=True):
 
 
 def find_error(result: ToolResult) -> ErrorFound | None:
-    """What makes `result` an error; None where nothing does. Linear in its length, and never raises."""
+    """What makes `result` an error; None if nothing does. Linear in its length, and never raises."""
     layers = _layers(result.content)
     for layer in layers:
         if not isinstance(layer, dict) or _ERROR_KEYS.isdisjoint(layer):
@@ -109,12 +109,12 @@ def find_error(result: ToolResult) -> ErrorFound | None:
     code = exit_code(text)
     if code is not None:
         return ErrorFound(Certainty.STRUCTURED, error_line(text) or f"exit code {code}", code) if code else None
-    said = error_line(text)
-    return ErrorFound(Certainty.TEXTUAL, said) if said is not None else None
+    line = error_line(text)
+    return ErrorFound(Certainty.TEXTUAL, line) if line is not None else None
 
 
 def is_empty(result: ToolResult) -> bool:
-    """Whether a result holds nothing: no text, or null, `""`, `{}` or `[]`, also within a template's wrapper."""
+    """Whether a result is empty: no text, or null, `""`, `{}` or `[]`, also within a template's wrapper."""
     if len(result.content) > _LONGEST_EMPTY:
         return False
     layers = _layers(result.content)
@@ -125,13 +125,13 @@ def is_empty(result: ToolResult) -> bool:
 
 
 def _layers(content: str) -> Sequence[Any]:
-    """A result's text, and what it holds one within the other: JSON in text, the body in an envelope."""
+    """A result's text and its nested contents: the JSON in a text, the body in an envelope."""
     if _MAY_BE_JSON.match(content) is None:
         return (content,)
     return _short_layers(content) if len(content) <= _LONGEST_EMPTY else tuple(_unwrapped(content))
 
 
-@lru_cache(_MOST_KEPT)  # a result is looked at for an error, and later whether it is empty
+@lru_cache(_MOST_KEPT)  # a result is checked for an error, and later for emptiness
 def _short_layers(content: str) -> Sequence[Any]:
     return tuple(_unwrapped(content))
 
@@ -162,7 +162,7 @@ def _decoded(text: str) -> Any:
 
 
 def _body(value: Any) -> Any:
-    """What an envelope holds: of an object the one field for it, of a list of content blocks the first text."""
+    """The content of an envelope: the body field of an object, or the first text of a list of content blocks."""
     if isinstance(value, dict):
         return next((value[key] for key in _ENVELOPE if key in value), _UNREADABLE)
     if isinstance(value, list) and value and isinstance(value[0], dict) and value[0].get("type") == "text":
@@ -200,7 +200,7 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
     status = fields.get("status")
     if not isinstance(status, str) or status.strip().lower() not in _FAILED:
         return False
-    # A build that failed is an answer; a call that failed says why, or nothing else.
+    # A build that failed is an answer; a call that failed gives a reason, or nothing else.
     return status.lower() == "error" or len(fields) == 1 or any(key in fields for key in _WORDS)
 
 
@@ -225,22 +225,22 @@ def _integer(value: Any) -> int | None:
 
 def _words(fields: Mapping[str, Any]) -> str:
     for key in _WORDS:
-        said = _text_of(fields.get(key))
-        if said:
-            return error_line(said) or said
+        text = _text_of(fields.get(key))
+        if text:
+            return error_line(text) or text
     code = next(((key, fields[key]) for key in (*_EXIT_CODES, *_HTTP_CODES) if fields.get(key)), None)
     return f"{code[0]} {code[1]}" if code else ""
 
 
 def _text_of(value: Any, depth: int = 4) -> str:
-    """The first words that an error's value holds."""
+    """The first text in an error's value."""
     if isinstance(value, str):
         return value.strip()[:2_000]
     if depth and isinstance(value, list) and value:
         return _text_of(value[0], depth - 1)
     if depth and isinstance(value, dict):
         named = (value[key] for key in ("message", "error", "detail", "reason", "text", "type", "code") if key in value)
-        return next((said for one in named if (said := _text_of(one, depth - 1))), "")
+        return next((text for one in named if (text := _text_of(one, depth - 1))), "")
     return ""
 
 
@@ -252,7 +252,7 @@ def steps_of(
 ) -> Iterator[Step]:
     """The steps of a trace, not yet linked with each other.
 
-    `went_on_after` is the last turn that is no result; `patterns` are the user's own signs of an error.
+    `went_on_after` is the last turn that is no result; `patterns` are the user's own patterns of an error.
     """
     for number, (placed, answer) in enumerate(pairing.pairs, 1):
         found = _error(placed.call, answer.result, patterns) if answer is not None else None
@@ -271,11 +271,11 @@ def steps_of(
 
 
 def last_turn_with_words(trace: Trace) -> int:
-    """The number of the last turn that is no result, 0 where there is none: a call before it was passed over."""
-    return next((number for number in range(len(trace.turns), 0, -1) if _speaks(trace, number)), 0)
+    """The number of the last turn that is no result, 0 if there is none: the agent ignored open calls before it."""
+    return next((number for number in range(len(trace.turns), 0, -1) if _is_no_result(trace, number)), 0)
 
 
-def _speaks(trace: Trace, number: int) -> bool:
+def _is_no_result(trace: Trace, number: int) -> bool:
     return trace.turns[number - 1].role is not Role.TOOL
 
 
@@ -296,7 +296,7 @@ def _outcome(
 
 
 def _error(call: ToolCall, result: ToolResult, patterns: ErrorPatterns) -> ErrorFound | None:
-    """What makes a result an error, unless it is what the call was made for."""
+    """What makes a result an error, unless it is an expected result of the call."""
     found = find_error(result)
     if found is not None and (found.certainty is Certainty.FLAGGED or not _is_expected_error(call, result, found)):
         return found

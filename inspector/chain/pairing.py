@@ -15,14 +15,14 @@ _MOST_SEARCHED = 1 << 20  # characters of earlier turns that are searched for a 
 
 
 class PlacedCall(Struct, frozen=True):
-    """A call and where it stands."""
+    """A call and its location."""
 
     call: ToolCall
     location: Location
 
 
 class PlacedResult(Struct, frozen=True):
-    """A result and where it stands."""
+    """A result and its location."""
 
     result: ToolResult
     location: Location
@@ -31,8 +31,8 @@ class PlacedResult(Struct, frozen=True):
 class Pairing(Struct, frozen=True):
     """The calls of a trace in order, the result of each or None, and the results that answer no open call.
 
-    `repeated_ids` are the calls made under an id that another call, still open then, bore already. `attempts` are the
-    places of the calls among them that were tried in a shape that their format does not read.
+    `repeated_ids` are the calls whose id another call had that was still open. `attempts` are the locations of those
+    calls in `pairs` that were attempted in a shape that their format does not parse.
     """
 
     pairs: tuple[tuple[PlacedCall, PlacedResult | None], ...]
@@ -42,9 +42,9 @@ class Pairing(Struct, frozen=True):
 
 
 def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
-    """The pairing with calls that were tried in a shape that their format does not read, in the order of places.
+    """The pairing with calls added that were attempted in a shape that their format does not parse, in trace order.
 
-    A result without a call answers the nearest attempt before it: somebody did read that shape.
+    A result without a call answers the nearest attempt before it: a server or client did parse that shape.
     """
     placed = sorted(attempts, key=_place)
     if not placed:
@@ -70,24 +70,24 @@ def _place(placed: PlacedCall) -> Location:
 
 
 def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:
-    """Pair the calls and results of a trace, given in its order. Ids may be used again: real logs do so.
+    """Pair the calls and results of a trace, given in its order. Ids may be reused, as real logs do.
 
-    Results are dealt out in rounds: all calls since the last results, then all results before the next call. A result
-    with an id answers the nearest earlier open call of that id, also from an earlier round; one without goes to an
-    open call of the round with its name, else to the next in order, else to the nearest earlier open call that may
-    bear its name.
+    Results are assigned in rounds: all calls since the last results, then all results before the next call. A result
+    with an id answers the nearest earlier open call of that id, also from an earlier round; one without an id goes to
+    an open call of the round with its name, else to the next in order, else to the nearest earlier open call that may
+    have its name.
     """
-    dealer = _Dealer()
+    matcher = _ResultMatcher()
     for event in events:
         match event:
             case PlacedCall():
-                dealer.take_call(event)
+                matcher.take_call(event)
             case PlacedResult():
-                dealer.results.append(event)
-    return dealer.finish()
+                matcher.results.append(event)
+    return matcher.finish()
 
 
-class _Dealer(Struct):
+class _ResultMatcher(Struct):
     calls: list[PlacedCall] = field(default_factory=list)
     answers: dict[int, PlacedResult] = field(default_factory=dict)
     results: list[PlacedResult] = field(default_factory=list)
@@ -100,7 +100,7 @@ class _Dealer(Struct):
 
     def take_call(self, placed: PlacedCall) -> None:
         if self.results:
-            self._deal()
+            self._match()
         call_id = placed.call.id
         if call_id is not None:
             if self._nearest_open(self.open_by_id[call_id]) is not None:
@@ -109,12 +109,12 @@ class _Dealer(Struct):
         self.calls.append(placed)
 
     def finish(self) -> Pairing:
-        self._deal()
+        self._match()
         pairs = tuple((call, self.answers.get(index)) for index, call in enumerate(self.calls))
         self.orphans.sort(key=lambda orphan: orphan.location.turn)
         return Pairing(pairs, tuple(self.orphans), tuple(self.repeated))
 
-    def _deal(self) -> None:
+    def _match(self) -> None:
         if len(self.results) == 1 and not (self.results[0].result.call_id or self.results[0].result.name):
             waiting = len(self._open_of_round())
             self.results = list(_elements(self.results[0], waiting)) or self.results
@@ -164,16 +164,16 @@ class _Dealer(Struct):
         return left
 
     def _by_order(self, results: list[PlacedResult]) -> list[PlacedResult]:
-        """Deal the results out in order; one under an id of its own can only answer a call without one."""
+        """Assign the results in order; one with an id can only answer a call without an id."""
         foreign = [placed for placed in results if placed.result.call_id is not None]
         bare = [index for index in self._open_of_round() if self.calls[index].call.id is None]
         left = self._in_order(foreign, bare)
         return left + self._in_order([p for p in results if p.result.call_id is None], self._open_of_round())
 
     def _in_order(self, results: list[PlacedResult], open_now: list[int]) -> list[PlacedResult]:
-        """Where the results are too few, they go to the latest turn's calls, first those that a server can read."""
+        """Too few results go to the latest turn's calls, first to those that a server can parse."""
         if len(results) < len(open_now):
-            open_now = sorted(sorted(open_now, key=self._doubt)[: len(results)])
+            open_now = sorted(sorted(open_now, key=self._priority)[: len(results)])
         for index, placed in zip(open_now, results, strict=False):
             self.answers[index] = placed
         return results[len(open_now) :]
@@ -181,7 +181,7 @@ class _Dealer(Struct):
     def _open_of_round(self) -> list[int]:
         return [index for index in range(self.round_start, len(self.calls)) if index not in self.answers]
 
-    def _doubt(self, index: int) -> tuple[int, bool, int]:
+    def _priority(self, index: int) -> tuple[int, bool, int]:
         placed = self.calls[index]
         return -placed.location.turn, not (placed.call.valid or placed.call.recovered), index
 
@@ -195,10 +195,11 @@ class _Dealer(Struct):
 
 
 def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
-    """The elements of a result without id or name that is a JSON list with one for each of several calls, else none.
+    """The elements of a result that is a JSON list with one element for each of several calls, else nothing.
 
-    LLaMA-Factory's `observation` behind several calls of one `function_call` is one (hiyouga/LLaMA-Factory,
-    data/README.md). An element's place is its characters, where the result's text is the part's.
+    LLaMA-Factory's `observation` after several calls of one `function_call` is such a list (hiyouga/LLaMA-Factory,
+    data/README.md). An element's location is its own characters if the result is the part's exact text, else the whole
+    result's.
     """
     result, whole = placed.result, placed.location.range
     if calls < 2 or not result.content.lstrip().startswith("["):
@@ -217,22 +218,22 @@ def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
 
 
 class Echoes:
-    """What a trace has said so far; fed with its turns in order."""
+    """Finds attempted calls that only repeat what the trace has so far; takes its turns in order."""
 
     def __init__(self) -> None:
         self._calls: list[ToolCall] = []
         self._indexed = 0
         self._made: set[tuple[str | None, str]] = set()
-        self._heard: list[str] = []
+        self._inputs: list[str] = []
 
     def take(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
-        """A turn and the calls in it are known."""
+        """Add a turn and the calls in it."""
         self._calls += calls
         if turn.role in (Role.USER, Role.TOOL):
-            self._heard += (part.text for part in turn.parts if part.name == "text")
+            self._inputs += (part.text for part in turn.parts if part.name == "text")
 
     def without(self, found: Iterable[Diagnostic], text: str, of_turn: Sequence[ToolCall]) -> Iterator[Diagnostic]:
-        """The diagnostics of one text without those of echoes; `of_turn` are the calls made properly in its turn."""
+        """The diagnostics of one text, except those of echoes; `of_turn` are the calls made properly in its turn."""
         made = None
         for diagnostic in found:
             call = diagnostic.fault.call
@@ -249,18 +250,18 @@ class Echoes:
             return True
         if not is_in_sentence(attempt.range, text):
             return False
-        return self._was_made(key) or self._is_heard(attempt.range.of(text))
+        return self._was_made(key) or self._is_in_inputs(attempt.range.of(text))
 
     def _was_made(self, key: tuple[str | None, str]) -> bool:
-        """Whether an earlier turn made this very call; calls are indexed only once somebody asks."""
+        """Whether an earlier turn made exactly this call; the first query indexes the calls."""
         new, self._indexed = self._calls[self._indexed :], len(self._calls)
         self._made.update((call.name, arguments_key(call.arguments)) for call in new)
         return key in self._made
 
-    def _is_heard(self, written: str) -> bool:
-        """Whether the user or a tool wrote these very words before."""
+    def _is_in_inputs(self, written: str) -> bool:
+        """Whether the user or a tool wrote exactly these words before."""
         room = _MOST_SEARCHED
-        for text in reversed(self._heard):
+        for text in reversed(self._inputs):
             if room < len(text):
                 return False
             room -= len(text)

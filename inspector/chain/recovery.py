@@ -30,19 +30,19 @@ _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
 _MOST_NUMBERS = 200
 _WORD = lazy_pattern(r"\w{3,}")
-_NEXT = 8  # of how many of the next turn's calls the arguments are looked at
+_NEXT = 8  # how many of the next turn's calls are examined
 
-# A tool may take what its schema forbids, or be there without having been offered; its own answer proves it.
-# A payload that is no call is none, whatever a server made of it.
+# A tool may accept what its schema forbids, or exist without having been offered; its own answer proves it.
+# A payload that is no call remains none, whatever a server made of it.
 _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
-_CANDIDATES = 8  # how many steps under one key are compared; beyond, calls are alike only by chance
+_CANDIDATES = 8  # how many steps under one key are compared; more calls are alike only by chance
 _WORD_SUBSTITUTES = lazy_pattern(r"\w+")
-_READ = 20_000  # how much of a call's and of a result's text is looked at
+_READ = 20_000  # how much of a call's and of a result's text is searched
 _CANDIDATES_SUBSTITUTES = 4
 
 
 class FirstAppearances:
-    """The first turn of every telling value; made once for a trace, in time linear in its text."""
+    """The first turn of every distinctive value; built once for a trace, in time linear in its text."""
 
     def __init__(self, trace: Trace) -> None:
         self._outside: dict[str, int] = {}
@@ -54,11 +54,11 @@ class FirstAppearances:
                     seen.setdefault(value, number)
 
     def origin(self, value: str) -> int | None:
-        """The first turn that is not the agent's and holds this value."""
+        """The first turn that is not the agent's and contains this value."""
         return self._outside.get(value)
 
     def invented(self, values: Iterator[str], *, turn: int, since: int) -> str | None:
-        """The first of `values`, said in `turn`, that stood neither outside before nor with the agent up to `since`."""
+        """The first of the values of `turn` that is in no earlier turn of others and no agent's turn up to `since`."""
         for value in values:
             outside, agent = self._outside.get(value), self._agent.get(value)
             if (outside is None or outside >= turn) and (agent is None or agent > since):
@@ -77,13 +77,13 @@ def distinctive_values(text: str) -> Iterator[str]:
 
 
 def numbers(text: str) -> Iterator[str]:
-    """The whole parts of the numbers in an answer, but for those of one digit."""
+    """The integer parts of the numbers in an answer, except those of one digit."""
     found = _NUMBER.finditer(_THOUSANDS.sub("", text[:20_000]))
     return (match[0] for match, _ in zip(found, range(_MOST_NUMBERS), strict=False))
 
 
 def identifiers(step: Step) -> Iterator[str]:
-    """The ids among a call's arguments: short strings without white space that hold letters and a longer number."""
+    """The ids in a call's arguments, in short strings without white space: words with longer runs of digits."""
     arguments = step.call.arguments
     stack: list[Any] = [arguments] if isinstance(arguments, dict) else []
     for _ in range(_MOST_NUMBERS):
@@ -108,7 +108,7 @@ def _ids_within(value: str) -> Iterator[str]:
 
 
 class RecoveryAnalysis:
-    """What follows the failed steps of one trace. Its indexes are made when first needed, in linear time."""
+    """Analyses what follows the failed steps of one trace. Builds its indexes at first use, in linear time."""
 
     def __init__(self, trace: Trace, steps: Sequence[Step], speeches: Sequence[Speech]) -> None:
         self._trace, self._steps = trace, steps
@@ -117,11 +117,11 @@ class RecoveryAnalysis:
         self._step_turns = [step.location.turn for step in steps]
 
     def harmless(self, failed: Step, intent: Intent) -> Recovery | None:
-        """Why nothing needed a step whose work nobody did; None where something did, or where there is no evidence.
+        """Why a failed step without a replacement did no harm; None if something needed it, or without evidence.
 
-        The source's success is no evidence by itself: the agent must have gone on with another call that worked, no
-        later call and no answer may use the step, and no value may be made up in its place. It stands for an answer
-        that is not there, and makes the result more certain.
+        The source's success alone is no evidence: the agent must have continued with another call that worked, no
+        later call and no answer may use the step, and no value may be made up in its place. It can replace a missing
+        answer, and makes the result more certain.
         """
         if self._is_used(failed) or not self._went_another_way(failed):
             return None
@@ -136,7 +136,7 @@ class RecoveryAnalysis:
         return Recovery.SOURCE_SUCCESS if is_success else Recovery.NOT_NEEDED
 
     def reaction(self, failed: Step) -> Reaction | None:
-        """How the agent took a failure; None where the trace ends before it could, or while it tries again."""
+        """How the agent reacted to a failure; None if the trace ends before a reaction, or during a retry."""
         known, tried = _known(failed), self._tried_until(failed)
         said = self._speeches[bisect_right(self._speech_turns, known) :]
         went_on = bisect_right(self._step_turns, tried) < len(self._steps)
@@ -150,7 +150,7 @@ class RecoveryAnalysis:
         return Reaction.REPORTED if said and admits_failure(said[0].text) else Reaction.IGNORED
 
     def invented(self, failed: Step) -> str | None:
-        """A value that the agent made up in place of what the step should have brought, in lower case."""
+        """A value that the agent made up in place of what the step should have returned, in lower case."""
         found = self._invention(failed)
         return None if found is None else found[0]
 
@@ -161,7 +161,7 @@ class RecoveryAnalysis:
         return self.invented(failed) if place is None or part is None else place.range.of(part.text)
 
     def place_of_invented(self, failed: Step) -> Location | None:
-        """The characters of that value where the agent first wrote it; None where there is none, or it is unclear."""
+        """The location where the agent first wrote that value; None if there is none, or it is unclear."""
         found = self._invention(failed)
         if found is None:
             return None
@@ -174,7 +174,7 @@ class RecoveryAnalysis:
         return None if written is None else Location(turn, part.name, Range(*written.span("whole")))
 
     def _invention(self, failed: Step) -> tuple[str, int, Step | None] | None:
-        """The made-up value, its turn, and the step whose arguments hold it; no step where the answer holds it."""
+        """The made-up value, its turn, and the step whose arguments contain it (None if an answer's text does)."""
         known = self._tried_until(failed)
         first = bisect_right(self._step_turns, known)
         for step in self._steps[first : first + _NEXT]:
@@ -193,22 +193,22 @@ class RecoveryAnalysis:
         return found, answer.turn, last if is_terminal(last.call.name) else None
 
     def _tried_until(self, failed: Step) -> int:
-        """The turn in which the failure of the last identical call in a row with this one stood to be seen."""
+        """The turn in which the agent could see the failure of the last identical call in a row with this one."""
         return self._last_of_run.get(failed.retry_of or failed.number, _known(failed))
 
     def _went_another_way(self, failed: Step) -> bool:
         return self._last_good_turn > _known(failed)
 
     def _is_used(self, failed: Step) -> bool:
-        """Whether a later call holds a value that this step's result was the first to bring."""
+        """Whether a later call contains a value that this step's result was the first to contain."""
         if failed.result is None or failed.result_location is None:
             return False
         used = self._uses.get(failed.result_location.turn)
         return used is not None and any(value in used for value in distinctive_values(failed.result.content))
 
     def _quotes(self, failed: Step, intent: Intent) -> bool:
-        """Whether the final answer speaks of what the step was after, or of what only its result said."""
-        if any(value.text in self._answer_text or self._all_said(value.words) for value in intent.sought):
+        """Whether the final answer mentions the step's target, or a value that only its result contained."""
+        if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in intent.sought):
             return True
         program = (intent.tool or "").removeprefix("$ ")
         if program != intent.tool and program.casefold() in self._answer_text:
@@ -223,12 +223,12 @@ class RecoveryAnalysis:
         )
         return any(value in self._answer_words for value in mine)
 
-    def _all_said(self, words: frozenset[str]) -> bool:
+    def _are_in_answer(self, words: frozenset[str]) -> bool:
         return bool(words) and words <= self._answer_words
 
     @cached_property
     def _answer(self) -> Speech | None:
-        """The last words, or what a terminal tool was given, if no call of another tool comes after them."""
+        """The last words, or the arguments of a terminal tool, if no call of another tool comes after them."""
         last = self._steps[-1] if self._steps else None
         if last is not None and is_terminal(last.call.name):
             return Speech(last.location.turn, last.call.raw_arguments)
@@ -267,7 +267,7 @@ class RecoveryAnalysis:
 
     @cached_property
     def _uses(self) -> dict[int, set[str]]:
-        """The telling values in calls' arguments, by the earlier turn that first brought them."""
+        """The distinctive values in calls' arguments, by the earlier turn that first contained them."""
         found: defaultdict[int, set[str]] = defaultdict(set)
         for step in self._steps:
             for value in distinctive_values(step.call.raw_arguments):
@@ -278,22 +278,23 @@ class RecoveryAnalysis:
 
 
 def _as_written(value: str) -> re.Pattern[str]:
-    """The spellings of a value in lower case, with the `whole` id around it: of `7719` also `SO-7719` and `7,719`."""
+    """Matches the spellings of a lower-case value and the `whole` id around it: `7719` in `SO-7719` or `7,719`."""
     spelled = ",?".join(value) if value.isdigit() else re.escape(value)
     return re.compile(rf"(?<![\w#-])(?P<whole>(?:[\w#]+-)*#?{spelled}(?:-\w+)*(?:\.\d+)?)(?!\w)", re.IGNORECASE)
 
 
 def _known(failed: Step) -> int:
-    """The turn in which a step's failure stood for the agent to see."""
+    """The turn in which the agent could see a step's failure."""
     return (failed.result_location or failed.location).turn
 
 
 def with_recoveries(
-    steps: Sequence[Step], aftermath: RecoveryAnalysis, attempts: Container[Location] = ()
+    steps: Sequence[Step], analysis: RecoveryAnalysis, attempts: Container[Location] = ()
 ) -> tuple[Step, ...]:
-    """The steps, the failed ones with what made them good. Looked up by keys, so linear but for a logarithm.
+    """The steps, with the recovery of the failed ones filled in. Uses look-ups by key: n log n time.
 
-    `attempts` are the places of calls in a shape that their format does not read; a result shows that somebody did.
+    `attempts` are the locations of calls in a shape that their format does not parse; a result shows that something
+    else parsed it.
     """
     failed = [step for step in steps if step.outcome.failed]
     if not failed:
@@ -312,20 +313,20 @@ def with_recoveries(
     for step in left:
         if (number := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = Recovered(Recovery.OTHER_TOOL, number)
-        elif (how := aftermath.harmless(step, intents[step.number])) is not None:
+        elif (how := analysis.harmless(step, intents[step.number])) is not None:
             found[step.number] = Recovered(how)
     return tuple(_marked(step, found.get(step.number)) for step in steps)
 
 
 class Recovered(Struct, frozen=True):
-    """How a failed step was made good, and by which."""
+    """How a failed step was recovered, and the number of the step that did it."""
 
     how: Recovery
     by: int | None = None
 
 
 class _SameIntent:
-    """The good steps that have an intent, under every key of it."""
+    """The successful steps that have an intent, indexed by every key of it."""
 
     def __init__(self, steps: Sequence[Step], good: Iterable[int], intents: Mapping[int, Intent]) -> None:
         self._steps, self._intents = steps, intents
@@ -336,7 +337,7 @@ class _SameIntent:
                 self._by_key[key].append(number)
 
     def after(self, failed: Step) -> Recovered | None:
-        """The first later step of the same intent that did its work, made when the failure could be known."""
+        """The first later step of the same intent that succeeded, and was made when the failure could be known."""
         intent = self._intents[failed.number]
         candidates = sorted(set(self._candidates(failed, intent)))
         later = (number for number in candidates if same_intent(intent, self._intents[number]))
@@ -358,7 +359,7 @@ class _SameIntent:
 
 
 def _comparable(failed: Sequence[Step], intents: Mapping[int, Intent]) -> Callable[[Step], bool]:
-    """Which steps can be of the same intent as a failed one: those of its tool; any for a program or no known tool."""
+    """A test for steps that may have a failed one's intent: of the same tool, or any for a program or unknown tool."""
     tools = {intents[step.number].tool for step in failed}
     if any(tool is None or tool.startswith("$ ") for tool in tools):
         return lambda _: True
@@ -377,40 +378,40 @@ def _marked(step: Step, recovered: Recovered | None) -> Step:
 
 
 def caused_by(broken: Step, steps: Sequence[Step], invented: str | None) -> tuple[int, ...]:
-    """The numbers of the later steps that hang on `broken`, directly or by way of each other, in order.
+    """The numbers of the later steps that depend on `broken`, directly or through each other, in order.
 
-    `steps` know what they depend on. `invented` is the value, in lower case, that the agent made up in place of what
-    the broken step should have brought. Linear in the steps and their arguments.
+    Uses the `depends_on` of `steps`. `invented` is the value, in lower case, that the agent made up in place of what
+    the broken step should have returned. Linear in the steps and their arguments.
     """
     run = broken.retry_of or broken.number
     tainted, caused = {broken.number}, []
     for step in steps[broken.number :]:
-        if step.retry_of == run:  # the same call once more is the break itself, not what came of it
+        if step.retry_of == run:  # a retry of the same call is the break itself, not a consequence
             tainted.add(step.number)
-        elif not tainted.isdisjoint(step.depends_on) or _holds(step, invented):
+        elif not tainted.isdisjoint(step.depends_on) or _contains(step, invented):
             tainted.add(step.number)
             caused.append(step.number)
     return tuple(caused)
 
 
-def _holds(step: Step, value: str | None) -> bool:
+def _contains(step: Step, value: str | None) -> bool:
     return value is not None and value in distinctive_values(step.call.raw_arguments)
 
 
 class Substitutes:
-    """Good steps by the rare words that the failed ones asked for."""
+    """The successful steps, indexed by rare words in the targets of the failed ones."""
 
     def __init__(self, steps: Sequence[Step], failed: Iterable[tuple[Step, Intent]]) -> None:
         self._steps = steps
-        wanted = {key for _, intent in failed for value in intent.sought if (key := _rarest(value)) is not None}
+        keys = {key for _, intent in failed for value in intent.sought if (key := _rarest(value)) is not None}
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
-        for step in steps if wanted else ():
+        for step in steps if keys else ():
             if step.outcome is StepOutcome.OK and step.result is not None and not is_terminal(step.call.name):
-                for word in wanted.intersection(folded_names(_text(step))):
+                for word in keys.intersection(folded_names(_text(step))):
                     self._by_word[word].append(step.number)
 
     def of(self, failed: Step, intent: Intent) -> int | None:
-        """The first later step of another tool whose call and result hold what `failed` asked for."""
+        """The first later step of another tool whose call and result contain the target of `failed`."""
         if failed.call.name is None or intent.loose:
             return None
         found = (n for value in intent.sought for n in self._holding(value, failed) if self._serves(n, failed, intent))
@@ -445,6 +446,6 @@ def _text(step: Step) -> str:
 
 
 def _rarest(value: IntentValue) -> str | None:
-    """The longest word of a value: under it the good steps are filed."""
+    """The longest word of a value, the key for the index of successful steps."""
     words = _WORD_SUBSTITUTES.findall(next(iter(value.words), "") if value.is_path else value.text)
     return max((word for word in words if len(word) >= 3), key=len, default=None)

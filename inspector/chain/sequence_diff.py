@@ -1,8 +1,8 @@
 """Longest common subsequences by bit vectors, and the differences between two texts.
 
-The rows of the usual table are integers, a bit a column (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"),
-so 2,000 by 2,000 steps cost 2,000 additions of 2,000 bits. Where all rows would take too much memory, the sequences
-are halved first (Hirschberg 1975).
+The rows of the usual table are integers, one bit per column (Hyyrö 2004, "Bit-parallel LCS-length computation
+revisited"), so 2,000 by 2,000 steps cost 2,000 additions of 2,000 bits. If all rows would take too much memory, the
+sequences are halved first (Hirschberg 1975).
 """
 
 from bisect import bisect_left
@@ -15,21 +15,21 @@ from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
-# From coarse to fine: lines, clauses, words. What differs at one grain is looked at with the next.
+# From coarse to fine: lines, clauses, words. A difference at one grain is compared again at the next.
 _GRAINS = (
     lazy_pattern(r"[^\n]*\n|[^\n]+"),
     lazy_pattern(r"[^,;{}\n]{0,400}[,;{}\n]|[^,;{}\n]{1,400}"),
     lazy_pattern(r"\w+|\s+|[^\w\s]"),
 )
 
-_MOST_WORK = 2_000_000_000  # bits of the table: about a second
+_MOST_WORK = 2_000_000_000  # bits of the table: takes about a second
 _GLUE = lazy_pattern(r"[\W_]{1,2}")
-_MOST_BITS = 200_000_000  # of a table kept at once: 25 MB
+_MOST_BITS = 200_000_000  # bits of a table that is in memory as a whole: 25 MB
 _FREQUENT = 4
 
 
 class DiffPieceKind(StrEnum):
-    """Whether a piece stands in both texts, only in the first, or only in the other."""
+    """Whether a piece is in both texts, only in the first, or only in the other."""
 
     SAME = "same"
     REMOVED = "removed"
@@ -46,8 +46,8 @@ class AlignedText(Struct, frozen=True):
 def diff_texts(one: str, other: str) -> list[AlignedText]:
     """The pieces of two texts: those that are not `added` make up `one`, those that are not `removed` the `other`.
 
-    Whole words, and neighbouring changes are one. Texts of a million characters take seconds at most: what is too much
-    to compare counts as replaced.
+    Changes are whole words; neighbouring changes are merged. Texts of a million characters take seconds at most: what
+    is too expensive to compare counts as replaced.
     """
     return _joined(list(_compared(one, other, 0)))
 
@@ -75,45 +75,45 @@ def _diff_piece(kind: DiffPieceKind, text: str) -> Iterator[AlignedText]:
 
 
 def _joined(pieces: Sequence[AlignedText]) -> list[AlignedText]:
-    """Equal pieces in a row as one; a mere blank or sign between two changes belongs to them."""
+    """Merge neighbouring pieces of one kind; a blank or punctuation mark between two changes becomes part of them."""
     joined: list[AlignedText] = []
-    gone: list[str] = []
-    new: list[str] = []
+    removed: list[str] = []
+    added: list[str] = []
     same: list[str] = []
     for index, piece in enumerate(pieces):
         if piece.kind is not DiffPieceKind.SAME:
             joined += _diff_piece(DiffPieceKind.SAME, "".join(same))
             same.clear()
-            (gone if piece.kind is DiffPieceKind.REMOVED else new).append(piece.text)
-        elif gone and new and _is_glue(pieces, index):
-            gone.append(piece.text)
-            new.append(piece.text)
+            (removed if piece.kind is DiffPieceKind.REMOVED else added).append(piece.text)
+        elif removed and added and _is_glue(pieces, index):
+            removed.append(piece.text)
+            added.append(piece.text)
         else:
             joined += (
-                *_diff_piece(DiffPieceKind.REMOVED, "".join(gone)),
-                *_diff_piece(DiffPieceKind.ADDED, "".join(new)),
+                *_diff_piece(DiffPieceKind.REMOVED, "".join(removed)),
+                *_diff_piece(DiffPieceKind.ADDED, "".join(added)),
             )
-            gone.clear()
-            new.clear()
+            removed.clear()
+            added.clear()
             same.append(piece.text)
-    joined += (*_diff_piece(DiffPieceKind.REMOVED, "".join(gone)), *_diff_piece(DiffPieceKind.ADDED, "".join(new)))
+    joined += (*_diff_piece(DiffPieceKind.REMOVED, "".join(removed)), *_diff_piece(DiffPieceKind.ADDED, "".join(added)))
     return [*joined, *_diff_piece(DiffPieceKind.SAME, "".join(same))]
 
 
 def _is_glue(pieces: Sequence[AlignedText], index: int) -> bool:
-    """Whether an equal piece is one blank or sign with a change right behind it."""
-    behind = pieces[index + 1].kind if index + 1 < len(pieces) else DiffPieceKind.SAME
+    """Whether an equal piece is only one or two blanks or punctuation marks, followed directly by a change."""
+    following = pieces[index + 1].kind if index + 1 < len(pieces) else DiffPieceKind.SAME
     text = pieces[index].text
-    return behind is not DiffPieceKind.SAME and "\n" not in text and _GLUE.fullmatch(text) is not None
+    return following is not DiffPieceKind.SAME and "\n" not in text and _GLUE.fullmatch(text) is not None
 
 
 Pair: TypeAlias = tuple[int, int]
 
 
 def common_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
-    """The indexes of equal elements in both, ascending in both; as many as there can be, and as early as they come.
+    """The indexes of equal elements in both, ascending in both; as many as possible, and as early as possible.
 
-    Equal beginnings and ends cost linear time, what lies between them `len(one) * len(other) / 64` machine steps.
+    Equal beginnings and ends cost linear time, the rest `len(one) * len(other) / 64` machine steps.
     """
     start = 0
     shorter = min(len(one), len(other))
@@ -131,10 +131,10 @@ def common_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pai
 
 
 def anchored_pairs(one: Sequence[Hashable], other: Sequence[Hashable], most_work: int) -> list[Pair]:
-    """Like `common_pairs`, but never more work than `most_work` bits of the table for a gap, and fewer pairs then.
+    """Like `common_pairs`, but computes at most `most_work` bits of the table per gap, and may find fewer pairs.
 
-    Where it would be more, the elements that stand once in both are matched first, as many as ascend (patience), and
-    what lies between them by itself.
+    If the whole table is larger, the elements that occur once in both are matched first, as many as ascend (patience
+    diff), and then each gap between them separately.
     """
     if len(one) * len(other) <= most_work:
         return common_pairs(one, other)
@@ -151,11 +151,11 @@ def anchored_pairs(one: Sequence[Hashable], other: Sequence[Hashable], most_work
 
 
 def _unique_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
-    """The longest ascending row of the elements that stand once in each."""
+    """The longest ascending sequence of the elements that occur once in each."""
     counts, others = Counter(one), Counter(other)
     places = {element: at for at, element in enumerate(other) if others[element] == 1}
     pairs = [(at, places[element]) for at, element in enumerate(one) if counts[element] == 1 and element in places]
-    ends: list[int] = []  # the least end of an ascending row of each length, and which pair that is
+    ends: list[int] = []  # the smallest end of an ascending sequence of each length, and the index of its pair
     rows: list[int] = []
     before: list[int] = []
     for number, (_, place) in enumerate(pairs):
@@ -172,11 +172,11 @@ def _unique_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pa
 
 
 def _middle(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
-    """The pairs of sequences of which neither ends are equal; halves wait on a stack of its own."""
+    """The pairs of sequences that differ at both ends; an explicit stack holds the halves."""
     found: list[Pair] = []
-    waiting = [(0, len(one), 0, len(other))]
-    while waiting:
-        top, bottom, left, right = waiting.pop()
+    stack = [(0, len(one), 0, len(other))]
+    while stack:
+        top, bottom, left, right = stack.pop()
         mine, theirs = one[top:bottom], other[left:right]
         if not mine or not theirs:
             continue
@@ -185,7 +185,7 @@ def _middle(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
             continue
         half = len(mine) // 2
         cut = _best_cut(mine[:half], mine[half:], theirs)
-        waiting += ((top + half, bottom, left + cut, right), (top, top + half, left, left + cut))
+        stack += ((top + half, bottom, left + cut, right), (top, top + half, left, left + cut))
     return sorted(found)
 
 
@@ -206,7 +206,7 @@ def _rows(one: Sequence[Hashable], other: Sequence[Hashable], *, keep: bool) -> 
 
 
 class _Masks:
-    """The columns of each element of a sequence as bits; only those of frequent elements are kept."""
+    """The columns of each element of a sequence as bits; only masks of frequent elements are cached."""
 
     def __init__(self, elements: Sequence[Hashable]) -> None:
         self._columns: defaultdict[Hashable, list[int]] = defaultdict(list)
@@ -253,10 +253,10 @@ def _last_zero(row: int, width: int) -> int:
 
 
 def _best_cut(head: Sequence[Hashable], tail: Sequence[Hashable], other: Sequence[Hashable]) -> int:
-    """Where `other` is to be cut so that its parts have most in common with `head` and with `tail`."""
+    """The position to split `other`, so that its parts have most in common with `head` and with `tail`."""
     before = _lengths(_rows(head, other, keep=False)[0], len(other))
-    behind = _lengths(_rows(tail[::-1], other[::-1], keep=False)[0], len(other))
-    sums = [mine + behind[len(other) - at] for at, mine in enumerate(before)]
+    after = _lengths(_rows(tail[::-1], other[::-1], keep=False)[0], len(other))
+    sums = [mine + after[len(other) - at] for at, mine in enumerate(before)]
     return sums.index(max(sums))
 
 

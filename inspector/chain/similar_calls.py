@@ -1,4 +1,4 @@
-"""When calls are alike: identical calls made again, and calls with the same target."""
+"""Which calls are alike: repeated identical calls, and calls with the same target."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from inspector.checks.repetition import FEWEST_IN_TURN, call_key
 from inspector.model import Json, ToolCall
 from inspector.scanning import lazy_pattern
 
-# Arguments that say how, not what: equal ones do not make two calls one intent.
+# Arguments that set how a tool works, not its target: equal ones do not show the same intent.
 _KNOBS = lazy_pattern(
     r"(?:.*_)?(?:units?|limit|offset|page|page_size|per_page|max|min|top_?k|n|count|size|lang|language|locale|format|"
     r"sort|sort_by|order|order_by|mode|encoding|timeout|verbose|recursive|include|exclude|max_results|num_results|"
@@ -36,7 +36,7 @@ _LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
 
 
 class IntentValue(Struct, frozen=True):
-    """One value that identifies what a call is after: folded to lower case, and its telling words."""
+    """One value that identifies the target of a call: its text in lower case, and its distinctive words."""
 
     text: str
     words: frozenset[str]
@@ -44,9 +44,9 @@ class IntentValue(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """The tool (`$ git` for a program in a shell; None where unreadable) and what its call is after.
+    """The tool (`$ git` for a program in a shell; None if unreadable) and the target of its call.
 
-    `loose` says that `sought` is a bag of words from a text that is no list of values: a broken payload, or code.
+    `loose` means that `sought` is a bag of words from a text that is no list of values: a broken payload, or code.
     """
 
     tool: str | None
@@ -54,7 +54,7 @@ class Intent(Struct, frozen=True):
     loose: bool = False
 
     def keys(self) -> Iterator[str]:
-        """Words under which calls of the same intent find each other: any two share one at least."""
+        """Keys to look up calls of the same intent: any two such calls share at least one."""
         yield f"{self.tool}"
         for value in self.sought:
             yield f"{self.tool}\0{value.text}"
@@ -63,7 +63,7 @@ class Intent(Struct, frozen=True):
 
 
 def intent_of(call: ToolCall) -> Intent:
-    """What `call` is after. A broken call whose arguments nothing could read is judged by the words of its text."""
+    """The intent of `call`. For a broken call with unreadable arguments, it consists of the words of its text."""
     if call.name is None or (not call.valid and not isinstance(call.arguments, dict)):
         name = call.name or _name_within(call.raw_arguments)
         if name is not None and is_interpreter(name):
@@ -83,7 +83,7 @@ def intent_of(call: ToolCall) -> Intent:
 
 
 def same_intent(one: Intent, other: Intent) -> bool:
-    """Whether two calls are after the same thing; a tool without identifying arguments has one intent only."""
+    """Whether two calls have the same target; a tool without identifying arguments has one intent only."""
     if one.tool is not None and one.tool != other.tool:
         return False
     if one.loose or other.loose:
@@ -175,15 +175,15 @@ def _name_within(text: str) -> str | None:
 def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
     """The steps with `retry_of` set, which names the first of a run of identical calls.
 
-    A call is a retry when the one before it in the same words failed or gave the same result; the same call that gives
+    A call is a retry if the previous identical call failed or returned the same result; an identical call that returns
     something new is a new request.
     """
-    made = list(steps)
-    if len(made) < 2:
-        yield from made
+    all_steps = list(steps)
+    if len(all_steps) < 2:
+        yield from all_steps
         return
     last: dict[str, Step] = {}
-    for step in made:
+    for step in all_steps:
         key = call_key(step.call)
         before = last.get(key)
         linked = step
@@ -194,7 +194,7 @@ def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 class Repetition(Struct, frozen=True):
-    """A call that repeats `first` in the same words and came no further; it is the `count`-th of its run."""
+    """A call that repeats `first` identically and made no progress; it is the `count`-th of its run."""
 
     step: Step
     first: Step
@@ -202,10 +202,10 @@ class Repetition(Struct, frozen=True):
 
 
 def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
-    """The steps that went in circles.
+    """The steps of a loop.
 
-    Such a step makes the same call with the same result again, or fails again with nothing done between. A good call
-    is made again with reason where a new call of another kind than looking up stands between, which may have changed
+    Such a step repeats a call with the same result, or fails again without a successful step in between. A successful
+    call may be repeated for a reason after a new call of a tool that does not only read, which may have changed
     something.
     """
     last: dict[int, Step] = {}
@@ -228,7 +228,7 @@ def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
 
 
 def loops_in_turns(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-    """The identical calls of one turn, where there are at least `FEWEST_IN_TURN` of them: the model did not stop."""
+    """The identical calls of one turn, if there are at least `FEWEST_IN_TURN` of them: the model did not stop."""
     calls: dict[tuple[int, str], list[Step]] = {}
     in_turns = Counter([step.location.turn for step in steps])
     for step in steps:
@@ -239,7 +239,7 @@ def loops_in_turns(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
 
 
 def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:
-    """How many calls each run has, by the number of its first step."""
+    """The number of calls in each run, by the number of its first step."""
     counts: dict[int, int] = {}
     for step in steps:
         first = step.retry_of or step.number
@@ -248,5 +248,5 @@ def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:
 
 
 def same_result(one: Step, other: Step) -> bool:
-    """Whether two steps were answered in the same words."""
+    """Whether two steps have results with the same text."""
     return one.result is not None and other.result is not None and one.result.content == other.result.content

@@ -20,11 +20,11 @@ from inspector.text import Range
 _LONGEST = 80
 
 _SYNTAX = ("J", "F")
-_MOST = 64  # how many diagnostics before a call are looked at for one that reaches into it
+_MOST = 64  # how many diagnostics before a call are searched for one that extends into it
 
 
 class StepOutcome(StrEnum):
-    """What became of a call: the first of these, in this order, that holds."""
+    """The outcome of a call: the first of these, in this order, that applies."""
 
     MALFORMED = "malformed"
     UNKNOWN_TOOL = "unknown-tool"
@@ -36,7 +36,7 @@ class StepOutcome(StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether the step did not do its work; `pending` is not a failure."""
+        """Whether the step failed; `pending` is not a failure."""
         return self is not StepOutcome.OK and self is not StepOutcome.PENDING
 
 
@@ -49,13 +49,13 @@ class Certainty(StrEnum):
 
 
 class Recovery(StrEnum):
-    """How a failed step came to do no harm.
+    """Why a failed step did no harm.
 
-    The last two are less certain: no later step did its work, but nothing depends on it. `source-success` is the more
-    certain of them: the source counts the whole session a success.
+    The last two are less certain: no later step did its work, but nothing depends on it. Of these, `source-success` is
+    the more certain: the source counts the whole session as a success.
     """
 
-    ANSWERED = "answered"  # the tool took the call in spite of its schema, and answered without an error
+    ANSWERED = "answered"  # the tool accepted the call in spite of its schema, and answered without an error
     SAME_INTENT = "same-intent"
     OTHER_TOOL = "other-tool"
     SOURCE_SUCCESS = "source-success"
@@ -68,7 +68,7 @@ class Recovery(StrEnum):
 
 
 class Reaction(StrEnum):
-    """What the agent did about the step that broke the chain."""
+    """How the agent reacted to the step that broke the chain."""
 
     REPORTED = "reported"
     IGNORED = "ignored"
@@ -76,7 +76,7 @@ class Reaction(StrEnum):
 
 
 class Status(StrEnum):
-    """How a trace ended, seen as a chain."""
+    """The verdict on a trace's chain."""
 
     BROKEN = "broken"
     ABORTED = "aborted"
@@ -86,13 +86,13 @@ class Status(StrEnum):
 
 
 class Step(Struct, frozen=True):
-    """One tool call of a chain and what became of it.
+    """One tool call of a chain and its outcome.
 
-    `number` counts from 1; `location` is the call's place, `result_location` its result's. `certainty` is set for the
-    outcome `error-result` only. `retry_of` names the first of a run of identical calls, `depends_on` the steps whose
-    results this one uses, both by number. `recovery` says how a failed step was made good, None where it was not;
-    `recovered_by` the later step that did so, where one did. `error` are the words by which the result is an error,
-    `""` where it is one without words, None where it is none.
+    `number` counts from 1; `location` is the call's location, `result_location` its result's. `certainty` is set for
+    the outcome `error-result` only. `retry_of` is the number of the first of a run of identical calls, `depends_on` the
+    numbers of the steps whose results this one uses. `recovery` is how a failed step was recovered, None if it was not;
+    `recovered_by` is the number of the later step that did it, if there is one. `error` is the text that makes the
+    result an error, `""` for an error without text, None if it is none.
     """
 
     number: int
@@ -112,7 +112,7 @@ class Step(Struct, frozen=True):
 class Break(Struct, frozen=True):
     """The first step whose fault the agent did not recover from.
 
-    `code` is the rule of the diagnostic that says why; `message` is one sentence.
+    `code` is the rule of the diagnostic that explains it; `message` is one sentence.
     """
 
     step: int
@@ -127,9 +127,9 @@ class Break(Struct, frozen=True):
 class Chain(Struct, frozen=True):
     """The steps of a trace in the order of their calls, its break if it has one, and its status.
 
-    `abort_reason` is set where the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,
-    `client`). `caused` are the numbers of the later steps that hang on the broken one, by what it returned or by a
-    value that the agent made up in its place, directly or by way of each other; in order.
+    `abort_reason` is set if the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,
+    `client`). `caused` are the numbers, in order, of the later steps that depend on the broken one: on what it
+    returned or on a value that the agent made up in its place, directly or through each other.
     """
 
     steps: Entries[Step]
@@ -140,14 +140,14 @@ class Chain(Struct, frozen=True):
 
 
 def quoted(text: str, longest: int = _LONGEST) -> str:
-    """`text` in backticks: white space drawn together, backticks made apostrophes, cut at `longest` code points."""
+    """`text` in backticks: white space collapsed, backticks made apostrophes, cut to `longest` code points."""
     line = " ".join(text[: 8 * longest].split()).replace("`", "'")
     short = line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
     return f"`{short}`"
 
 
 def tool_named(name: str | None) -> str:
-    """A tool as a message names it."""
+    """A tool's name, quoted for a message."""
     return quoted(name) if name else "a tool without a readable name"
 
 
@@ -158,11 +158,11 @@ OUTCOME_RULES = {
     StepOutcome.ERROR_RESULT: ERROR_RESULT,
     StepOutcome.UNANSWERED: CALL_WITHOUT_RESULT,
 }
-"""The rule that a failed step breaks by its outcome, where no diagnostic on its call names a more exact one."""
+"""The rule that a failed step's outcome breaks, if no diagnostic on its call has a more exact one."""
 
 
 class CallFaults:
-    """Errors by place, looked up in logarithmic time."""
+    """The errors by location, with look-ups in logarithmic time."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         found: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
@@ -185,12 +185,12 @@ class CallFaults:
         return [fault for fault in self._near(call) if _overlap(fault.range, call.range)]
 
     def cause(self, call: Location, prefix: str | tuple[str, ...] = "") -> Diagnostic | None:
-        """The first error on a call whose code begins with `prefix`, else the first beside it."""
+        """The first error on a call whose code begins with `prefix`, else the first next to it."""
         near = [fault for fault in self._near(call) if fault.rule.code.startswith(prefix)]
         return next((fault for fault in near if _overlap(fault.range, call.range)), near[0] if near else None)
 
     def cause_of_malformed(self, call: Location) -> Diagnostic | None:
-        """Why a call is malformed: the error on it or beside it, else the fault of its part's syntax nearest to it.
+        """Why a call is malformed: the error on it or next to it, else the nearest syntax fault of its part.
 
         A fault of several calls, such as single quotes, is reported once for all of them.
         """
@@ -220,7 +220,7 @@ def _start(fault: Diagnostic) -> int:
 
 
 def _order(fault: Diagnostic) -> tuple[Range, str]:
-    """The order of the text; at one place the markers' faults (F) come before those of what is between them (J)."""
+    """Text order; at the same range, faults of markers (F) come before faults of what is between them (J)."""
     return fault.range, fault.rule.code
 
 

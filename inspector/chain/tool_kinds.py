@@ -26,7 +26,7 @@ _WRITES = frozenset(_WRITES_TABLE.split())
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"
 _SEARCHES = frozenset(_SEARCHES_TABLE.split())
 
-# They say nothing where all went well (POSIX: "The standard output shall not be used", or only on request).
+# Commands that print nothing on success (POSIX: "The standard output shall not be used", or only on request).
 _SILENT_TABLE = (
     "cd mkdir rmdir rm mv cp ln touch chmod chown chgrp install truncate export unset set source . alias kill pkill "
     "sleep wait true test [ cmp diff sed tee sync mount umount patch popd pushd umask ulimit trap exit clear"
@@ -34,7 +34,7 @@ _SILENT_TABLE = (
 
 _SILENT = frozenset(_SILENT_TABLE.split())
 
-# Their exit code 1 says that nothing was found, or that there is a difference (POSIX: grep, diff, cmp, test, expr).
+# Commands whose exit code 1 means "nothing found" or "there is a difference" (POSIX: grep, diff, cmp, test, expr).
 _NO_MATCH_TABLE = "grep egrep fgrep zgrep rg ag ack diff cmp colordiff test [ [[ expr pgrep pidof fuser lsof"
 _NO_MATCH = frozenset(_NO_MATCH_TABLE.split())
 _READERS_TABLE = "cat head tail less more sed awk grep egrep rg ag bat tac nl strings zcat journalctl cd sort uniq"
@@ -91,7 +91,7 @@ class ToolKind(Enum):
 
 
 def kind_of(tool: str) -> ToolKind:
-    """The kind of a tool by the first word of its name that tells."""
+    """The kind of a tool, by the first word of its name that is in a table."""
     for word in bare_name(tool).split("_"):
         if word in _READS:
             return ToolKind.READS
@@ -101,19 +101,19 @@ def kind_of(tool: str) -> ToolKind:
 
 
 def is_search(tool: str) -> bool:
-    """Whether a tool looks for things of which there may be none, by the words of its name."""
+    """Whether a tool searches, and so may find nothing, by the words of its name."""
     return not _SEARCHES.isdisjoint(bare_name(tool).split("_"))
 
 
 def subjects_of(tool: str) -> tuple[str, ...]:
-    """The words of a tool's name but for the verb before them, without a plural's end: `get_orders`: `order`."""
+    """The words of a tool's name without a leading verb and plural endings: `order` for `get_orders`."""
     first, *others = bare_name(tool).split("_")
     words = others if first in _READS | _WRITES else [first, *others]
     return tuple(word.removesuffix("s") for word in words if len(word) > 2)
 
 
 def may_be_silent(call: ToolCall) -> bool:
-    """Whether this is a shell command that says nothing where all went well, or that writes what it says to a file."""
+    """Whether this is a shell command that prints nothing on success, or that writes its output to a file."""
     line = _command(call)
     if line is None:
         return False
@@ -123,13 +123,13 @@ def may_be_silent(call: ToolCall) -> bool:
 
 
 def finds_nothing(call: ToolCall, exit_code: int | None) -> bool:
-    """Whether an exit code says no more than that a search found nothing or a comparison a difference."""
+    """Whether an exit code only means that a search found nothing, or that a comparison found a difference."""
     line = _command(call) if exit_code == 1 else None
     return line is not None and _last(line) in _NO_MATCH
 
 
 def is_text_read(call: ToolCall, result: ToolResult, words: str) -> bool:
-    """Whether the words of an error are those of a file or a log that this call only reads: not at its beginning."""
+    """Whether an error's words come from a file or log that this call only reads: they are not at its beginning."""
     line = _command(call)
     reads = bare_name(call.name or "") in _READING_TOOLS if line is None else _READERS.issuperset(programs(line))
     return reads and words not in result.content[:_FIRST_WORDS]
@@ -166,12 +166,12 @@ def _bare_name(tool: str) -> str:
 
 
 def is_interpreter(tool: str) -> bool:
-    """Whether a tool runs code that is given to it."""
+    """Whether a tool runs code from its arguments."""
     return tool in _INTERPRETERS
 
 
 def is_shell(tool: str, arguments: dict[str, Any]) -> str | None:
-    """The command line that a call gives to a shell; None where it is no such call."""
+    """The command line that a call passes to a shell; None if the call runs no shell."""
     key = next((key for key in _COMMAND_KEYS if key in arguments), None)
     if tool in _SHELLS:
         return _line(arguments[key] if key else next(iter(arguments.values()), ""))
@@ -181,9 +181,10 @@ def is_shell(tool: str, arguments: dict[str, Any]) -> str | None:
 
 
 def read_command(line: str) -> tuple[str, tuple[str, ...], bool]:
-    """The program of a command line, the words it is about, and whether those are paths.
+    """The program of a command line, its targets, and whether those are paths.
 
-    Looks past `cd … &&`, assignments and `sudo`; where no word looks like a path, the words that are no options tell.
+    Skips `cd … &&`, assignments and `sudo`; if no word looks like a path, the targets are the words that are no
+    options.
     """
     for piece in _SEPARATOR.split(line[:_LONGEST]):
         words = _without_prefixes(piece.split())
@@ -205,7 +206,7 @@ def programs(line: str) -> list[str]:
 
 
 def code_words(code: str) -> frozenset[str]:
-    """The names that stand in a piece of code, at most so many."""
+    """The names in a piece of code, at most 48."""
     return frozenset(islice((word.casefold() for word in _CODE_WORD.findall(code[:_LONGEST])), 2 * _MOST))
 
 
@@ -219,7 +220,7 @@ def _without_prefixes(words: list[str]) -> list[str]:
 
 
 def _line(command: Any) -> str:
-    """A command as one line: some tools take it in pieces, with the shell itself in front."""
+    """A command as one line: some tools take it as a list, with the shell itself as the first word."""
     if isinstance(command, str):
         return command
     if not isinstance(command, list):

@@ -1,1 +1,1 @@
-"""What can be wrong, one family of rules to a file."""
+"""The checks, one module for each family of rules."""

@@ -24,9 +24,9 @@ _format = msgspec.json.format
 
 
 def check_arguments(call: ToolCall, offered: OfferedTools, own_tools: Container[str] = ()) -> Iterator[Fault]:
-    """What is wrong with a call in the light of the tools on offer; nothing where none were, or the call is unread.
+    """The faults of a call against the offered tools; none if none were offered, or the call could not be parsed.
 
-    `own_tools` are those that a format's models may call without a definition.
+    `own_tools` are the tools that a format's models may call without a definition.
     """
     if not offered or call.name is None or not (call.valid or call.recovered):
         return
@@ -41,10 +41,10 @@ def check_arguments(call: ToolCall, offered: OfferedTools, own_tools: Container[
 
 
 def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[Range]) -> Iterator[Fault]:
-    """The faults of a call that the text's end cuts short, without those of values that may have been meant to go on.
+    """The faults of a call that the end of the text cuts short, except those of values that may be unfinished.
 
-    `cuts` are the places that `places_of_cuts` found. A value is unfinished if it reaches such a place; so are all
-    arguments where they are parameters in tags, or have not begun.
+    `cuts` are the ranges from `places_of_cuts`. A value is unfinished if it reaches such a range. The arguments as a
+    whole are unfinished if they are parameters in tags, or have not begun.
     """
     reached = next((place for place in cuts if place.end > call.range.start), None)
     cut = call.range.end if reached is None else min(reached.end, _end_of_words(call))
@@ -58,7 +58,7 @@ def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[R
 
 
 def _end_of_words(call: ToolCall) -> int:
-    """Where a call's arguments end, without the white space and the half escape that a cut leaves at their end."""
+    """The end of a call's arguments, without the white space and the half escape that a cut leaves at their end."""
     raw = call.raw_arguments
     return call.place(Range(0, len(raw.rstrip()))).end if raw else call.range.end
 
@@ -70,7 +70,7 @@ def _is_within(path: str | None, name: str) -> bool:
 
 
 def places_of_cuts(faults: Iterable[Fault]) -> list[Range]:
-    """The places, in their order, where payloads stop before they are complete."""
+    """The ranges, in order, where payloads stop before they are complete."""
     return sorted(fault.range for fault in faults if fault.rule in _CUT_SHORT)
 
 
@@ -97,7 +97,7 @@ def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Ite
 
 
 def _checked_value(call: ToolCall, schema: PreparedSchema) -> Json:
-    """The arguments; but the string itself where they are one that was decoded, and the tool may well take a string."""
+    """The arguments, or the string from which they were decoded if the tool may accept a string."""
     if call.recovered and call.raw_arguments.startswith('"'):
         nodes = read_json(call.raw_arguments).nodes if not schema.takes_objects else ()
         if nodes and nodes[0].kind is JsonKind.STRING:
@@ -106,9 +106,9 @@ def _checked_value(call: ToolCall, schema: PreparedSchema) -> Json:
 
 
 def _is_surely_safe(call: ToolCall) -> bool:
-    """Whether the text alone shows that the arguments may reach the library, several times as fast as a look at each.
+    """Whether the text alone shows that the library may get the arguments; much faster than a check of each value.
 
-    msgspec refuses half a surrogate pair, and numbers beyond what a float or 4,300 digits hold.
+    msgspec rejects half a surrogate pair, and numbers beyond a float's range or 4,300 digits.
     """
     raw = call.raw_arguments
     if not call.valid:
@@ -122,7 +122,7 @@ def _is_surely_safe(call: ToolCall) -> bool:
 
 @dataclass
 class ArgumentPlaces:
-    """Where the parts of a call's arguments stand in its text; read when first asked."""
+    """The ranges of the parts of a call's arguments in its text, which is parsed at first use."""
 
     call: ToolCall
     _root: JsonNode | None = None
@@ -138,7 +138,7 @@ class ArgumentPlaces:
 
     @property
     def are_exact(self) -> bool:
-        """Whether values have characters of their own, and are JSON, so that an edit of them can be told."""
+        """Whether values have characters of their own, and are JSON, so that an edit can replace them."""
         if self.call.parameters:
             return False
         return self.call.arguments_range is not None and self.call.decoded is None and self._read() is not None
@@ -161,7 +161,7 @@ class ArgumentPlaces:
         return self.call.place(place)
 
     def _in_parameter(self, name: str, path: Sequence[str | int], *, key: bool) -> Range:
-        """The characters of a value that stands in a parameter of its own; those of its name where it is empty."""
+        """The characters of a value in a separate parameter; those of the parameter's name if it is empty."""
         found = next((one for one in reversed(self.call.parameters) if one.name == name), None)
         if found is None:
             return self.call.arguments_range or self.call.range

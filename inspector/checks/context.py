@@ -1,4 +1,4 @@
-"""How full the context window is: the tokens that each answer took, of the window that its source or request states."""
+"""How full the context window is: each answer's tokens, and the window that its source or request states."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -14,7 +14,7 @@ from inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn
 from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
 
 CONTEXT_WINDOW = 131_072
-"""How many tokens a model's window is assumed to hold where nobody says otherwise."""
+"""The assumed size of a model's window in tokens if none is stated."""
 
 _NEARLY = 0.9
 _LONGEST = 65_536  # settings are short
@@ -22,19 +22,19 @@ _HINT = "Shorten tool results, drop what is answered, or sum up what was said."
 
 
 class ContextWindow(NamedTuple):
-    """How many tokens a window holds, and how that is known, in words: `""` where the caller said it."""
+    """The size of a window in tokens, and how it is known, in words: `""` if the caller passed it."""
 
     tokens: int
     basis: str = ""
 
     @property
     def said(self) -> str:
-        """`131,072 (assumed)`."""
+        """The size with its basis: `131,072 (assumed)`."""
         return f"{self.tokens:,} ({self.basis})" if self.basis else f"{self.tokens:,}"
 
 
 class TurnContext(NamedTuple):
-    """What an answer took of its window: the request and the answer together."""
+    """The tokens that an answer took of its window: the request and the answer together."""
 
     number: int
     turn: Turn
@@ -44,19 +44,19 @@ class TurnContext(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The part of the window."""
+        """The share of the window."""
         return self.tokens / self.window.tokens
 
 
 def window_of(generation: Generation | None, given: int | None = None) -> ContextWindow:
-    """The window of a request: the `given` one, what the source says, Ollama's `num_ctx`, or an assumption."""
+    """The window of a request: the `given` one, the one in the source, Ollama's `num_ctx`, or an assumption."""
     if given is not None:
         return ContextWindow(given)
     stated = window_of_tokens(generation.context_window) if generation is not None else None
     if stated is not None:
         return ContextWindow(stated, "as the source says")
-    asked = _requested(generation.parameters) if generation is not None else None
-    return ContextWindow(CONTEXT_WINDOW, "assumed") if asked is None else ContextWindow(asked, "`num_ctx`")
+    requested = _requested(generation.parameters) if generation is not None else None
+    return ContextWindow(CONTEXT_WINDOW, "assumed") if requested is None else ContextWindow(requested, "`num_ctx`")
 
 
 @lru_cache(maxsize=256)
@@ -73,7 +73,7 @@ def _requested(parameters: str) -> int | None:
 
 
 def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContext]:
-    """What each answer took, by the server's count where the trace has such counts, else estimated from the texts."""
+    """The tokens of each answer, by the server's count if the trace has such counts, else estimated from the texts."""
     has_counts = any(_counted(turn) is not None for turn in trace.turns if turn.generation is not None)
     found = _counts(trace) if has_counts else _estimates(trace)
     for number, turn, tokens in found:
@@ -81,14 +81,14 @@ def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContex
 
 
 def fullest_share(trace: Trace) -> float | None:
-    """The largest part of its window that an answer took; None in a trace without an answer."""
+    """The largest share of its window that an answer took; None for a trace without an answer."""
     return max((one.share for one in turn_contexts(trace)), default=None)
 
 
 def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnostic]:
-    """R603 at each assistant turn with which the conversation comes to fill nine tenths of its window.
+    """R603 at each assistant turn at which the conversation reaches nine tenths of its window.
 
-    Turns after it that are as full are not told again, until the conversation has been made shorter.
+    Later turns that are as full are not reported again, until the conversation has been made shorter.
     """
     was_full = False
     for one in turn_contexts(trace, window):
@@ -124,11 +124,11 @@ def _estimates(trace: Trace) -> Iterator[tuple[int, Turn, int]]:
     so_far = of_tools = 0
     counted: tuple[ToolDefinition, ...] = ()
     for number, turn in enumerate(trace.turns, 1):
-        said = {part.name: estimated_tokens(part.text) for part in turn.parts if not part.name.startswith("wire:")}
-        thought = said.pop("reasoning", 0)
-        so_far += sum(said.values())
+        counts = {part.name: estimated_tokens(part.text) for part in turn.parts if not part.name.startswith("wire:")}
+        thought = counts.pop("reasoning", 0)
+        so_far += sum(counts.values())
         if turn.role is Role.ASSISTANT:
             tools = turn.generation.tools if turn.generation is not None else ()
-            if tools is not counted:  # most turns offer the very same
+            if tools is not counted:  # most turns offer the same tuple
                 counted, of_tools = tools, sum([estimated_tokens(tool.raw) for tool in tools])
             yield number, turn, so_far + thought + of_tools

@@ -1,13 +1,12 @@
-"""The only module that runs JSON Schema, within bounds for hostile schemas and values, by jsonschema-rs.
+"""The only module that runs JSON Schema: by jsonschema-rs, within bounds for hostile schemas and values.
 
-Nothing is fetched (`offline`). Patterns run in a regular-expression engine that is linear, or limited where
-look-around
-forces it to backtrack. Schemas and values that are too deep, too large or hold what the library refuses never reach
+Nothing is fetched (`offline`). Patterns run in a regular-expression engine that is linear, or limited where look-around
+forces it to backtrack. Schemas and values that are too deep, too large or contain what the library refuses never reach
 it.
 
-jsonschema-rs decides, and explains too. jsonschema would explain as well, but it runs a schema's patterns in Python's
-`re`, where `^(a+)+$` takes seconds on 28 characters, and it would walk the value a second time, fifteen times slower;
-so it is the second opinion of the tests alone.
+jsonschema-rs both decides and explains. jsonschema could explain too, but it runs a schema's patterns in Python's `re`,
+where `^(a+)+$` takes seconds on 28 characters, and it would walk the value a second time, fifteen times slower. So only
+the tests use it, as a second opinion.
 """
 
 import math
@@ -28,7 +27,7 @@ Path = tuple[str | int, ...]
 
 
 class Problem(Struct, frozen=True):
-    """What is wrong with a schema: the rule, where in `parameters`, one sentence, and the smallest repair."""
+    """A fault in a schema: the rule, the place in `parameters`, one sentence, and the smallest repair."""
 
     rule: Rule
     path: Path
@@ -49,7 +48,7 @@ def places(schema: Json) -> Iterator[tuple[Path, dict[str, Json]]]:
 
 
 def parent(schema: Json, path: Path) -> tuple[Json, str | int]:
-    """What holds the value at `path`, and under which key; as far as the way leads."""
+    """The container of the value at `path`, and the value's key there; steps that do not exist are skipped."""
     for step in path[:-1]:
         if isinstance(schema, dict):
             schema = schema.get(str(step))
@@ -59,18 +58,18 @@ def parent(schema: Json, path: Path) -> tuple[Json, str | int]:
 
 
 def short(value: Json, most: int = 40) -> str:
-    """A value as a message quotes it: cut where it is long, with nothing in it that a screen would obey."""
+    """A value for a message: cut to `most` characters, with control characters escaped."""
     text = value if isinstance(value, str) else write_json(value, ascii_only=False)
     text = text if len(text) <= most else text[: most - 1] + "…"
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
 class Violation(Struct, frozen=True):
-    """One way in which a value breaks its schema: the keyword, where in the value, and what the schema says.
+    """One way in which a value violates its schema: the keyword, the place in the value, and the limit.
 
     `limit` is the keyword's own value, or for `required` the missing name, for the `additional` and `unevaluated`
-    keywords the names or indexes that are too many, for `type` the list of types. `schema` is the subschema that holds
-    the keyword. `alternatives` are the violations of each branch of `anyOf` and `oneOf`.
+    keywords the surplus names or indexes, for `type` the list of types. `schema` is the subschema that contains the
+    keyword. `alternatives` are the violations of each branch of `anyOf` and `oneOf`.
     """
 
     keyword: str
@@ -109,7 +108,7 @@ def _limit(keyword: str, facts: dict[str, Any], schema: Json, schema_path: list[
 
 
 def _subschema(root: Json, path: list[str | int]) -> Json:
-    """The subschema that holds the keyword at the end of `path`."""
+    """The subschema that contains the keyword at the end of `path`."""
     for step in path[:-1]:
         if isinstance(root, dict):
             root = root.get(str(step))
@@ -133,30 +132,30 @@ _DIALECTS = (
 )
 
 DEPTH_OF_VALUES = 512
-"""The library crashes the process at a depth of 30,000; the JSON reader stops at this one."""
+"""The deepest values that the library gets: it crashes the process at a depth of 30,000; the JSON reader stops here."""
 
 DEPTH_OF_SCHEMAS = 120
-"""The library refuses schemas that nest deeper than 255 containers, and its meta-schemas cost some of the stack."""
+"""The deepest schemas that the library gets: it refuses more than 255 containers, and its meta-schemas need some."""
 
 _LONE = "a text in it holds half a surrogate pair, which is no Unicode text"
 
 
 class Validator(Protocol):
-    """As much of a jsonschema-rs validator as is used. Both raise ValueError for a value that it refuses."""
+    """The part of a jsonschema-rs validator that is used. Both methods raise ValueError for a value that it refuses."""
 
     def is_valid(self, instance: Any) -> bool:
         """Whether a value fits the schema."""
         ...
 
     def iter_errors(self, instance: Any) -> Iterator[Any]:
-        """How it does not, an error each."""
+        """The errors of a value, one for each way in which it does not fit."""
         ...
 
 
 class SchemaFaults(Struct, frozen=True):
-    """Why there is no validator for a schema: the places where it breaks its meta-schema, else the library's words.
+    """Why there is no validator for a schema: the places where it breaks its meta-schema, else the library's message.
 
-    `unresolved` are those on a reference or a dialect that it does not know, `refused` those on anything else.
+    `unresolved` is the message on a reference or a dialect that it does not know, `refused` that on anything else.
     """
 
     paths: tuple[Path, ...] = ()
@@ -165,7 +164,7 @@ class SchemaFaults(Struct, frozen=True):
 
 
 def build(schema: Json) -> Validator | SchemaFaults:
-    """A validator for a schema that is screened: an object or boolean."""
+    """A validator for a screened schema (an object or boolean), or the reasons why there is none."""
     import jsonschema_rs  # noqa: PLC0415  # 29 ms that only a request with tools needs
 
     try:
@@ -174,14 +173,14 @@ def build(schema: Json) -> Validator | SchemaFaults:
         if type(error.kind).__name__ == "Referencing":
             return SchemaFaults(unresolved=_first_line(error))
         meta = _meta_validator(_dialect(schema))
-        told = (error, *islice(meta.iter_errors(schema), _MOST_FAULTS))
-        return SchemaFaults(tuple(dict.fromkeys(tuple(one.instance_path) for one in told)))
+        errors = (error, *islice(meta.iter_errors(schema), _MOST_FAULTS))
+        return SchemaFaults(tuple(dict.fromkeys(tuple(one.instance_path) for one in errors)))
     except ValueError as error:
         return SchemaFaults(refused=_first_line(error))
 
 
 def build_for_formats(schema: Json) -> Validator:
-    """A validator that looks at `format` too, for a schema that `build` takes."""
+    """A validator that checks `format` too, for a schema that `build` accepts."""
     return _validator(schema, formats=True)
 
 
@@ -218,14 +217,14 @@ def _dialect(schema: Json) -> str:
 
 
 class UnsafePart(Struct, frozen=True):
-    """The first part that must not be passed on, by its path, and why."""
+    """The first part that must not be passed on: its path, and the reason."""
 
     path: tuple[str | int, ...]
     why: str
 
 
 def unsafe_part(value: Json, *, deepest: int = DEPTH_OF_VALUES, largest: int = 5_000_000) -> UnsafePart | None:
-    """The first part of `value`, level by level, that must not reach the library; None where all may."""
+    """The first part of `value`, level by level, that must not reach the library; None if all may."""
     level: list[tuple[tuple[str | int, ...], Json]] = [((), value)]
     seen = 1
     for _ in range(deepest + 1):
@@ -246,7 +245,7 @@ def unsafe_part(value: Json, *, deepest: int = DEPTH_OF_VALUES, largest: int = 5
 
 
 def _is_plain(node: Json) -> bool:
-    """What is surely safe, and mostly comes: spared the way that its place would take."""
+    """Whether a value is surely safe, as most are: then its path need not be built."""
     return node.isascii() if isinstance(node, str) else node is None or isinstance(node, int)
 
 

@@ -1,10 +1,9 @@
 """Prepares a tool's `parameters` for checking arguments, once per schema, and checks within bounds.
 
-What is not a JSON Schema as it should be is repaired into the one that was meant: keywords that break the meta-
-schema, bare maps of parameters, reference cycles, references that lead nowhere.
+An invalid JSON Schema is repaired into the one that was meant: keywords that break the meta-schema, bare maps of
+parameters, reference cycles, references without a target.
 
-Each fault becomes a problem with its place; it is mended where it is plain what it means, and left out where it is
-not.
+Each fault becomes a problem with its place; it is corrected if its meaning is clear, and removed if it is not.
 """
 
 import copy
@@ -25,16 +24,16 @@ from inspector.rules import schema as rules
 from inspector.scanning import lazy_pattern
 
 MOST_VIOLATIONS = 50
-"""How many violations of one call are told."""
+"""The maximum number of violations reported for one call."""
 
 _LARGEST_SCHEMA = 100_000  # steps that a schema may take on a single value
 _LARGEST_EXPLAINED = 10_000  # reasons copy parts of the schema
 _VERDICT_STEPS = 2_000_000  # about 0.1 us each
 _RECURSIVE_STEPS = 100_000  # recursive schemas multiply with the depth of the value
-_REASON_STEPS = 20_000  # a reason costs about 15 us, and the library collects all of them before it gives the first
+_REASON_STEPS = 20_000  # a reason costs about 15 us, and the library collects all of them before it returns the first
 _RECURSIVE_WORK = "the schema refers to itself in a way that multiplies with the depth of the arguments"
 _TOO_MUCH_WORK = f"checking arguments of this size by a schema of this size takes more than {_VERDICT_STEPS:,} steps"
-_FORMAT = '"format": "'  # stands in the text of every schema that names a format
+_FORMAT = '"format": "'  # in the text of every schema that names a format
 _KEYWORDS_OF_SCHEMAS = frozenset({"properties", "items", "additionalProperties", "not", "if", "then", "else", "$defs"})
 
 _KEYWORDS = _KEYWORDS_OF_SCHEMAS | {
@@ -82,7 +81,7 @@ _QUOTED = lazy_pattern(r"'([^']*)'")
 
 
 class UncheckedValue(Struct, frozen=True):
-    """A value was not checked: why, in words that follow "was not checked: "."""
+    """A value was not checked: the reason, in words that follow "was not checked: "."""
 
     why: str
 
@@ -90,8 +89,8 @@ class UncheckedValue(Struct, frozen=True):
 class PreparedSchema(Struct, frozen=True):
     """A tool's `parameters`, ready to check values; `problems` are what is wrong with the schema itself.
 
-    `takes_objects` says that it is a usual tool schema, whose arguments are an object. `schema` is what is checked
-    against: `parameters` with its problems mended; None where nothing can be checked.
+    `takes_objects` is true for a usual tool schema, whose arguments are an object. `schema` is the schema for checks:
+    `parameters` with its problems repaired; None if nothing can be checked.
     """
 
     problems: tuple[Problem, ...]
@@ -102,7 +101,7 @@ class PreparedSchema(Struct, frozen=True):
     _work: SchemaWork | None = None
 
     def violations(self, value: Json) -> tuple[Violation, ...] | UncheckedValue:
-        """How `value` breaks the schema; empty where it does not. `value` must be safe (see `unsafe_part`)."""
+        """How `value` violates the schema; empty if it does not. `value` must be safe (see `unsafe_part`)."""
         if self._validator is None or self._work is None:
             return ()
         try:
@@ -111,7 +110,7 @@ class PreparedSchema(Struct, frozen=True):
                 return ()
             if not self._is_explainable(self._work, value):
                 return (Violation("schema", (), None),)
-            found = tuple(self._told(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
+            found = tuple(self._violations_from(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
         except TooMuchWorkError:
             return UncheckedValue(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
         except ValueError as error:
@@ -119,7 +118,7 @@ class PreparedSchema(Struct, frozen=True):
         return found or (Violation("schema", (), None),)
 
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:
-        """Strings that lack the format that the schema names for them."""
+        """Strings that do not have the format that the schema names for them."""
         if self._formats is None or self._work is None or self._work.is_recursive:
             return ()
         try:
@@ -127,7 +126,7 @@ class PreparedSchema(Struct, frozen=True):
             if self._formats.is_valid(value) or not self._is_explainable(self._work, value):
                 return ()
             found = islice(self._formats.iter_errors(value), MOST_VIOLATIONS)
-            return tuple(one for one in self._told(found) if one.keyword == "format")
+            return tuple(one for one in self._violations_from(found) if one.keyword == "format")
         except (TooMuchWorkError, ValueError):
             return ()
 
@@ -140,7 +139,7 @@ class PreparedSchema(Struct, frozen=True):
             return False
         return work.size <= _LARGEST_EXPLAINED
 
-    def _told(self, errors: Iterable[Any]) -> Iterator[Violation]:
+    def _violations_from(self, errors: Iterable[Any]) -> Iterator[Violation]:
         return (violation_of(error, self.schema) for error in errors)
 
 
@@ -150,7 +149,7 @@ def prepared_schema(parameters: Json) -> PreparedSchema:
 
 
 class _Identity:
-    """A schema as a cache key that costs nothing to compare; it keeps the schema, so that no other takes its place."""
+    """A schema as a cache key that compares by identity; it keeps the schema, so that its id is not reused."""
 
     __slots__ = ("value",)
 
@@ -217,7 +216,7 @@ def _bounded_work(schema: Json) -> SchemaWork | None:
 
 
 def takes_objects(schema: Json) -> bool:
-    """Whether a schema says that it is one of an object, as the arguments of a tool are."""
+    """Whether a schema declares the type object, which the arguments of a tool have."""
     if not isinstance(schema, dict):
         return False
     named = schema.get("type")
@@ -225,9 +224,9 @@ def takes_objects(schema: Json) -> bool:
 
 
 def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
-    """The schema of an object that a definition means, unless it says by `$schema` that it knows what it is.
+    """The object schema that a definition means, unchanged if it declares its dialect by `$schema`.
 
-    `schema` itself is left as it is.
+    `schema` itself is not modified.
     """
     if "$schema" in schema:
         return schema, []
@@ -261,7 +260,7 @@ def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
 
 
 def _is_bare_map(schema: dict[str, Json]) -> bool:
-    """Whether these are parameters and no schema: no key is a keyword with a value that fits it."""
+    """Whether these are parameters and not a schema: no key is a keyword with a value that fits it."""
     return bool(schema) and all(
         _looks_like_schema(inner) and (key not in _KEYWORDS or key not in _KEYWORDS_OF_SCHEMAS)
         for key, inner in schema.items()
@@ -273,9 +272,9 @@ def _looks_like_schema(inner: Json) -> bool:
 
 
 class RepairedSchema(Struct, frozen=True):
-    """A schema with its validator, both None where there is none, and what was wrong with it.
+    """A schema with its validator, both None if there is none, and its problems.
 
-    `takes_objects` says that it is a usual tool schema, whose arguments are an object.
+    `takes_objects` is true for a usual tool schema, whose arguments are an object.
     """
 
     problems: tuple[Problem, ...]
@@ -285,15 +284,15 @@ class RepairedSchema(Struct, frozen=True):
 
 
 def screen_schema(parameters: Json) -> str | None:
-    """Why a schema may not reach a validator at all; None where it may."""
+    """Why a schema may not reach a validator at all; None if it may."""
     found = json_schema.unsafe_part(parameters, deepest=json_schema.DEPTH_OF_SCHEMAS, largest=_LARGEST)
     return f"The schema was not used: {found.why}." if found else None
 
 
 def repair_schema(parameters: Json) -> RepairedSchema:
-    """`parameters`, which are screened, as a schema that a validator takes.
+    """Repair `parameters`, which are screened, into a schema that a validator accepts.
 
-    `parameters` are left as they are, and are themselves the schema where nothing is wrong with them.
+    `parameters` are not modified, and are returned as the schema if nothing is wrong with them.
     """
     if not isinstance(parameters, dict | bool):
         message = f"`parameters` is {_article(parameters)}, not a schema; arguments cannot be checked against it."
@@ -310,7 +309,7 @@ def repair_schema(parameters: Json) -> RepairedSchema:
         if not isinstance(built, json_schema.SchemaFaults):
             return RepairedSchema(tuple(dict.fromkeys(problems)), is_usual, schema, built)
         schema = copy.deepcopy(schema) if at == 0 else schema
-        found, is_lost = _taken_out(schema, built)
+        found, is_lost = _remove_faulty(schema, built)
         problems += found
         if is_lost:
             return RepairedSchema(tuple(problems), is_usual)
@@ -318,8 +317,8 @@ def repair_schema(parameters: Json) -> RepairedSchema:
     return RepairedSchema((*problems, Problem(rules.SCHEMA_NOT_CHECKED, (), message)), is_usual)
 
 
-def _taken_out(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list[Problem], bool]:
-    """The faults as problems, gone from `schema` now; and whether that leaves no schema."""
+def _remove_faulty(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list[Problem], bool]:
+    """Remove the faults from `schema`. Returns them as problems, and whether no schema is left."""
     if faults.refused:
         message = f"The schema was not used: the schema library refuses it ({faults.refused})."
         return [Problem(rules.SCHEMA_NOT_CHECKED, (), message)], True
@@ -337,7 +336,7 @@ def _article(value: Json) -> str:
 
 
 def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
-    """Mends the keywords at these places of `schema`, in it, or takes them out; deepest first."""
+    """Repair or remove the keywords at these places of `schema`, in place; deepest first."""
     for path in sorted(paths, key=lambda path: (-len(path), [str(step) for step in path])):
         if not path:
             if len(paths) == 1:
@@ -388,7 +387,7 @@ def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: P
 
 
 def _require(schema: Json, path: Path) -> None:
-    """Adds the property at `path[-2]` to the required names of the object that holds it."""
+    """Add the property at `path[-2]` to the required names of the object that contains it."""
     owner, _ = parent(schema, path[:-2])
     if isinstance(owner, dict):
         names = owner.setdefault("required", [])
@@ -408,9 +407,9 @@ def _intended_type(value: Json) -> Json:
 
 
 def reference_cycles(schema: Json) -> Iterator[Problem]:
-    """One problem for each circle, at a `$ref` of it; each place of the schema is visited once.
+    """One problem for each cycle, at one of its `$ref`s; each place of the schema is visited once.
 
-    JSON Schema leaves open what such a schema means (core, section 9.4.1), and a validator takes it as no demand.
+    JSON Schema leaves the meaning of such a schema open (core, section 9.4.1); for a validator it is no constraint.
     """
     if not isinstance(schema, dict):
         return
@@ -428,28 +427,28 @@ def reference_cycles(schema: Json) -> Iterator[Problem]:
 
 
 def _closing(schema: dict[str, Json], start: dict[str, Json], done: set[int]) -> Iterator[dict[str, Json]]:
-    """A depth-first walk over the schemas that apply to one value; of each circle that it closes, one with `$ref`."""
+    """One schema with `$ref` of each cycle, found by a depth-first walk over the schemas that apply to one value."""
     if id(start) in done:
         return
-    way, branches = [start], [_applied(schema, start)]
-    on_way = {id(start)}
-    while way:
+    path, branches = [start], [_applied(schema, start)]
+    on_path = {id(start)}
+    while path:
         node = next(branches[-1], None)
         if node is None:
-            left = way.pop()
+            left = path.pop()
             branches.pop()
-            on_way.discard(id(left))
+            on_path.discard(id(left))
             done.add(id(left))
-        elif id(node) in on_way:
-            yield next(one for one in reversed(way) if isinstance(one.get("$ref"), str))
+        elif id(node) in on_path:
+            yield next(one for one in reversed(path) if isinstance(one.get("$ref"), str))
         elif id(node) not in done:
-            way.append(node)
+            path.append(node)
             branches.append(_applied(schema, node))
-            on_way.add(id(node))
+            on_path.add(id(node))
 
 
 def _applied(schema: dict[str, Json], node: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    """The schemas that `node` applies to the very value that it is applied to."""
+    """The schemas that `node` applies to the same value."""
     reference = node.get("$ref")
     if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
         target = _at(schema, reference[1:])
@@ -461,7 +460,7 @@ def _applied(schema: dict[str, Json], node: dict[str, Json]) -> Iterator[dict[st
 
 
 def _at(schema: Json, pointer: str) -> Json:
-    """What a JSON Pointer leads to, None where it leads nowhere."""
+    """The target of a JSON Pointer, None if there is none."""
     for step in _steps(pointer):
         if isinstance(schema, dict):
             schema = schema.get(str(step))
@@ -478,7 +477,7 @@ def _steps(pointer: str) -> Path:
 
 
 def without_reference(schema: Json, words: str) -> Iterator[Problem]:
-    """Takes the references (or the dialect) that the library's words name out of `schema`."""
+    """Remove the references (or the dialect) that the library's message names from `schema`."""
     named = [name for name in _QUOTED.findall(words) if name]
     for path, node in list(places(schema)):
         for keyword in ("$schema", "$ref", "$dynamicRef", "$recursiveRef", "$id", "id"):
@@ -490,7 +489,7 @@ def without_reference(schema: Json, words: str) -> Iterator[Problem]:
 
 
 def unresolvable_reference(words: str) -> str:
-    """The sentence for a reference that the library's words tell of, but that is not found in the schema."""
+    """The sentence for a reference that the library's message reports, but that is not found in the schema."""
     return f"A reference of the schema has no target, so arguments are not checked: {short(words, 160)}."
 
 

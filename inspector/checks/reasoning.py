@@ -17,22 +17,22 @@ from inspector.rules import reasoning as rules
 from inspector.rules.reasoning import REASONING_OVER_BUDGET
 from inspector.text import Range
 
-_LONGEST = 65_536  # settings are short; what is longer holds something else (Ollama's `context`)
+_LONGEST = 65_536  # settings are short; a longer text is something else (Ollama's `context`)
 _NESTED = ("chat_template_kwargs", "extra_body", "options", "generationConfig", "generation_config", "thinkingConfig")
 _OFF_WORDS = frozenset(("none", "disabled", "off", "false"))
 _NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
 _FEWEST = 5  # how many turns of its kind a turn is compared with, at least
-_RARE = 10  # the turns without reasoning among those of their kind that are still an exception: one in so many
+_RARE = 10  # turns without reasoning are an exception if they are at most one in so many of their kind
 _PARTS = ("goal", "actions", "observation", "reflection")
 _HINT = "Read its end for a loop; limit thinking in the request, or give the model a smaller step."
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))  # of UTF-8
 
 BYTES_PER_TOKEN = 4
-"""UTF-8 bytes to a token, a rule of thumb for byte-level vocabularies: English comes near it, code takes more."""
+"""UTF-8 bytes per token, a rule of thumb for byte-level vocabularies: close for English; code takes more tokens."""
 
 
 class ReasoningSwitch(StrEnum):
-    """How a request set reasoning: `on` (the model shall think), `free` (as much as it likes, or hidden), `off`."""
+    """How a request set reasoning: `on` (the model must think), `free` (as much as it likes, or hidden), `off`."""
 
     ON = "on"
     FREE = "free"
@@ -41,9 +41,9 @@ class ReasoningSwitch(StrEnum):
 
 @lru_cache(maxsize=256)
 def requested_reasoning(parameters: str) -> ReasoningSwitch | None:
-    """What a generation's `parameters` (compact JSON) say; None where they are silent or too long to be settings.
+    """The setting in a generation's `parameters` (compact JSON); None if they have none or are too long for settings.
 
-    Known words: `enable_thinking` and `thinking` of chat templates (vLLM, SGLang), Ollama's `think`, Anthropic's
+    Known settings: `enable_thinking` and `thinking` of chat templates (vLLM, SGLang), Ollama's `think`, Anthropic's
     `thinking`, OpenAI's `reasoning_effort` and `reasoning`, which OpenRouter shares, Gemini's `thinkingBudget`.
     """
     if not parameters or len(parameters) > _LONGEST:
@@ -52,9 +52,9 @@ def requested_reasoning(parameters: str) -> ReasoningSwitch | None:
         settings: Json = msgspec.json.decode(parameters)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    said = list(_requested_switches(settings, 0))
+    switches = list(_requested_switches(settings, 0))
     order = (ReasoningSwitch.OFF, ReasoningSwitch.ON, ReasoningSwitch.FREE)
-    return next((switch for switch in order if switch in said), None)
+    return next((switch for switch in order if switch in switches), None)
 
 
 def _requested_switches(settings: Json, depth: int) -> Iterator[ReasoningSwitch]:
@@ -73,7 +73,7 @@ def _requested_switches(settings: Json, depth: int) -> Iterator[ReasoningSwitch]
 
 
 def _switch(value: Json) -> ReasoningSwitch:
-    """A switch: a truth value, a word, or Anthropic's object, whose type `adaptive` leaves it to the model."""
+    """A switch: a boolean, a word, or Anthropic's object, whose type `adaptive` leaves it to the model."""
     word = value.get("type") if isinstance(value, dict) else value
     if word is False or (isinstance(word, str) and word.lower() in _OFF_WORDS):
         return ReasoningSwitch.OFF
@@ -89,7 +89,7 @@ def _effort(value: Json) -> ReasoningSwitch:
 
 
 class InspectedPart(Protocol):
-    """What is asked of an inspected part: which it is (`turn` counts from 1), and the spans that tile its text."""
+    """The fields of an inspected part: its turn (from 1), its name, and the spans that tile its text."""
 
     @property
     def turn(self) -> int:
@@ -115,7 +115,7 @@ class ReasoningMode(StrEnum):
 
 
 class ReasoningSpan(Struct, frozen=True):
-    """One span of reasoning, with the part that it stands in."""
+    """One span of reasoning, with the part that contains it."""
 
     part: Part
     span: Span
@@ -141,27 +141,27 @@ class ReasonedTurn(Struct, frozen=True):
 
     @property
     def reported_tokens(self) -> int | None:
-        """How many tokens of reasoning the server counted, None where it did not say."""
+        """The server's count of reasoning tokens, None if it did not report one."""
         return self.turn.generation.usage.reasoning_tokens if self.turn.generation is not None else None
 
     @property
     def switch(self) -> ReasoningSwitch | None:
-        """What the request said about reasoning."""
+        """The request's setting for reasoning."""
         return requested_reasoning(self.turn.generation.parameters) if self.turn.generation is not None else None
 
     @property
     def is_whole(self) -> bool:
-        """Whether the model wrote this turn, and all of it was kept: it holds words or a call, and did not fail."""
+        """Whether the model wrote this turn, and all of it was kept: it has text or a call, and did not fail."""
         generation = self.turn.generation
         is_kept = generation is None or (generation.error is None and generation.body is BodyState.COMPLETE)
-        says = bool(self.turn.calls) or any(part.text.strip() for part in self.turn.parts)
-        return is_kept and says and not self.turn.flags & _NOT_WRITTEN_HERE
+        has_content = bool(self.turn.calls) or any(part.text.strip() for part in self.turn.parts)
+        return is_kept and has_content and not self.turn.flags & _NOT_WRITTEN_HERE
 
     @property
     def mode(self) -> ReasoningMode | None:
         """Whether the model reasoned: by its text, the server's count, an empty block, the request; else it is off.
 
-        None where nothing tells: the answer failed, was not kept whole or was not written by the model.
+        None if nothing shows it: the answer failed, was not kept whole or was not written by the model.
         """
         if self.has_text or self.reported_tokens:
             return ReasoningMode.ON
@@ -188,7 +188,7 @@ def reasoned_turns(trace: Trace, parts: Iterable[InspectedPart]) -> Iterator[Rea
 
 
 def reasoning_modes(trace: Trace, parts: Sequence[InspectedPart]) -> tuple[ReasoningMode | None, ...]:
-    """For each turn of `trace` whether the model reasoned there; None for other roles, and where nothing tells.
+    """For each turn of `trace`, whether the model reasoned there; None for other roles, and if nothing shows it.
 
     `parts` are those of the trace's Inspection.
     """
@@ -206,7 +206,7 @@ def check_reasoning(trace: Trace, turns: Sequence[ReasonedTurn], budget: int) ->
 
 
 def _missing(trace: Trace, turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic]:
-    """Turns without any reasoning; those before a user's words and those before a result each among their own."""
+    """Turns without any reasoning; those that answer a user and those that answer a result are compared separately."""
     if not any(turn.reasoning or turn.switch is ReasoningSwitch.ON for turn in turns):
         return
     for answers_user in (True, False):
@@ -305,14 +305,14 @@ def _over_budget_diagnostic(
 
 
 def _counted(reasoning: Sequence[ReasoningSpan]) -> list[int] | None:
-    """The tokens of each span, by their ids; None where one of its chunks came without."""
+    """The tokens of each span, by their ids; None if one of its chunks has no ids."""
     counts = [_ids_within(one) for one in reasoning]
     known = [len(ids) for ids in counts if ids is not None]
     return known if reasoning and len(known) == len(counts) else None
 
 
 def _ids_within(one: ReasoningSpan) -> list[int] | None:
-    """For every token of a span the code point at which its chunk ends; a chunk belongs where its first point lies."""
+    """For every token of a span, the end of its chunk; a chunk belongs to the span with its first code point."""
     chunks = one.part.chunks
     if chunks is None or chunks.token_ids is None:
         return None
@@ -357,7 +357,7 @@ def estimated_tokens(text: str) -> int:
 
 
 def estimated_place(text: str, tokens: int) -> int:
-    """The code point at which the first `tokens` tokens of `text` are over, by the same estimate."""
+    """The code point at which the first `tokens` tokens of `text` end, by the same estimate."""
     if _bytes(text) <= tokens * BYTES_PER_TOKEN:
         return len(text)
     encoded = text.encode("utf-8", "surrogatepass")[: tokens * BYTES_PER_TOKEN]

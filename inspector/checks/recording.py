@@ -33,18 +33,18 @@ _ERROR_WORDS = {
 }
 
 STALL_S = 10.0
-"""How long nothing may come in the middle of a stream, in seconds."""
+"""The longest pause within a stream that is not reported as a stall, in seconds."""
 
 
 def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
-    """The diagnostics of turn `number` (from 1); those on the generation lie at the end of the last text that came."""
+    """The diagnostics of turn `number` (from 1); those on the generation are at the end of its text."""
     generation = turn.generation
     if generation is None:
         return
     unread = turn.part(UNREAD_PART)
     if _is_no_answer(generation.error):
-        said = unread.text if unread is not None and unread.text else generation.error.message
-        message = f"Status {generation.error.status} came with a body that is no answer of a model: `{_short(said)}`."
+        body = unread.text if unread is not None and unread.text else generation.error.message
+        message = f"Status {generation.error.status} came with a body that is no answer of a model: `{_short(body)}`."
         yield at_end(turn, number, rules.NOT_AN_ANSWER, message)
         return
     if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
@@ -68,7 +68,7 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
 
 
 def _is_no_answer(error: GenerationError | None) -> TypeGuard[GenerationError]:
-    """Whether the server failed though its status says that it did not."""
+    """Whether the server failed although its status reports success."""
     return error is not None and error.phase is ErrorPhase.HTTP and error.status is not None and error.status < 400
 
 
@@ -85,9 +85,9 @@ class _Arrival(msgspec.Struct, frozen=True, gc=False):
 
 
 def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
-    """The gaps and stalls in the stream of turn `number` (from 1), each at the chunk that came after it.
+    """The gaps and stalls in the stream of turn `number` (from 1), each at the chunk after it.
 
-    Chunks that came again are told once, at the first: a recording that is joined with itself repeats them all.
+    Repeated chunks are reported once, at the first one: a recording that is joined with itself repeats them all.
     """
     if all(part.chunks is None for part in turn.parts):
         return

@@ -1,14 +1,14 @@
-"""Tries repairs: a fix is called safe only where the repaired text was read again and nothing is wrong with it.
+"""Tries fixes: a fix stays safe only if the repaired text was parsed again and nothing is wrong with it.
 
-Theory of operation. A check offers a fix for the fault that it sees, and calls it safe where the text can mean nothing
+Theory of operation. A check offers a fix for the fault that it sees, and marks it as safe if the text can mean nothing
 else. What the whole text means afterwards depends on everything around the place: another marker, a second fault, the
-end of the stream. So each safe fix is applied alone, and the text is read again. It stays safe if its fault is gone, no
-other fault of the payloads or markers appeared, and every valid call is there with the same name and arguments. Then
-all of them are applied together; those that spoil one another are not safe.
+end of the stream. So each safe fix is applied alone, and the text is parsed again. It stays safe if its fault is gone,
+no other fault of the payloads or markers appeared, and every valid call is there with the same name and arguments. Then
+all of them are applied together; those that conflict are not safe.
 
-Cost: a text without safe fixes is not read again. Else it is read once for each, up to `_MOST_WORK` code points or
-`_LEAST_TRIALS` readings, whichever is more. Where that is not enough for every fix, groups of them are tried, a group
-that fails in halves; a fix that no trial has reached is not safe.
+Cost: a text without safe fixes is not parsed again. Else it is parsed once for each, up to `_MOST_WORK` code points or
+`_LEAST_TRIALS` trials, whichever is more. If that is not enough for every fix, groups of them are tried, and a group
+that fails is tried in halves; a fix without a trial is not safe.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ _SYNTAX = ("J", "F", "C")
 
 
 class TrialResult(Struct, frozen=True):
-    """What a reading of a text found: faults, and calls."""
+    """The faults and calls found by parsing a text."""
 
     faults: Sequence[Fault]
     calls: Sequence[ToolCall]
@@ -44,8 +44,8 @@ def with_tried_fixes(
 ) -> list[Fault]:
     """The faults found in `text`, with every safe fix that fails its trial turned into a suggestion.
 
-    `read` reads a repaired text in the same circumstances as the first; it must not raise. Without `has_calls`, the
-    first reading found no call that a repair could change. `before` is what `read` gives for `text`, where known.
+    `read` parses a repaired text under the same conditions as the first; it must not raise. Without `has_calls`, the
+    first parse found no call that a repair could change. `before` is the result of `read` for `text`, if known.
     """
     safe = [fault for fault in faults if fault.fix is not None and fault.fix.safe and fault.fix.edits]
     sound = set(map(id, _Trials(text, read, has_calls, before).sound(safe))) if safe else set()
@@ -70,44 +70,44 @@ class _Trials:
 
     @property
     def before(self) -> tuple[Counter[str], list[ToolCall]]:
-        """What the text holds as it is: how many faults of each rule that matters, and the valid calls."""
+        """The unchanged text: the number of faults of each relevant rule, and the valid calls."""
         if self._before is None:
             found = self.known or self.read(self.text)
             self._before = _codes(found.faults), _valid(found.calls)
         return self._before
 
     def sound(self, safe: list[Fault]) -> list[Fault]:
-        """Those of these faults whose fixes may be made, each alone and all together.
+        """The faults whose fixes may be applied, each alone and all together.
 
-        Of fixes that clash, only one is made at a time, so that they need not hold with each other.
+        Of fixes that clash, only one is applied at a time, so they need not be sound together.
         """
         if len(safe) * 2 >= self.left:
-            return self._hold_together(without_clashes(safe))
-        alone = [fault for fault in safe if self._holds([fault])]
+            return self._sound_together(without_clashes(safe))
+        alone = [fault for fault in safe if self._is_sound([fault])]
         if len(alone) < 2:
             return alone
-        kept = self._hold_together(without_clashes(alone))
+        kept = self._sound_together(without_clashes(alone))
         for fault in alone:
             together = without_clashes([*kept, fault])
-            if fault not in kept and (fault not in together or self._holds(together)):
+            if fault not in kept and (fault not in together or self._is_sound(together)):
                 kept.append(fault)
         return kept
 
-    def _hold_together(self, group: list[Fault]) -> list[Fault]:
-        """As many of a group as hold with one another: a part that does not is tried in halves."""
+    def _sound_together(self, group: list[Fault]) -> list[Fault]:
+        """As many of a group as are sound together: a part that is not is tried in halves."""
         kept: list[Fault] = []
         todo = [group]
         while todo:
             part = todo.pop()
-            if part and self._holds([*kept, *part]):
+            if part and self._is_sound([*kept, *part]):
                 kept += part
             elif len(part) > 1:
                 half = len(part) // 2
                 todo += [part[half:], part[:half]]
         return kept
 
-    def _holds(self, group: list[Fault]) -> bool:
-        """Whether these faults are gone once their fixes are made, and nothing is worse; False without a trial left."""
+    def _is_sound(self, group: list[Fault]) -> bool:
+        """Whether these faults are gone after their fixes, and nothing is worse; False if no trial is left."""
         if self.left <= 0:
             return False
         self.left -= 1
@@ -121,12 +121,12 @@ class _Trials:
 
 
 def _codes(faults: Sequence[Fault]) -> Counter[str]:
-    """How many faults there are of each rule that matters."""
+    """The number of faults of each relevant rule."""
     return Counter(fault.rule.code for fault in faults if _counts(fault))
 
 
 def _counts(fault: Fault) -> bool:
-    """Whether a fault tells of the syntax: a schema may be checked only now, and what is no fault may be noted."""
+    """Whether a fault is relevant, that is about syntax: a repair may allow the first schema check, or cause notes."""
     return fault.rule.code.startswith(_SYNTAX) and fault.rule.severity is not Severity.INFO
 
 
@@ -135,13 +135,13 @@ def _valid(calls: Sequence[ToolCall]) -> list[ToolCall]:
 
 
 def _in_order(before: Sequence[ToolCall], after: Sequence[ToolCall]) -> bool:
-    """Whether all calls that were there are still there, in their order."""
+    """Whether all earlier calls are still there, in their order."""
     rest = iter(after)
     return all(any(_is_same(call, other) for other in rest) for call in before)
 
 
 def _is_same(one: ToolCall, other: ToolCall) -> bool:
-    """Whether two calls mean the same, however it is spelled."""
+    """Whether two calls mean the same, regardless of their spelling."""
     if one.name != other.name:
         return False
     return one.raw_arguments == other.raw_arguments or write_json(one.arguments) == write_json(other.arguments)

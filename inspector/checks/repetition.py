@@ -17,12 +17,12 @@ from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 FEWEST_IN_TURN = 3
-"""How many identical calls in one turn are a loop; two may well be meant."""
+"""How many identical calls in one turn are a loop; two may be intended."""
 
 _NAMED_TOKEN = lazy_pattern(r"<(?:pad|unk|bos|eos|/?s|end_of_turn|｜[^｜<>\s]{1,60}｜)>")
 _TOKEN_RUN = lazy_pattern(rf"(<\|[^|<>\s]{{1,60}}\|>|{_NAMED_TOKEN.pattern})(?:\s?\1){{2,}}")
 ONCE_A_RUN = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK, EMPTY_CALL, NESTED_SPAN, TRUNCATED_JSON, TRUNCATED_PARAMETERS)
-"""The rules of which a run of faults in a row is one fault."""
+"""The rules for which consecutive faults are reported as one."""
 
 _OF_MARKERS = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
 _FEWEST_FAULTS = 3
@@ -32,7 +32,7 @@ _BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.MARKUP)
 
 
 def call_key(call: ToolCall) -> str:
-    """What two identical calls have in common: the tool, and its arguments whatever their order and white space."""
+    """A key that identical calls share: the tool, and its arguments regardless of order and white space."""
     if not call.valid:
         return f"!{call.name}\0{call.raw_arguments}"
     try:
@@ -66,7 +66,7 @@ def repeated_calls(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) 
 
 
 def repeated_message(tool: str, count: int) -> str:
-    """What is wrong with `count` identical calls of a tool, which is named as a sentence begins."""
+    """The message for `count` identical calls of a tool, whose name begins the sentence."""
     return f"{tool} is called {count} times in this turn with the same arguments."
 
 
@@ -76,7 +76,7 @@ def may_have_runs(text: str) -> bool:
 
 
 def token_runs(text: str, spans: Sequence[Span]) -> Iterator[Fault]:
-    """One fault for each run of one special token in what the model wrote."""
+    """One fault for each run of one special token in the model's text."""
     if not may_have_runs(text):
         return
     for run in _TOKEN_RUN.finditer(text):
@@ -94,7 +94,7 @@ def _run_of_token(run: re.Match[str]) -> Fault:
 
 
 def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) -> list[Fault]:
-    """The faults in the order of their places; those of one marker in a row are one, with their count."""
+    """The faults in the order of their ranges; consecutive ones of one marker become one, with their count."""
     found = list(faults)
     runs = list(token_runs(text, spans))
     if runs:
@@ -106,7 +106,7 @@ def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) ->
 
 
 def _with_rule_once(text: str, faults: Sequence[Fault], rule: Rule) -> list[Fault]:
-    """The faults, in which each run of one rule is one."""
+    """The faults, with each run of one rule merged into one."""
     once: list[Fault] = []
     run: list[Fault] = []
     for fault in sorted((one for one in faults if one.rule is rule), key=lambda one: one.range):
@@ -139,7 +139,7 @@ def _once(run: Sequence[Fault]) -> Sequence[Fault]:
 
 
 def _ends_turn(text: str, span: Span) -> bool:
-    """Whether somebody else than the model speaks from this span on."""
+    """Whether another role than the model speaks from this span on."""
     if span.kind is not SpanKind.MARKUP:
         return span.kind is SpanKind.TOOL_RESULT
     return span.label.startswith("turn") and _OTHERS.search(span.range.of(text)) is not None

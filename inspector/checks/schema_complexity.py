@@ -1,9 +1,9 @@
 """How complex a schema is and how much work checking it may cost, bounded for hostile schemas.
 
 `{"allOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/b"}]}`, chained twenty times, is a million checks in a few lines,
-and a `contains` with 1,000 alternatives costs 40 million on an array of 40,000 numbers. What is counted here is at
-least the checks that a validator makes: every subschema as often as references lead to it, on each value that it
-applies to. One step is one subschema on one value; required names, constants and long strings count as their share.
+and a `contains` with 1,000 alternatives costs 40 million on an array of 40,000 numbers. The count here is at least the
+number of checks that a validator makes: every subschema as often as references lead to it, on each value that it
+applies to. One step is one subschema on one value; required names, constants and long strings add their share.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from msgspec import Struct
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
 
-# Keywords whose schemas look at the same value, and those whose schemas look at a part of it.
+# Keywords whose schemas apply to the same value, and those whose schemas apply to a part of it.
 _BESIDE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf")
 _BESIDE_BY_NAME = ("dependentSchemas", "dependencies")
 
@@ -34,7 +34,7 @@ _BELOW_BY_NAME = ("properties", "patternProperties")
 _DEFINED = ("$defs", "definitions")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 DEPTH = 300
-"""How deep references and subschemas may stand in each other."""
+"""How deep references and subschemas may be nested."""
 
 _SINGLE = frozenset(("not", "if", "then", "else"))
 _LISTS_AND_MAPS = frozenset(("allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"))
@@ -46,17 +46,17 @@ _REFERENCES_SCHEMA_WORK = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 _CONSTANTS_A_STEP = 10  # comparing a constant costs about a tenth of applying a subschema
 _CHARACTERS_A_STEP = 100  # a pattern or a comparison reads a string this fast
 _MOST_LOOKS = 100_000  # subschemas that the exact count itself visits: about a tenth of a second
-_WALKED_AGAIN = 3  # `unevaluated...` walks all that stands beside it again, measured as 2.6 times
+_WALKED_AGAIN = 3  # `unevaluated...` visits everything beside it again, measured as 2.6 times
 _Schema: TypeAlias = dict[str, Json]
 
 
 class SchemaComplexity(Struct, frozen=True):
     """The measure of one tool's schema, all 0 for a tool without one.
 
-    `depth` is how deep an argument may nest: 1 for a tool that takes no argument, 2 for plain arguments, 3 where one
-    holds members or elements of its own; references within the schema are followed, a circle once. `properties`,
-    `references` and `alternatives` count what is written, definitions included: named properties, `$ref`s, branches
-    of `anyOf` and `oneOf`. `size` is the length of the schema as JSON text, in code points.
+    `depth` is how deep an argument may nest: 1 for a tool that takes no argument, 2 for plain arguments, 3 if one has
+    members or elements; references within the schema are followed, a cycle once. `properties`, `references` and
+    `alternatives` are counts over the schema as written, definitions included: named properties, `$ref`s, branches of
+    `anyOf` and `oneOf`. `size` is the length of the schema as JSON text, in code points.
     """
 
     depth: int = 0
@@ -93,31 +93,31 @@ def _all(root: _Schema) -> Iterator[_Schema]:
 
 
 def _depth(root: _Schema) -> int:
-    """The longest way down from `root`; each schema is entered once, and one that is still open adds nothing."""
+    """The longest path down from `root`; each schema is visited once, and one that is still open adds nothing."""
     depths: dict[int, int] = {id(root): 1}
     closed: set[int] = set()
-    way = [(root, 0, _steps(root, root))]
-    while way:
-        node, _, steps = way[-1]
+    path = [(root, 0, _steps(root, root))]
+    while path:
+        node, _, steps = path[-1]
         step = next(steps, None)
         if step is None:
-            _, down, _ = way.pop()
+            _, down, _ = path.pop()
             closed.add(id(node))
-            if way:
-                above = id(way[-1][0])
+            if path:
+                above = id(path[-1][0])
                 depths[above] = max(depths[above], down + depths[id(node)])
             continue
         inner, down = step
         if id(inner) not in depths:
             depths[id(inner)] = 1
-            way.append((inner, down, _steps(inner, root)))
+            path.append((inner, down, _steps(inner, root)))
         elif id(inner) in closed:
             depths[id(node)] = max(depths[id(node)], down + depths[id(inner)])
     return depths[id(root)]
 
 
 def _steps(node: _Schema, root: _Schema) -> Iterator[tuple[_Schema, int]]:
-    """Where one gets from a schema, and how many levels of the value that is."""
+    """The next schemas after a schema, each with the number of levels of the value that it is deeper."""
     yield from ((inner, 0) for inner in _beside(node))
     yield from ((inner, 1) for inner in _below(node))
     for key in _REFERENCES:
@@ -143,7 +143,7 @@ def _below(node: _Schema) -> Iterator[_Schema]:
 
 
 def _schemas(found: Json, *, by_name: bool = False) -> Iterator[_Schema]:
-    """The schemas that a keyword holds: one, a list of them, or a map from names to them."""
+    """The schemas in a keyword's value: one, a list of them, or a map from names to them."""
     if isinstance(found, dict) and not by_name:
         yield found
     else:
@@ -152,22 +152,22 @@ def _schemas(found: Json, *, by_name: bool = False) -> Iterator[_Schema]:
 
 
 Schema: TypeAlias = dict[str, Json]
-_ELSEWHERE: Schema = {"allOf": [{} for _ in range(300)]}  # a meta-schema, which the validator brings along
+_ELSEWHERE: Schema = {"allOf": [{} for _ in range(300)]}  # stands for a meta-schema, which the validator includes
 
 
 class TooMuchWorkError(Exception):
-    """A schema that would cost more than the limit."""
+    """Checking by a schema would cost more than the limit."""
 
 
 class _Reached(Struct, frozen=True):
-    """A schema that looks at a value, how many times, and the schema that brought it there."""
+    """A schema that applies to a value, how many times, and the schema that led to it."""
 
     schema: Schema
     times: int
     by: "_Reached | None" = None
 
     def is_within(self, schema: Schema) -> bool:
-        """Whether `schema` is already looking at this value on the way here: validators end such a circle."""
+        """Whether `schema` already applies to this value on the way here: validators end such a cycle."""
         here: _Reached | None = self
         while here is not None:
             if here.schema is schema:
@@ -177,11 +177,11 @@ class _Reached(Struct, frozen=True):
 
 
 class SchemaWork:
-    """The work that a schema causes. Raises TooMuchWorkError where it nests deeper than DEPTH.
+    """The work that a schema causes. Raises TooMuchWorkError if it nests deeper than DEPTH.
 
-    `size` is the number of steps that one value takes where every subschema applies to it, with every reference written
-    out, recursive ones once; `is_recursive` says that there are such, so that the product with the value's size is no
-    bound.
+    `size` is the number of steps for one value if every subschema applies to it, with every reference expanded,
+    recursive ones once. `is_recursive` means that there are recursive ones, so that the product of `size` and the
+    value's size is no bound.
     """
 
     def __init__(self, schema: Json) -> None:
@@ -199,12 +199,12 @@ class SchemaWork:
         self.size = self._size(schema, 0)
 
     def check(self, value: Json, limit: int) -> None:
-        """Raises TooMuchWorkError where checking `value` takes more than `limit` steps, or too long to count them."""
+        """Raise TooMuchWorkError if checking `value` takes more than `limit` steps, or counting them takes too long."""
         if self.is_recursive or self.size * _value_size(value, limit // self.size) > limit:
             self._count(value, limit)
 
     def _count(self, value: Json, limit: int) -> None:
-        """Counts the steps exactly, value by value, up to `limit`."""
+        """Count the steps exactly, value by value, up to `limit`."""
         steps = looks = 0
         pending: list[tuple[Json, Counter[int], dict[int, Schema]]] = [
             (value, Counter({id(self._root): 1}), {id(self._root): self._root} if isinstance(self._root, dict) else {})
@@ -233,7 +233,7 @@ class SchemaWork:
                 pending.append((child, counter, known))
 
     def _own_work(self, node: Schema) -> int:
-        """The steps of a subschema itself, without those that it holds."""
+        """The steps of a subschema itself, without its own subschemas."""
         key = id(node)
         if key not in self._own:
             self._own[key] = 1 + _names_required(node) + _constants(node) // _CONSTANTS_A_STEP
@@ -263,7 +263,7 @@ class SchemaWork:
         return here
 
     def _in_place(self, node: Schema) -> Iterator[Schema]:
-        """The subschemas that look at the same value."""
+        """The subschemas that apply to the same value."""
         for key, inner in node.items():
             if key in _SINGLE and isinstance(inner, dict):
                 yield inner
@@ -273,7 +273,7 @@ class SchemaWork:
                 yield from self._targets(inner)
 
     def _targets(self, reference: str) -> list[Schema]:
-        """Where a reference may lead: with several schemas of that name, all of them."""
+        """The possible targets of a reference: all schemas of that name, if there are several."""
         place, _, fragment = reference.partition("#")
         if not place and (not fragment or fragment.startswith("/")):
             target = at_pointer(self._root, fragment)
@@ -299,14 +299,14 @@ def _value_size(value: Json, enough: int) -> int:
 
 
 def _own_size(value: Json) -> int:
-    """How much there is to read of a value itself, without the values that it holds."""
+    """The size of a value itself, without the values that it contains."""
     if isinstance(value, str):
         return 1 + len(value) // _CHARACTERS_A_STEP
     return 1 + sum(map(len, value)) // _CHARACTERS_A_STEP if isinstance(value, dict) else 1
 
 
 def _names_required(node: Schema) -> int:
-    """The names that `required` and its conditional forms list: each is looked up, and reported where it is missing."""
+    """The names that `required` and its conditional forms list: each is looked up, and reported if it is missing."""
     required, dependent = node.get("required"), node.get("dependentRequired", node.get("dependencies"))
     listed = [required, *(dependent.values() if isinstance(dependent, dict) else ())]
     return sum(len(one) for one in listed if isinstance(one, list)) + (
@@ -315,12 +315,12 @@ def _names_required(node: Schema) -> int:
 
 
 def _constants(node: Schema) -> int:
-    """The size of what `enum` and `const` name."""
+    """The size of the values of `enum` and `const`."""
     return sum(_value_size(node[key], 1_000_000) for key in ("enum", "const") if key in node)
 
 
 def at_pointer(root: Json, pointer: str) -> Json:
-    """The value that a JSON Pointer names within `root`, None where there is none."""
+    """The value at a JSON Pointer within `root`, None if there is none."""
     for token in pointer.split("/")[1:]:
         key = token.replace("~1", "/").replace("~0", "~")
         if isinstance(root, dict):
@@ -356,8 +356,8 @@ def _schemas_in(inner: Json) -> Iterator[Schema]:
 
 
 def _below_schema_work(node: Schema, members: Mapping[str, Json], items: int) -> Iterator[tuple[str | int, Schema]]:
-    """The subschemas that look at parts of the value, each with the key or index of the part."""
-    for key in _ANY_PROPERTY:  # propertyNames looks at the names, of which there are as many
+    """The subschemas that apply to parts of the value, each with the key or index of the part."""
+    for key in _ANY_PROPERTY:  # propertyNames applies to the names, of which there are as many
         inner = node.get(key)
         if isinstance(inner, dict):
             yield from ((name, inner) for name in members)

@@ -1,4 +1,4 @@
-"""Which tool a call means among those that were offered, and what is wrong with the definitions themselves."""
+"""Finds the offered tool that a call means, and the faults of tool definitions."""
 
 from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
@@ -19,10 +19,10 @@ _MOST_PROBLEMS = 10
 
 
 class OfferedTools:
-    """The tools that one request offered, by name; of two with one name the last counts.
+    """The tools that one request offered, by name; of two with the same name the last counts.
 
-    `told` holds the names of those whose faults were reported already; pass one set on where several requests offer
-    the same tools. `is_whole` says that there are no others: only then is a name unknown that is not among them.
+    `told` has the names of those whose faults were already reported; pass the same set on if several requests offer
+    the same tools. `is_whole` means that there are no other tools: only then is any other name unknown.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class OfferedTools:
         return bool(self.definitions)
 
     def find(self, name: str) -> ToolDefinition | None:
-        """The tool of that name."""
+        """The tool of that name; None if there is none."""
         return self._by_name.get(name)
 
     def schema_of(self, tool: ToolDefinition) -> PreparedSchema:
@@ -49,17 +49,17 @@ class OfferedTools:
         return found
 
     def nearest(self, name: str) -> str | None:
-        """The name most like this one."""
+        """The name most similar to this one; None if none is similar."""
         return nearest_word(name, list(self._by_name))
 
     @property
     def names(self) -> list[str]:
-        """The names on offer."""
+        """The names of the offered tools."""
         return list(self._by_name)
 
 
 def unknown_tool(call: ToolCall, offered: OfferedTools, own_tools: Container[str] = ()) -> Iterator[Fault]:
-    """The fault that a call names none of the tools on offer; `own_tools` are always on offer."""
+    """The fault of a call that names none of the offered tools; `own_tools` are always offered."""
     if call.name is None or not offered.is_whole or offered.find(call.name) is not None or call.name in own_tools:
         return
     names = offered.names
@@ -75,7 +75,7 @@ def unknown_tool(call: ToolCall, offered: OfferedTools, own_tools: Container[str
 
 
 def check_definition(tool: ToolDefinition) -> Iterator[Fault]:
-    """What is wrong with a definition that stands in a text, each fault at its place in that text."""
+    """The faults of a definition in a text, each at its place in that text."""
     if tool.range is None:
         return
     problems = prepared_schema(tool.parameters).problems
@@ -88,7 +88,7 @@ def check_definition(tool: ToolDefinition) -> Iterator[Fault]:
 
 
 def check_structured_definition(tool: ToolDefinition, call: ToolCall, offered: OfferedTools) -> Iterator[Fault]:
-    """What is wrong with a definition that came in a structured field: told once, on the name of a call."""
+    """The faults of a definition in a structured field: reported once, on the name of a call."""
     if tool.range is not None or tool.name in offered.told:
         return
     offered.told.add(tool.name)
@@ -97,12 +97,12 @@ def check_structured_definition(tool: ToolDefinition, call: ToolCall, offered: O
 
 
 def nearest_word(word: str, choices: list[str]) -> str | None:
-    """The choice that `word` is most likely a slip for, None where none is near; bounded for long lists and words."""
+    """The choice that `word` most likely misspells, None if none is similar; bounded for long lists and words."""
     folded = {_folded(choice): choice for choice in reversed(choices[:_MOST_NAMES]) if len(choice) <= _LONGEST_NAME}
-    wanted = _folded(word[:_LONGEST_NAME])
-    if wanted in folded:
-        return folded[wanted]
-    found = get_close_matches(wanted, folded, n=1, cutoff=0.6)
+    folded_word = _folded(word[:_LONGEST_NAME])
+    if folded_word in folded:
+        return folded[folded_word]
+    found = get_close_matches(folded_word, folded, n=1, cutoff=0.6)
     return folded[found[0]] if found else None
 
 
@@ -116,7 +116,7 @@ def _fault(tool: ToolDefinition, problem: Problem, place: Range) -> Fault:
 
 
 def _place(definition: JsonNode, path: Path) -> Range | None:
-    """The deepest place on the way to `path` that the definition's text has; a key where the path ends at one."""
+    """The range of the deepest value on the way to `path` in the definition's text."""
     wrapper = definition.member("function")
     inner = wrapper.value if wrapper is not None and wrapper.value.members else definition
     member = inner.member("parameters") or inner.member("input_schema")

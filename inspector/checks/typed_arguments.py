@@ -1,16 +1,14 @@
-"""Reads the untyped values of a call by the tool's schema: the wire has texts, and the schema says what they mean.
+"""Converts the untyped values of a call by the tool's schema: the wire has texts, and the schema has their types.
 
-A parameter in tags, or a ReAct value, is a text. Where the schema takes a string, the text is the value, as it is;
-where it takes only other types, the text is read as strict JSON, and kept as text where that fails or gives another
-type, so that the check of the schema says what is wrong (`True` and `None` are Python, and stay texts). A property that
-the schema does not know, or says nothing about, stays a text too: a text is what was written, and a tool that wants
-more has a schema; guessing would turn a postal code or a version number into a number. A schema that takes a string and
-other types keeps the text, save `null` where it takes null, and an object or array where it takes that: nobody means
-those as text.
+A parameter in tags, or a ReAct value, is a text. If the schema accepts a string, the value is the text, unchanged. If
+it accepts only other types, the text is parsed as strict JSON, and kept as text if that fails or gives another type, so
+that the check of the schema reports the fault (`True` and `None` are Python, and stay texts). A property without a
+schema, or whose schema states no type, stays a text too: guessing would turn a postal code or a version number into a
+number. A schema that accepts a string and other types keeps the text, except `null` if it accepts null, and an object
+or array if it accepts that: nobody means those as text.
 
-An object or array that is nearly JSON (single quotes, Python's literals, a trailing comma) is read as repaired and
-reported by its J rules, as in a payload that is JSON. Values in tags of their own inside a value are typed by the
-schema of their place.
+An object or array that is nearly JSON (single quotes, Python's literals, a trailing comma) is repaired and reported by
+its J rules, as in a JSON payload. Values in nested tags inside a value are converted by the schema at their place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +33,7 @@ _KINDS = {
 
 
 class TypedCall(NamedTuple):
-    """A call with its untyped values read by a schema, and the faults of values that had to be repaired for that."""
+    """A call with its untyped values converted by a schema, and the faults of values that had to be repaired."""
 
     call: ToolCall
     faults: tuple[Fault, ...] = ()
@@ -47,9 +45,9 @@ class _Value(NamedTuple):
 
 
 def typed_by(call: ToolCall, offered: OfferedTools) -> TypedCall:
-    """The call, typed by the schema of the tool that it names among those on offer.
+    """The call, with values converted by the schema of the offered tool that it names.
 
-    A schema with types such as `float` counts as S207 reports it: with the JSON type that is meant.
+    A schema with types such as `float` is used as S207 reports it: with the JSON type that is meant.
     """
     tool = offered.find(call.name) if call.name is not None else None
     if tool is None:
@@ -59,10 +57,10 @@ def typed_by(call: ToolCall, offered: OfferedTools) -> TypedCall:
 
 
 def typed(call: ToolCall, schema: Json) -> TypedCall:
-    """The call with each untyped parameter's value read by its property's schema; pure.
+    """The call with each untyped parameter's value converted by its property's schema; pure.
 
-    `schema` is the JSON Schema of the tool's arguments. The raw text stays in `raw_arguments` and `parameters`. The
-    call itself comes back where nothing changes; one with a repaired value is `recovered` and not `valid`.
+    `schema` is the JSON Schema of the tool's arguments. The raw text stays in `raw_arguments` and `parameters`. If
+    nothing changes, the same object is returned; a call with a repaired value is `recovered` and not `valid`.
     """
     if not call.parameters or not isinstance(call.arguments, dict):
         return TypedCall(call)
@@ -85,10 +83,10 @@ def typed(call: ToolCall, schema: Json) -> TypedCall:
 
 
 def _unwrapped(call: ToolCall, schema: Json) -> TypedCall | None:
-    """The call whose only parameter, `input` or `arguments`, holds all arguments as one object, without that wrapper.
+    """The call without a wrapper: an only parameter `input` or `arguments` that has all arguments as one object.
 
-    DeepSeek V3.2 writes this at times (vllm:vllm/tool_parsers/deepseekv32_tool_parser.py unwraps it too); where the
-    tool has a parameter of that name, or takes any, it is no wrapper.
+    DeepSeek V3.2 sometimes writes this (vllm:vllm/tool_parsers/deepseekv32_tool_parser.py unwraps it too). It is no
+    wrapper if the tool has a parameter of that name, or accepts any name. Returns None without a wrapper.
     """
     one = call.parameters[0]
     if len(call.parameters) != 1 or one.name not in _WRAPPERS or _property(schema, one.name) is not None:
@@ -106,19 +104,19 @@ def _unwrapped(call: ToolCall, schema: Json) -> TypedCall | None:
 
 
 def _values(parameter: Parameter, value: Json, schema: Json) -> Iterator[_Value]:
-    """The parameter's value, if it is another than it is now."""
-    wanted = _property(schema, parameter.name)
+    """The parameter's value, if the schema may change it."""
+    expected = _property(schema, parameter.name)
     if isinstance(value, dict | list):
-        yield _Value(_nested(value, wanted, schema, _DEEPEST))
+        yield _Value(_nested(value, expected, schema, _DEEPEST))
     elif value == parameter.text:
-        types = _accepted_types(parameter.text, wanted, schema)
+        types = _accepted_types(parameter.text, expected, schema)
         yield from _read(parameter.text, types)
         yield from _repaired(parameter, types)
 
 
-def _accepted_types(text: str, wanted: Json, root: Json) -> frozenset[str]:
-    """The types that a text may be read as; none where it stays a text."""
-    types, text = frozenset(_types(wanted, root)), text.strip()
+def _accepted_types(text: str, expected: Json, root: Json) -> frozenset[str]:
+    """The types that a text may be converted to; empty if it stays a text."""
+    types, text = frozenset(_types(expected, root)), text.strip()
     if not types or types == {"string"} or not text:
         return frozenset()
     if "string" in types and not (text == "null" or text[0] in "{["):
@@ -134,7 +132,7 @@ def _read(text: str, types: frozenset[str]) -> Iterator[_Value]:
 
 
 def _repaired(parameter: Parameter, types: frozenset[str]) -> Iterator[_Value]:
-    """The value of an object or array that is nearly JSON, with its faults; not where a string may be meant."""
+    """The value of an object or array that is nearly JSON, with its faults; nothing if a string may be meant."""
     text = parameter.text
     if not types or "string" in types or text.strip()[0] not in "{[":
         return
@@ -149,14 +147,14 @@ def _repaired(parameter: Parameter, types: frozenset[str]) -> Iterator[_Value]:
         yield _Value(reading.nodes[0].value(), tuple(faults))
 
 
-def _nested(value: Json, wanted: Json, root: Json, depth: int) -> Json:
-    """A value that holds texts of tags of its own, each read by the schema of its place."""
+def _nested(value: Json, expected: Json, root: Json, depth: int) -> Json:
+    """A value with texts of nested tags, each converted by the schema at its place."""
     if isinstance(value, str):
-        return next((found.value for found in _read(value, _accepted_types(value, wanted, root))), value)
+        return next((found.value for found in _read(value, _accepted_types(value, expected, root))), value)
     if depth and isinstance(value, dict):
-        return {key: _nested(one, _property(wanted, key, root), root, depth - 1) for key, one in value.items()}
+        return {key: _nested(one, _property(expected, key, root), root, depth - 1) for key, one in value.items()}
     if depth and isinstance(value, list):
-        items = _items(wanted, root)
+        items = _items(expected, root)
         return [_nested(one, items, root, depth - 1) for one in value]
     return value
 
@@ -180,7 +178,7 @@ def _kind(node: JsonNode) -> str:
 
 
 def _property(schema: Json, name: str, root: Json = None) -> Json:
-    """The schema of a property; None where there is none. `root` is what references start from, else `schema`."""
+    """The schema of a property; None if there is none. References start from `root`, else from `schema`."""
     for part in _parts(schema, schema if root is None else root):
         properties = part.get("properties")
         if isinstance(properties, dict) and name in properties:
@@ -190,13 +188,13 @@ def _property(schema: Json, name: str, root: Json = None) -> Json:
 
 
 def _items(schema: Json, root: Json) -> Json:
-    """The schema of an array's items; None where there is none, or where each has its own."""
+    """The schema of an array's items; None if there is none, or if each item has its own."""
     found = (part.get("items") for part in _parts(schema, root))
     return next((one for one in found if isinstance(one, dict)), None)
 
 
 def _types(schema: Json, root: Json) -> Iterator[str]:
-    """The types that a schema takes; none where it does not say."""
+    """The types that a schema accepts; nothing if it states none."""
     for part in _parts(schema, root):
         match part.get("type"):
             case str() as one:
@@ -208,7 +206,7 @@ def _types(schema: Json, root: Json) -> Iterator[str]:
 
 
 def _values_named(schema: Mapping[str, Json]) -> Sequence[Json]:
-    """The values that `enum` or `const` name, whose types tell what a schema without a type takes."""
+    """The values of `enum` or `const`, whose types show what a schema without a type accepts."""
     values = schema.get("enum")
     if isinstance(values, list):
         return values
@@ -232,7 +230,7 @@ def _type_of(value: Json) -> str:
 
 
 def _parts(schema: Json, root: Json) -> Iterator[Mapping[str, Json]]:
-    """A schema, those that it may be instead (`anyOf`, `oneOf`, `allOf`) and those that it refers to within `root`."""
+    """A schema, its branches (`anyOf`, `oneOf`, `allOf`) and the schemas that it refers to within `root`."""
     pending = [schema]
     for _ in range(_MOST_STEPS):
         if not pending:
@@ -250,7 +248,7 @@ def _parts(schema: Json, root: Json) -> Iterator[Mapping[str, Json]]:
 
 
 def _referred(reference: str, root: Json) -> Json:
-    """What a reference within the schema (`#/$defs/City`) points to; None where it points elsewhere."""
+    """The target of a reference within the schema (`#/$defs/City`); None if it points elsewhere."""
     if not reference.startswith("#/"):
         return None
     found = root

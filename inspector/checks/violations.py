@@ -47,7 +47,7 @@ _INTEGER = lazy_pattern(r"-?(0|[1-9][0-9]{0,40})")
 
 
 class ArgumentLocator(Protocol):
-    """Where values and keys of the arguments stand."""
+    """Locates the values and keys of the arguments."""
 
     def of(self, path: Sequence[str | int]) -> Range:
         """The characters of a value."""
@@ -59,12 +59,12 @@ class ArgumentLocator(Protocol):
 
     @property
     def are_exact(self) -> bool:
-        """Whether an edit of these characters can be told."""
+        """Whether an edit can replace these characters."""
         ...
 
 
 def violation_faults(violations: Sequence[Violation], value: Json, places: ArgumentLocator) -> Iterator[Fault]:
-    """The faults for these violations of `value`, the same one only once."""
+    """The faults for these violations of `value`, each only once."""
     seen = set()
     for violation in violations:
         for fault in _ViolationWording(value, places).faults(violation):
@@ -127,12 +127,12 @@ class _ViolationWording(Struct, frozen=True):
         where = f"The object at `{pointer(one.path)}` lacks" if one.path else "The arguments lack"
         properties = _properties(one.schema)
         kind = properties.get(name)
-        wanted = f" ({_kind_of(kind)})" if isinstance(kind, dict) and _kind_of(kind) else ""
+        kind_clause = f" ({_kind_of(kind)})" if isinstance(kind, dict) and _kind_of(kind) else ""
         present = [key for key in got if key not in properties] if isinstance(got, dict) else []
         slip = nearest_word(name, present)
         hint = f"Rename {quoted(slip)}, if that is what was meant." if slip else f"Add {quoted(name)}."
         return self._fault(
-            rules.MISSING_REQUIRED, one.path, f"{where} {quoted(name)}{wanted}, which is required.", hint
+            rules.MISSING_REQUIRED, one.path, f"{where} {quoted(name)}{kind_clause}, which is required.", hint
         )
 
     def _type(self, one: Violation) -> Fault:
@@ -208,10 +208,10 @@ def _kind_of(schema: dict[str, Json]) -> str:
 
 
 def intended_violations(one: Violation) -> Sequence[Violation]:
-    """The violations to tell in the place of `one`, which has alternatives: those of the branch that was meant.
+    """The violations to report instead of `one`, which has alternatives: those of the branch that was meant.
 
-    Branches that all fail by their type, or all by their constant, become one violation with their limits put together.
-    Empty where no branch is likelier than the others.
+    Branches that all fail by their type, or all by their constant, become one violation with their limits combined.
+    Empty if no branch is likelier than the others.
     """
     branches = distinct_branches(one)
     if len(branches) == 1:
@@ -232,7 +232,7 @@ def intended_violations(one: Violation) -> Sequence[Violation]:
 
 
 def distinct_branches(one: Violation) -> list[tuple[Violation, ...]]:
-    """The alternatives of a violation, each only once; told apart by their text, as there may be thousands."""
+    """The alternatives of a violation, each only once; compared by their text, as there may be thousands."""
     return list({repr(branch): branch for branch in one.alternatives}.values())
 
 
@@ -253,7 +253,7 @@ def _is_only(branch: Sequence[Violation], keywords: tuple[str, ...], path: Path)
 
 
 def _fails_at(branch: Sequence[Violation], path: Path) -> bool:
-    """Whether a branch rules itself out at the value: by its type, or by a constant that tells branches apart."""
+    """Whether a branch rules itself out at the value: by its type, or by a constant that distinguishes branches."""
     return any(
         (one.path == path and one.keyword in ("type", "const", "enum", "falseSchema"))
         or (len(one.path) == len(path) + 1 and one.keyword in ("const", "enum"))
@@ -276,7 +276,7 @@ def limit_message(one: Violation, got: Json) -> str:
 
 
 def argument_clause(path: Path) -> str:
-    """The argument at a path as a clause behind its value; empty where the path leads to the arguments themselves."""
+    """The argument at a path as a clause after its value; empty if the path is that of the arguments themselves."""
     return f" for `{pointer(path)}`" if path else ""
 
 
@@ -305,7 +305,7 @@ def either(types: Sequence[str]) -> str:
 
 
 def coerced(got: Json, types: Sequence[str]) -> str | None:
-    """The JSON text that says the same as `got` in one of these types, where there is one."""
+    """JSON text with the meaning of `got` in one of these types, None if there is none."""
     if isinstance(got, str):
         text = got.strip()
         if ("integer" in types and _INTEGER.fullmatch(text)) or ("number" in types and _NUMBER.fullmatch(text)):
@@ -323,7 +323,7 @@ def coerced(got: Json, types: Sequence[str]) -> str | None:
 
 
 def nearest_value(got: Json, allowed: Sequence[Json]) -> tuple[Json] | None:
-    """The allowed value that `got` is most likely a slip for, in a tuple: it may be null."""
+    """The allowed value that `got` most likely misspells, in a tuple because it may be null; None if there is none."""
     as_text = {
         one if isinstance(one, str) else write_json(one): one
         for one in allowed[:500]
@@ -339,8 +339,8 @@ def nearest_value(got: Json, allowed: Sequence[Json]) -> tuple[Json] | None:
 
 
 def _unquoted(text: str, types: Sequence[str]) -> str | None:
-    wanted = {"object": "{", "array": "["}
-    if len(text) < 100_000 and any(text.startswith(wanted[name]) for name in types if name in wanted):
+    openers = {"object": "{", "array": "["}
+    if len(text) < 100_000 and any(text.startswith(openers[name]) for name in types if name in openers):
         try:
             json.loads(text)
         except (ValueError, RecursionError):

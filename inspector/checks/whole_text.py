@@ -1,8 +1,8 @@
-"""Reads whole texts without faults by the fast lane, through the same readers and checks as every other text.
+"""Parses whole texts without faults by the fast lane, with the same readers and checks as every other text.
 
-What is read here has no faults but attempted calls, near markers and loops. A text in which the lane, a reader or
-another check finds anything is read by the machine instead, from the beginning, so that one place in the code decides
-what a fault is and in which order faults are reported. Checks whose cheap test fails are not run.
+A text that is parsed here has no faults except attempted calls, near markers and loops. If the lane, a reader or
+another check finds anything, the machine parses the text instead, from the beginning, so that one place in the code
+decides what a fault is and in which order faults are reported. A check runs only if its cheap test succeeds.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from inspector.segmenter.table import SECTION
 
 
 class WholeText(msgspec.Struct):
-    """What a whole text holds; see Segmentation. `faults` are what the search for attempted calls found, in order."""
+    """The parsed whole text; see Segmentation. `faults` are those of the search for attempted calls, in order."""
 
     spans: list[Span] = msgspec.field(default_factory=list)
     calls: list[ToolCall] = msgspec.field(default_factory=list)
@@ -36,18 +36,18 @@ class WholeText(msgspec.Struct):
 
 
 def whole_texts(own: Format, role: Role) -> "WholeTexts":
-    """The reader of whole texts of a format, in turns of a role; made once for each."""
+    """The reader of whole texts of a format in turns of a role; created once for each pair."""
     return _whole_texts(own, role, registered_formats())
 
 
 @lru_cache(maxsize=512)
 def _whole_texts(own: Format, role: Role, registered: tuple[Format, ...]) -> "WholeTexts":
-    """See `whole_texts`; `registered` are the formats whose registration changes what is foreign."""
+    """See `whole_texts`; `registered` is only part of the cache key: a registration changes what is foreign."""
     return WholeTexts(own, role)
 
 
 class WholeTexts:
-    """Reads whole texts in which nothing is wrong; it keeps nothing of them."""
+    """Parses whole texts in which nothing is wrong; keeps nothing of them."""
 
     def __init__(self, own: Format, role: Role) -> None:
         self._own = own
@@ -58,9 +58,9 @@ class WholeTexts:
         self._has_wrappers = bool(markers_of(own).wrappers)
 
     def read(self, text: str, offered: OfferedTools, readings: Readings) -> WholeText | None:
-        """What `text` holds, its calls checked against the tools `offered`; None where the machine has to read it.
+        """The parsed `text`, its calls checked against the tools `offered`; None if the machine must parse it.
 
-        What a reader made of a span goes into `readings`, so that the machine need not read it again.
+        The readers' results for spans are stored in `readings`, so that the machine need not read the spans again.
         """
         events = self._lane.read(text) if self._lane is not None else None
         found = self._found(events, readings) if events is not None else None
@@ -71,11 +71,11 @@ class WholeTexts:
         if offered and not self._checked(found, offered):
             return None
         if self._is_model:
-            self._search_attempts(events, found, offered)  # last: what it finds is no reason to read the text again
+            self._search_attempts(events, found, offered)  # last: what it finds is no reason to parse the text again
         return found
 
     def _found(self, events: Sequence[SpanClosed], readings: Readings) -> WholeText | None:
-        """What the spans hold; None where a reader finds a fault."""
+        """The contents of the spans; None if a reader finds a fault."""
         found = WholeText()
         for event in events:
             span, call = event.span, event.call
@@ -93,21 +93,21 @@ class WholeTexts:
         return found
 
     def _has_misplaced_words(self, events: Sequence[SpanClosed]) -> bool:
-        """Whether words are behind a turn's last call, or beside calls that servers read only alone."""
-        call_seen = is_behind = words_seen = bare_seen = False
+        """Whether there is text after a turn's last call, or beside calls that servers parse only alone."""
+        call_seen = is_after = words_seen = bare_seen = False
         for event in events:
             span = event.span
             if span.kind is SpanKind.TOOL_CALL:
-                call_seen, is_behind = True, False
+                call_seen, is_after = True, False
                 bare_seen = bare_seen or span.inner.start == span.range.start
             elif span.kind is SpanKind.TEXT:
                 if event.inner_text and not event.inner_text.isspace():
-                    words_seen, is_behind = True, call_seen
+                    words_seen, is_after = True, call_seen
             elif span.kind is not SpanKind.REASONING and span.label != SECTION:
-                if is_behind:
+                if is_after:
                     return True
                 call_seen = False
-        return is_behind or (words_seen and bare_seen and self._own.calls_only)
+        return is_after or (words_seen and bare_seen and self._own.calls_only)
 
     def _has_faults(self, events: Sequence[SpanClosed]) -> bool:
         """Whether a check of the spans finds anything."""
@@ -136,13 +136,13 @@ class WholeTexts:
                 found.faults += search.in_reasoning(text, start, offered, drafts)
 
     def _checked(self, found: WholeText, offered: OfferedTools) -> bool:
-        """Check the calls, and give them the types of their tools' schemas; False where there is anything to report."""
-        told = set(offered.told)
+        """Check the calls, and convert their values by their tools' schemas; False if there is anything to report."""
+        reported = set(offered.told)
         for index, call in enumerate(found.calls):
             found.calls[index], is_sound = self._check_call(call, offered)
             if not is_sound:
                 offered.told.clear()
-                offered.told.update(told)  # what is reported once for all texts was not reported yet
+                offered.told.update(reported)  # what is reported once for all texts was not reported yet
                 return False
         return True
 
@@ -164,7 +164,7 @@ def _is_quoted(before: SpanClosed, event: SpanClosed) -> bool:
 
 
 def _is_utf8(event: SpanClosed) -> bool:
-    """Whether a span holds no lone surrogate; a call that the lane read has none."""
+    """Whether a span has no lone surrogate; a call that the lane parsed has none."""
     if event.call is not None or event.inner_text.isascii():
         return True
     try:
@@ -175,7 +175,7 @@ def _is_utf8(event: SpanClosed) -> bool:
 
 
 def _keep(reading: ParseResult, found: WholeText) -> bool:
-    """Keep what a span holds; False where the machine has to read it."""
+    """Store the content of a span; False if the machine must parse it."""
     if reading.faults or reading.definitions or reading.decoded is not None:
         return False
     index = len(found.spans)

@@ -1,4 +1,4 @@
-"""How messages quote values and name places."""
+"""The wording of messages: quotes values and names places."""
 
 from collections.abc import Sequence
 
@@ -17,12 +17,12 @@ def pointer(path: Sequence[str | int]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name in backticks, cut where it is long, with nothing in it that a screen would obey."""
+    """A name in backticks, cut to 60 characters, with control characters escaped."""
     return f"`{_visible(name)}`"
 
 
 def shown(value: Json) -> str:
-    """A value as JSON in backticks, cut where it is long."""
+    """A value as JSON in backticks, cut to 60 characters."""
     return f"`{_visible(_json(value))}`"
 
 
@@ -50,14 +50,14 @@ def _visible(text: str) -> str:
 
 
 def at_start(turn: Turn, number: int, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
-    """The diagnostic at the first character of turn `number` (from 1); at an empty range where it has no text."""
+    """The diagnostic at the first character of turn `number` (from 1); at an empty range if it has no text."""
     part = next((part for part in turn.parts if _is_answer(part)), None)
     name = part.name if part is not None else _first_name(turn)
     return Fault(rule, Range(0, 1 if part is not None else 0), message, hint).at(number, name)
 
 
 def at_end(turn: Turn, number: int, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
-    """The diagnostic at the last character of turn `number` (from 1); at an empty range where it has no text."""
+    """The diagnostic at the last character of turn `number` (from 1); at an empty range if it has no text."""
     part = next((part for part in reversed(turn.parts) if _is_answer(part)), None)
     if part is None:
         return Fault(rule, Range(0, 0), message, hint).at(number, _first_name(turn))
@@ -66,7 +66,7 @@ def at_end(turn: Turn, number: int, rule: Rule, message: str, hint: str | None =
 
 
 def _is_answer(part: Part) -> bool:
-    """Whether a part holds words of the answer, and no record of the wire or of a further choice."""
+    """Whether a part has text of the answer, and is no record of the wire or of a further choice."""
     return bool(part.text) and ":" not in part.name.removeprefix("call:")
 
 

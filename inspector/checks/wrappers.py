@@ -1,4 +1,4 @@
-"""F316, F306, F309, J114: a wrapper around calls that is never closed, and what stands in it but calls."""
+"""F316, F306, F309, J114: a wrapper around calls that is never closed, and other content in it than calls."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,33 +23,33 @@ _JSON_CALL = lazy_pattern(r"\s*(?:\[\s*)?\{\s*\"")
 
 
 class Wrappers:
-    """Follows the wrappers around calls (`<function_calls>`) through the closed spans of a model's words."""
+    """Follows the wrappers around calls (`<function_calls>`) through the closed spans of a model's text."""
 
     def __init__(self, own: Format) -> None:
         self._own = own
         self._closers = markers_of(own).wrappers
         self._opener, self._place = "", Range(0, 0)
         self._end = 0
-        self._is_cut = self._is_told = False
+        self._is_cut = self._is_reported = False
 
     def faults(self, event: SpanClosed) -> Iterator[Fault]:
-        """The faults that become known with a span; the spans come in order."""
+        """The faults that a span shows; call it with the spans in order."""
         if not self._closers:
             return
         span = event.span
         if span.kind is SpanKind.MARKUP:
             yield from self._at_markup(event)
         elif self._opener and span.kind is SpanKind.TOOL_CALL:
-            self._end, self._is_cut, self._is_told = span.range.end, bool(event.wanted), True
+            self._end, self._is_cut, self._is_reported = span.range.end, bool(event.wanted), True
         elif self._opener and span.kind is SpanKind.TEXT:
             yield from self._in_text(event.inner_text, span.inner.start)
 
     def end(self) -> Iterator[Fault]:
-        """What the end of the text makes known."""
+        """The faults that the end of the text shows."""
         yield from self._unclosed("The stream ends")
 
     def with_wrapper_closed(self, faults: Sequence[Fault]) -> list[Fault]:
-        """The faults at the end of the text, where closing its last call means to close the wrapper around it too."""
+        """The faults at the end of the text; a fix that closes the last call also closes the wrapper around it."""
         closing = next((fault for fault in reversed(faults) if fault.rule is UNTERMINATED_SPAN), None)
         if not (self._opener and self._is_cut) or closing is None or closing.fix is None:
             return list(faults)
@@ -69,7 +69,7 @@ class Wrappers:
         if opened:
             yield from self._opened_again(opened, place)
             self._opener, self._place, self._end, self._is_cut = opened, place, place.end, False
-            self._is_told = not event.inner_text.strip() and span.range.end > span.inner.end
+            self._is_reported = not event.inner_text.strip() and span.range.end > span.inner.end
         elif len(place):
             self._opener = ""
         if self._opener and span.range.end > span.inner.end:
@@ -87,12 +87,12 @@ class Wrappers:
         yield Fault(UNTERMINATED_WRAPPER, self._place, message, "Delete one of them.", fix)
 
     def _without_call(self, start: int, end: int) -> Iterator[Fault]:
-        if not self._is_told:
+        if not self._is_reported:
             message = f"`{self._closers[self._opener]}` closes the list of calls, but it contains no call, only words."
             yield Fault(EMPTY_CALL, Range(start, end), message)
 
     def _unclosed(self, what: str) -> Iterator[Fault]:
-        """The fault of the open wrapper; none where its last call is cut off too, which says it already."""
+        """The fault of the open wrapper; none if its last call is cut off too, which is reported already."""
         if not self._opener or self._is_cut:
             return
         closer = self._closers[self._opener]
@@ -119,7 +119,7 @@ class Wrappers:
     def _json_call(self, node: JsonNode, text: str, start: int) -> Iterator[Fault]:
         name = shape_of(node, NATIVE_KEYS, text).name if node.kind is JsonKind.OBJECT else None
         if name is not None:
-            self._is_told = True
+            self._is_reported = True
             yield Fault(
                 FOREIGN_FORMAT,
                 node.range.moved(start),

@@ -1,4 +1,4 @@
-"""The values that everything else speaks of: traces, turns, parts, chunks, spans, calls and results."""
+"""The data model: traces, turns, parts, chunks, spans, calls and results."""
 
 from inspector.json_text import Json
 from inspector.model.calls import Decoded, Literal, Parameter, ToolCall, ToolDefinition, ToolResult, arguments_key

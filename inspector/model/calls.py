@@ -17,7 +17,7 @@ _ESCAPE = lazy_pattern(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA
 
 
 class Literal(msgspec.Struct, frozen=True):
-    """The content of one JSON string, without its quotes: its raw characters, where they begin, and its value."""
+    """The content of one JSON string, without its quotes: its raw characters, their position, and its value."""
 
     start: int
     raw: str
@@ -25,14 +25,14 @@ class Literal(msgspec.Struct, frozen=True):
 
     @property
     def range(self) -> Range:
-        """Where the raw characters stand."""
+        """The range of the raw characters."""
         return Range(self.start, self.start + len(self.raw))
 
 
 class _OffsetRun(NamedTuple):
-    """Characters from `at` on in the decoded text, from `raw` on in the raw one.
+    """A run of characters that begins at `at` in the decoded text, and at `raw` in the raw one.
 
-    A `solid` stretch, an escape, stands for its characters only as a whole.
+    A `solid` run, such as an escape, maps to its characters only as a whole.
     """
 
     at: int
@@ -42,10 +42,10 @@ class _OffsetRun(NamedTuple):
 
 
 class Decoded:
-    """A text that one JSON string holds, or several one behind the other (the fragments of a stream).
+    """The text of one JSON string, or of several consecutive ones (the fragments of a stream).
 
-    Offsets into `text` lead to raw characters: to the whole escape where one stands for the character. Equal where the
-    literals are. A string that was read tolerantly, so that its escapes do not add up to its value, is one piece.
+    Offsets into `text` map to raw characters, or to the whole escape of a character. Two objects are equal if their
+    literals are. A string that was read tolerantly, so that its escapes do not add up to its value, is one solid run.
     """
 
     __slots__ = ("_stretches", "_texts_at", "literals", "text")
@@ -71,14 +71,14 @@ class Decoded:
         return Range(self.literals[0].start, self.literals[-1].range.end)
 
     def place(self, within: Range) -> Range:
-        """The raw characters for a range of the text; an empty range leads to a place between two of them."""
+        """The raw characters for a range of the text; an empty range maps to a position between two of them."""
         if not within.start < within.end:
             at = self._end(within.start) if within.start else self.literals[0].start
             return Range(at, at)
         return Range(self._start(within.start), self._end(within.end))
 
     def places(self, within: Range) -> Iterator[Range]:
-        """The same, string by string: what is between two strings belongs to neither."""
+        """The raw characters, string by string: characters between two strings belong to neither."""
         self._index()
         if not within.start < within.end:
             yield self.place(within)
@@ -92,7 +92,7 @@ class Decoded:
             index += 1
 
     def written(self, text: str) -> str:
-        """Text as it must be between the quotes of a JSON string."""
+        """Text as it must be written between the quotes of a JSON string."""
         return json.dumps(text, ensure_ascii=False)[1:-1]
 
     def _start(self, offset: int) -> int:
@@ -146,8 +146,8 @@ def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
 class ToolDefinition(Struct, frozen=True):
     """A tool that was offered to the model: its name, what it does, and the JSON Schema of its arguments.
 
-    `parameters` is the schema as it is in the source, None where there is none; `raw` the whole definition's text;
-    `range` where it was read in a part's text, None where it came in a structured field.
+    `parameters` is the schema as in the source, None if there is none; `raw` the whole definition's text; `range` its
+    place in a part's text, None if it came in a structured field.
     """
 
     name: str
@@ -160,9 +160,9 @@ class ToolDefinition(Struct, frozen=True):
 class Parameter(msgspec.Struct, frozen=True):
     """One argument of a call whose arguments are not in one JSON text.
 
-    `text` is its value exactly as written, `range` and `name_range` where value and name stand. `typed` says that the
-    wire itself tells the value's type; where it does not, the value is a text, or holds texts, until the tool's schema
-    says more.
+    `text` is its value exactly as written, `range` and `name_range` the places of value and name. `typed` means that
+    the wire itself states the value's type; otherwise the value is a text, or contains texts, until it is converted by
+    the tool's schema.
     """
 
     name: str
@@ -175,13 +175,13 @@ class Parameter(msgspec.Struct, frozen=True):
 class ToolCall(msgspec.Struct, frozen=True):
     """One call that the model wrote.
 
-    `name` is None where it could not be read. `raw_arguments` is the exact text of the arguments; `arguments` their
-    decoded value, or that same text where nothing could read it. `valid`: strict in its own format, and names a tool.
+    `name` is None if it could not be read. `raw_arguments` is the exact text of the arguments; `arguments` their
+    decoded value, or that same text if it could not be parsed. `valid`: strict in its own format, and names a tool.
     `recovered`: not valid, but a repair could read it. `range` is the call's own text, `span` the index of the
-    top-level span that holds it. `parameters` tells the arguments one by one where they are not in one JSON text;
-    `raw_arguments` is then the text that holds them all. `decoded` is there where the arguments are in JSON strings:
-    `raw_arguments` is then their value, and `arguments_range` holds their raw characters, from the first string to the
-    last. Made for every call, hence a msgspec structure.
+    top-level span that contains it. `parameters` are the arguments one by one if they are not in one JSON text;
+    `raw_arguments` is then the text that contains them all. `decoded` is set if the arguments are in JSON strings:
+    `raw_arguments` is then their value, and `arguments_range` covers their raw characters, from the first string to the
+    last. A msgspec struct, because one is created for every call.
     """
 
     name: str | None
@@ -198,23 +198,23 @@ class ToolCall(msgspec.Struct, frozen=True):
     decoded: Decoded | None = None
 
     def place(self, within: Range) -> Range:
-        """Where in the text a range of `raw_arguments` stands; without known arguments, the whole call."""
+        """The range in the text of a range of `raw_arguments`; the whole call if its arguments' place is unknown."""
         if self.decoded is not None:
             return self.decoded.place(within)
         return self.range if self.arguments_range is None else within.moved(self.arguments_range.start)
 
 
 def arguments_key(arguments: Json) -> str:
-    """A text that two calls' arguments share if they are the same, in whatever order."""
+    """A text that the arguments of two calls share if they are the same, in any order."""
     if isinstance(arguments, dict):
         return write_json(dict(sorted(arguments.items())))
     return write_json(arguments)
 
 
 class ToolResult(Struct, frozen=True):
-    """One result that was handed back to the model: `content` is its exact text, `range` that text's place.
+    """One result that was returned to the model: `content` is its exact text, `range` that text's place.
 
-    `call_id`, `name` and `is_error` are None where the source does not say.
+    `call_id`, `name` and `is_error` are None if the source does not state them.
     """
 
     content: str

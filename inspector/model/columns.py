@@ -1,8 +1,8 @@
-"""Columns: long rows of equal things, in a few bytes a thing. A stream may have millions of chunks, a trace many turns.
+"""Columns: long sequences of entries of one type, in a few bytes each, for millions of chunks or many turns.
 
-They are made by whoever has them packed already, such as the store, without an object for each. Entries are made when
-they are asked for, and again each time: two looks at one entry give equal things, not the same. A column never changes,
-is equal to a tuple of the same entries, and has its hash.
+Code that has the entries packed already, such as the store, creates a column without an object for each entry. An entry
+is created on each access: two accesses return equal objects, not the same one. A column is immutable, equal to a tuple
+of the same entries, and has the same hash.
 """
 
 from bisect import bisect_right
@@ -15,11 +15,11 @@ _Entry = TypeVar("_Entry")
 _Number = TypeVar("_Number")
 _Packed = TypeVar("_Packed")
 
-_APART = 128  # differences from one kept sum to the next: what an entry costs at most to sum up
+_APART = 128  # differences from one stored sum to the next: an access adds up at most so many
 
 
 class Column(Sequence[_Entry]):
-    """The base of all columns; those below say what they hold. IndexError for an index that is not there."""
+    """The base class of all columns. Raises IndexError for an index out of range."""
 
     __slots__ = ()
 
@@ -49,16 +49,16 @@ class Column(Sequence[_Entry]):
         return repr(tuple(self))
 
     def _at(self, index: int) -> _Entry:
-        """The entry at an index from 0 that is there."""
+        """The entry at an index from 0, which must be in range."""
         raise NotImplementedError
 
 
 Entries: TypeAlias = tuple[_Entry, ...] | Column[_Entry]
-"""Equal things in a row: all of them there, or each made where somebody looks."""
+"""A sequence of entries of one type: a tuple, or a column that creates each on access."""
 
 
 class Numbers(Column[_Number]):
-    """Numbers as an array or a range holds them, which must not change any more."""
+    """The numbers of an array or a range, which must not change any more."""
 
     __slots__ = ("_values",)
 
@@ -76,7 +76,7 @@ class Numbers(Column[_Number]):
 
 
 class RunningSums(Column[int]):
-    """Integers as what each adds to the one before it, the first to `start`."""
+    """Integers, stored as the difference of each to the one before it, and of the first to `start`."""
 
     __slots__ = ("_before", "added")
 
@@ -92,7 +92,7 @@ class RunningSums(Column[int]):
 
     def _at(self, index: int) -> int:
         kept, before = index // _APART, self._before
-        if len(before) <= kept:  # summed up as far as somebody looks, and a little further
+        if len(before) <= kept:  # sums are computed as far as needed, and a little further
             last = min(max(kept, len(before) * 9 // 8) * _APART, len(self.added))
             sums = (sum(self.added[at : at + _APART]) for at in range((len(before) - 1) * _APART, last, _APART))
             self._before = before = [*before[:-1], *accumulate(sums, initial=before[-1])]
@@ -100,7 +100,7 @@ class RunningSums(Column[int]):
 
 
 class Seconds(Column[float]):
-    """Seconds that are whole microseconds, as the microseconds that each adds to the one before, or to `start`."""
+    """Seconds, stored in whole microseconds as the difference of each to the one before, or to `start`."""
 
     __slots__ = ("_microseconds",)
 
@@ -136,7 +136,7 @@ class Singles(Column[tuple[_Number, ...]]):
 
 
 class Ragged(Column[tuple[_Number, ...]]):
-    """Tuples of numbers, as their lengths and all the numbers in a row; ValueError where those are more or fewer."""
+    """Tuples of numbers, stored as their lengths and all the numbers; raises ValueError if those are more or fewer."""
 
     __slots__ = ("_ends", "_numbers")
 
@@ -157,9 +157,9 @@ class Ragged(Column[tuple[_Number, ...]]):
 
 
 class Sparse(Column[_Entry | None]):
-    """Entries with gaps: a byte an entry, 1 where it is there and 0 where it is None, and those that are there.
+    """Entries with gaps, stored as one byte for each (1 for an entry, 0 for None) and the entries without the gaps.
 
-    ValueError where those are more or fewer than there are ones.
+    Raises ValueError if there are more or fewer entries than ones.
     """
 
     __slots__ = ("_entries", "_numbers", "_there")
@@ -181,10 +181,10 @@ class Sparse(Column[_Entry | None]):
 
 
 class Windowed(Column[_Entry]):
-    """Entries of which a window at a time is unpacked: `window` gives the one with a number, from 0.
+    """Entries that are unpacked one window at a time: `window` returns the one with a number, from 0.
 
-    Each window holds `size` entries, the last one what is left of `length`. `window` is asked again and again, so it
-    keeps those that it gave last; what it raises comes out of the column.
+    Each window has `size` entries, the last one the rest of `length`. `window` is called again and again, so it should
+    cache its last results; its exceptions pass through the column.
     """
 
     __slots__ = ("_length", "_size", "_window")
@@ -203,7 +203,7 @@ class Windowed(Column[_Entry]):
 
 
 class Ascending(Windowed[int]):
-    """Integers that never descend, in windows whose last entries are known: `lasts`, one for each."""
+    """Integers that never descend, in windows; `lasts` has the last entry of each window."""
 
     __slots__ = ("_lasts",)
 
@@ -212,16 +212,16 @@ class Ascending(Windowed[int]):
         self._lasts = lasts
 
     def around(self, value: int) -> tuple[int, int]:
-        """Where the window of the first entry above a value begins and ends; both the length where there is none."""
+        """The start and end of the window with the first entry above a value; both the length if there is none."""
         number = bisect_right(self._lasts, value)
         return min(number * self._size, self._length), min((number + 1) * self._size, self._length)
 
 
 class Uneven(Column[_Entry]):
-    """Entries in windows of differing lengths: window `number` holds those from `starts[number]` up to the next start.
+    """Entries in windows of different lengths: window `number` has those from `starts[number]` up to the next start.
 
-    `starts` is one longer than there are windows, begins with 0 and ends with how many entries there are. `window`
-    is asked again and again, so it keeps those that it gave last; what it raises comes out of the column.
+    `starts` is one longer than the number of windows, begins with 0 and ends with the number of entries. `window` is
+    called again and again, so it should cache its last results; its exceptions pass through the column.
     """
 
     __slots__ = ("_starts", "_window")
@@ -236,17 +236,15 @@ class Uneven(Column[_Entry]):
         return self.stretch(0, len(self))
 
     def stretch(self, start: int, end: int) -> Iterator[_Entry]:
-        """The entries in `[start, end)`, which are within the column, in order: each window is asked for once."""
+        """The entries in `[start, end)`, which must be within the column, in order; requests each window once."""
         number = bisect_right(self._starts, start) - 1
         while start < end:
-            first, behind = self._starts[number], min(self._starts[number + 1], end)
+            first, stop = self._starts[number], min(self._starts[number + 1], end)
             window = self._window(number)
             yield from (
-                window
-                if behind - start == len(window)
-                else map(window.__getitem__, range(start - first, behind - first))
+                window if stop - start == len(window) else map(window.__getitem__, range(start - first, stop - first))
             )
-            start, number = behind, number + 1
+            start, number = stop, number + 1
 
     def _at(self, index: int) -> _Entry:
         number = bisect_right(self._starts, index) - 1
@@ -272,7 +270,7 @@ class ColumnSlice(Column[_Entry]):
 
 
 class LazyColumn(Column[_Entry]):
-    """What `make` makes of each of these packed things, whenever one is looked at."""
+    """Entries that `make` creates from packed values on each access."""
 
     __slots__ = ("_make", "_packed")
 
@@ -291,9 +289,9 @@ class LazyColumn(Column[_Entry]):
 
 
 def first_above(ascending: Entries[int], value: int) -> int:
-    """The index of the first entry above a value, of integers that never descend; how many there are where none is.
+    """The index of the first entry above a value, for integers that never descend; their number if there is none.
 
-    Of a long column it unpacks one window, where a search of all of it would unpack many.
+    For a long column it unpacks one window, where a search of the whole column would unpack many.
     """
     low, high = ascending.around(value) if isinstance(ascending, Ascending) else (0, len(ascending))
     return bisect_right(ascending, value, low, high)

@@ -1,7 +1,7 @@
 """HTTP exchanges kept for a replay, and the requests that generations keep: their messages, each stored once.
 
-A request refers to turns of its trace by number, to messages of earlier requests, and holds the rest itself
-(`SentRequest`). `requests_of` follows the references; what refers to something that is not there is not recorded.
+A request refers to turns of its trace by number, to messages of earlier requests, and contains the rest itself
+(`SentRequest`). `requests_of` resolves the references; a request with a dangling one counts as not recorded.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from inspector.model.trace import Part, SentBefore, SentMessage, SentPart, SentRequest, Trace, Turn
 
-_SHARED = 32  # code points: what must be equal before a reference to it is shorter than the text
+_SHARED = 32  # code points that must be equal for a reference to be shorter than the text
 _BLOCK = 4096
 
 
@@ -30,12 +30,12 @@ class ExchangeEnd(StrEnum):
 class RecordedExchange(Struct, frozen=True):
     """One exchange; secrets are redacted, and bodies are kept without content encoding.
 
-    `path` begins behind the server's host and includes the query. `began_s` is seconds since 1970-01-01 UTC, None where
-    unknown. `status` is None where no answer came; `headers` holds the answer's headers that a replay needs, names in
-    lower case. `request` and `answer` are the bodies; None where they are not kept, and `withheld` says why. The
-    answer arrived in pieces: piece `i` ends at byte `ends[i]`, `offsets_s[i]` seconds after the beginning (None where
-    unknown). `turn` is the number of the assistant's turn in the trace, 0 for a request that asked no model.
-    `is_redacted`: the answer held secrets, so that it is not byte for byte what the server sent.
+    `path` begins after the server's host and includes the query. `began_s` is seconds since 1970-01-01 UTC, None if
+    unknown. `status` is None if no answer arrived; `headers` are the answer's headers that a replay needs, names in
+    lower case. `request` and `answer` are the bodies; None if they are not kept, with the reason in `withheld`. The
+    answer arrived in pieces: piece `i` ends at byte `ends[i]`, `offsets_s[i]` seconds after the beginning (None if
+    unknown). `turn` is the number of the assistant's turn in the trace, 0 for a request to no model.
+    `is_redacted`: the answer had secrets, so that it is not byte for byte what the server sent.
     """
 
     method: str
@@ -55,7 +55,7 @@ class RecordedExchange(Struct, frozen=True):
 
     @property
     def size_bytes(self) -> int:
-        """How long both bodies are."""
+        """The length of both bodies together."""
         return len(self.request or b"") + len(self.answer or b"")
 
     @property
@@ -76,7 +76,7 @@ class RecordedTrace(Trace, frozen=True):
 
 
 def with_exchanges(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Trace:
-    """The trace with its exchanges; as it is where there are none."""
+    """The trace with its exchanges; unchanged if there are none."""
     if not exchanges:
         return trace
     members = {name: getattr(trace, name) for name in Trace.__struct_fields__}
@@ -86,8 +86,8 @@ def with_exchanges(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Trace
 class ReadMessage(Struct, frozen=True):
     """A message as the model read it.
 
-    `turn` is the turn of the trace that it repeats (from 1), None where none does. `version` is the whole message where
-    its words are not those of that turn, None where they are equal.
+    `turn` is the turn of the trace that it repeats (from 1), None if there is none. `version` is the whole message if
+    its text differs from that turn's, None if they are equal.
     """
 
     turn: int | None
@@ -95,7 +95,7 @@ class ReadMessage(Struct, frozen=True):
 
 
 class ReadRequest(Struct, frozen=True, eq=False):
-    """The request that turn `turn` answers: the first `kept` messages of request `before`, and `own` behind them."""
+    """The request that turn `turn` answers: the first `kept` messages of request `before`, followed by `own`."""
 
     turn: int
     before: "ReadRequest | None"
@@ -109,15 +109,15 @@ class ReadRequest(Struct, frozen=True, eq=False):
         """All its messages in order; linear in them and in the requests that they come from."""
         pieces: list[Sequence[ReadMessage]] = []
         at: ReadRequest | None = self
-        wanted = len(self)
-        while at is not None and wanted:
-            pieces.append(at.own[: max(wanted - at.kept, 0)])
-            wanted, at = min(wanted, at.kept), at.before
+        needed = len(self)
+        while at is not None and needed:
+            pieces.append(at.own[: max(needed - at.kept, 0)])
+            needed, at = min(needed, at.kept), at.before
         return [one for piece in reversed(pieces) for one in piece]
 
 
 def requests_of(turns: Sequence[Turn]) -> Iterator[ReadRequest | int]:
-    """For each generated turn, in order: its request, or the turn's number alone where no request is recorded.
+    """For each generated turn, in order: its request, or only the turn's number if no request is recorded.
 
     Linear in the turns and in what each request adds to the one before; texts equal to a turn's are not copied.
     """
@@ -137,7 +137,7 @@ def requests_of(turns: Sequence[Turn]) -> Iterator[ReadRequest | int]:
 def _resolved(
     sent: SentRequest, number: int, turns: Sequence[Turn], known: Mapping[int, ReadRequest]
 ) -> ReadRequest | None:
-    """The request with its references followed; None where one of them leads nowhere."""
+    """The request with its references resolved; None if one of them is dangling."""
     before = known.get(sent.after)
     if sent.kept < 0 or (sent.kept and (before is None or sent.kept > len(before))):
         return None
@@ -157,8 +157,8 @@ def _message(
         case int():
             return ReadMessage(one) if 0 < one <= len(turns) else None
         case SentBefore(turn, index):
-            held = known.get(turn)
-            return held.own[index] if held is not None and 0 <= index < len(held.own) else None
+            earlier = known.get(turn)
+            return earlier.own[index] if earlier is not None and 0 <= index < len(earlier.own) else None
         case SentMessage():
             return _version(one, turns)
         case _:
@@ -177,8 +177,8 @@ def whole_text(part: SentPart, base: Turn | None) -> str:
     """The text of a message's part; `base` is the turn that the message is a version of."""
     if not part.prefix and not part.suffix:
         return part.text
-    held = base.part(part.name) if base is not None else None
-    text = held.text if held is not None else ""
+    base_part = base.part(part.name) if base is not None else None
+    text = base_part.text if base_part is not None else ""
     return text[: part.prefix] + part.text + (text[-part.suffix :] if part.suffix else "")
 
 
@@ -186,7 +186,7 @@ Change: TypeAlias = Callable[[SentMessage], SentMessage]
 
 
 def expanded(trace: Trace) -> Trace:
-    """The trace whose requests hold every text of their own whole, for whoever changes the texts of turns."""
+    """The trace whose requests contain every own text completely, for code that changes the texts of turns."""
     turns = tuple(trace.turns)
 
     def whole(one: SentMessage) -> SentMessage:
@@ -197,7 +197,7 @@ def expanded(trace: Trace) -> Trace:
 
 
 def compacted(trace: Trace) -> Trace:
-    """The trace whose requests hold of each text only what differs from the turn that the message is a version of."""
+    """The trace whose requests contain only the part of each text that differs from the turn of its message."""
     turns = tuple(trace.turns)
 
     def short(one: SentMessage) -> SentMessage:
@@ -208,7 +208,7 @@ def compacted(trace: Trace) -> Trace:
 
 
 def renumbered(request: SentRequest, numbers: Mapping[int, int]) -> SentRequest:
-    """The request for a trace whose turns have other numbers: `numbers` gives the new number of each old one."""
+    """The request for a trace whose turns have other numbers: `numbers` maps each old number to the new one."""
 
     def moved(one: int | SentMessage | SentBefore) -> int | SentMessage | SentBefore:
         match one:
@@ -227,7 +227,7 @@ def renumbered(request: SentRequest, numbers: Mapping[int, int]) -> SentRequest:
 
 
 def with_changed(request: SentRequest, change: Change) -> SentRequest:
-    """The request with its own versions changed; the same object where it has none."""
+    """The request with its own versions changed; the same object if it has none."""
     if not any(isinstance(one, SentMessage) for one in request.messages):
         return request
     messages = tuple(change(one) if isinstance(one, SentMessage) else one for one in request.messages)
@@ -254,10 +254,10 @@ def _has_versions(turn: Turn) -> bool:
 
 
 def _short(part: SentPart, base: Turn) -> SentPart:
-    held = base.part(part.name)
-    if part.prefix or part.suffix or held is None:
+    base_part = base.part(part.name)
+    if part.prefix or part.suffix or base_part is None:
         return part
-    text, other = part.text, held.text
+    text, other = part.text, base_part.text
     prefix = shared_prefix(text, other)
     suffix = shared_suffix(text, other, min(len(text), len(other)) - prefix)
     if prefix < _SHARED and prefix != len(text):

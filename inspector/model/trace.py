@@ -21,14 +21,14 @@ class InstantSource(StrEnum):
 
 
 class Instant(Struct, frozen=True):
-    """A moment, in seconds since 1970-01-01 UTC; where no moment is known there is no Instant."""
+    """A moment, in seconds since 1970-01-01 UTC. An unknown moment is None instead of an Instant."""
 
     at_s: float
     source: InstantSource = InstantSource.RECORDED
 
 
 class Usage(Struct, frozen=True):
-    """Token counts, None where unknown; `computed` says that weaklink counted them, not the server."""
+    """Token counts, None if unknown; `computed` is true if weaklink counted them, not the server."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -38,7 +38,7 @@ class Usage(Struct, frozen=True):
 
 
 class FinishReason(StrEnum):
-    """Why a generation ended, over all providers' words; the provider's own word is beside it."""
+    """Why a generation ended, normalised over all providers; the provider's own word is kept next to it."""
 
     STOP = "stop"
     TOOL_CALLS = "tool_calls"
@@ -49,7 +49,7 @@ class FinishReason(StrEnum):
 
 
 class ErrorPhase(StrEnum):
-    """Where on the way a generation failed."""
+    """The phase in which a generation failed."""
 
     CONNECT = "connect"
     HTTP = "http"
@@ -59,7 +59,7 @@ class ErrorPhase(StrEnum):
 
 
 class GenerationError(Struct, frozen=True):
-    """An error that ended a generation: its phase, its words, and the provider's status and code where there are."""
+    """An error that ended a generation: its phase, its message, and the provider's status and code if there are any."""
 
     phase: ErrorPhase
     message: str
@@ -77,14 +77,14 @@ class BodyState(StrEnum):
 
 
 class ToolsOrigin(StrEnum):
-    """Where the tools of a request stood."""
+    """Where the tools of a request were defined."""
 
     REQUEST = "request"
     SYSTEM_TEXT = "system_text"
 
 
 class Role(StrEnum):
-    """Whose turn it is."""
+    """Who speaks in a turn."""
 
     SYSTEM = "system"
     USER = "user"
@@ -93,9 +93,9 @@ class Role(StrEnum):
 
 
 class CallHeader(Struct, frozen=True):
-    """What a structured API says of a call beside its arguments; `part` names the part that holds those.
+    """The fields of a call in a structured API, except its arguments; `part` names the part that contains those.
 
-    `custom` says that the tool takes a free text and no JSON, as OpenAI's custom tools do: the part is the argument.
+    `custom` means that the tool takes free text and no JSON, as OpenAI's custom tools do: the part is the argument.
     """
 
     part: str
@@ -105,7 +105,7 @@ class CallHeader(Struct, frozen=True):
 
 
 class ResultHeader(Struct, frozen=True):
-    """What a structured source says of the result that a tool turn holds; None where it does not say."""
+    """The fields of a tool turn's result in a structured source; None if the source does not state it."""
 
     call_id: str | None = None
     name: str | None = None
@@ -113,10 +113,10 @@ class ResultHeader(Struct, frozen=True):
 
 
 class SentPart(Struct, frozen=True):
-    """One text of a message as a request has it.
+    """One text of a message in a request.
 
-    `text` is what it does not share with the part of that name of the message's turn: the first `prefix` code points
-    of that part come before it, and the last `suffix` code points behind it.
+    `text` is what it does not share with the part of the same name in the message's turn: the first `prefix` code
+    points of that part come before it, and the last `suffix` code points after it.
     """
 
     name: str
@@ -126,9 +126,9 @@ class SentPart(Struct, frozen=True):
 
 
 class SentMessage(Struct, frozen=True):
-    """A message of a request whose text no turn of the trace has exactly.
+    """A message of a request whose text is not exactly that of a turn of the trace.
 
-    `turn` is the number (from 1) of the turn that it is another version of, None where there is no such turn.
+    `turn` is the number (from 1) of the turn of which it is another version, None if there is no such turn.
     """
 
     role: Role
@@ -140,7 +140,7 @@ class SentMessage(Struct, frozen=True):
 
 
 class SentBefore(Struct, frozen=True):
-    """A message that an earlier request of the trace has: `turn` is the number of that request's answer.
+    """A message of an earlier request of the trace: `turn` is the number of that request's answer.
 
     `index` counts from 0 in the `messages` of that request.
     """
@@ -150,11 +150,11 @@ class SentBefore(Struct, frozen=True):
 
 
 class SentRequest(Struct, frozen=True):
-    """The messages of a generation's request, as the server got them.
+    """The messages of a generation's request, as the server received them.
 
     The request begins with the first `kept` messages of the request that turn `after` answers (0: of none). `messages`
-    follow: the number of a turn whose text is equal, a version of its own, or one of an earlier request. So a history
-    that grows costs its new messages only. `inspector.model.exchange` reads it.
+    follow: the number of a turn whose text is equal, a separate version, or a message of an earlier request. So a
+    growing history costs only its new messages. `inspector.model.exchange` resolves it.
     """
 
     after: int = 0
@@ -163,14 +163,14 @@ class SentRequest(Struct, frozen=True):
 
 
 class Generation(Struct, frozen=True):
-    """The facts of one assistant turn beside its words; every one may be unknown.
+    """The facts of one assistant turn besides its text; every one may be unknown.
 
     `api` is the kind of endpoint (`chat.completions`, `messages`, ...). `parameters` is the request's sampling and
-    output settings as compact JSON text, `""` where unknown. `tools` are those offered in that very request;
-    `tools_origin` is None where none were. `attempt` counts from 1; `retry_of` is the external id of the request it
-    repeats. `finish` is the normalised `finish_reason`. `request` holds the messages that the server got, None where
-    the source did not record them. `response_id` is the answer's own id (`chatcmpl-...`, `msg_...`). `context_window`
-    is how many tokens the model's window holds, where the source says so.
+    output settings as compact JSON text, `""` if unknown. `tools` are those offered in this request; `tools_origin` is
+    None if there were none. `attempt` counts from 1; `retry_of` is the external id of the request it repeats. `finish`
+    is the normalised `finish_reason`. `request` has the messages that the server received, None if the source did not
+    record them. `response_id` is the answer's own id (`chatcmpl-...`, `msg_...`). `context_window` is the size of the
+    model's context window in tokens, if the source states it.
     """
 
     api: str = ""
@@ -197,9 +197,9 @@ class Generation(Struct, frozen=True):
 class Chunk(msgspec.Struct, frozen=True, gc=False):
     """One arrival on the wire. A chunk is not a token.
 
-    A msgspec structure and no dataclass: one is made for every arrival, and it costs a fifth of the time.
-    `sequence` counts the arrivals of a turn from 0, over all its parts. `offset_s` is seconds since the turn's
-    generation started, None where no time was kept; `token_ids` and `logprobs` likewise.
+    A msgspec struct, not a dataclass: one is created for every arrival, in a fifth of the time. `sequence` counts the
+    arrivals of a turn from 0, over all its parts. `offset_s` is seconds since the turn's generation started, None if no
+    time was recorded; `token_ids` and `logprobs` likewise.
     """
 
     sequence: int
@@ -214,9 +214,9 @@ class Chunks(Struct, frozen=True):
     """The chunks of one part, in columns: entry i of each belongs to chunk i.
 
     `ends` are the code-point offsets in the part's text at which chunks end, ascending; the last is the text's length.
-    `offsets_s`, `token_ids` and `logprobs` are None where the source kept none for the whole part, and hold None for
-    single chunks without. Columns have equal lengths; ValueError otherwise. Each is a tuple, or where they are many a
-    column of `inspector.model.columns`: go through it from one end to the other where it is wanted whole.
+    `offsets_s`, `token_ids` and `logprobs` are None if the source kept none for the whole part, and contain None for
+    single chunks without. Raises ValueError if the columns do not have equal lengths. Each is a tuple, or for many
+    chunks a column of `inspector.model.columns`: to read a whole column, iterate over it instead of indexing.
     """
 
     ends: Entries[int]
@@ -234,7 +234,7 @@ class Chunks(Struct, frozen=True):
         return len(self.ends)
 
     def at(self, offset: int) -> int:
-        """The index of the chunk that brings the character at `offset`; how many chunks there are where none does."""
+        """The index of the chunk with the character at `offset`; the number of chunks if none has it."""
         return first_above(self.ends, offset)
 
 
@@ -249,8 +249,8 @@ class Grade(StrEnum):
 class Part(Struct, frozen=True):
     """One text of a turn: `text`, `reasoning`, or `call:0`, `call:1`, ... whose text is a call's arguments.
 
-    Sources bring others, which are kept word for word: `refusal`, `content:N` (a content block that is no text),
-    `wire:...` (what a decoder did not take) and `choiceN:...` (a further choice of the same request).
+    Sources have others, which are kept verbatim: `refusal`, `content:N` (a content block that is no text), `wire:...`
+    (what a decoder did not recognise) and `choiceN:...` (a further choice of the same request).
     """
 
     name: str
@@ -259,13 +259,13 @@ class Part(Struct, frozen=True):
 
     @property
     def grade(self) -> Grade:
-        """What the source kept of this part's stream; never more than it did."""
+        """What the source kept of this part's stream."""
         if self.chunks is None:
             return Grade.TEXT_ONLY
         return Grade.TOKEN_IDS if self.chunks.token_ids is not None else Grade.CHUNKS
 
     def arrivals(self) -> Iterator[Chunk]:
-        """The chunks one by one, in order; none where the source kept only the text."""
+        """The chunks one by one, in order; none if the source kept only the text."""
         if self.chunks is None:
             return
         chunks, none = self.chunks, repeat(None)
@@ -277,12 +277,12 @@ class Part(Struct, frozen=True):
 
 
 class RecordedRun(Struct, frozen=True):
-    """One run of a tool, as whoever ran it recorded it: what was executed, and what the tool itself returned.
+    """One run of a tool, as recorded by the program that ran it: what was executed, and what the tool returned.
 
-    `source` names who recorded it (`otlp`, `logger`). `arguments` and `result` are exact texts, None where the source
-    did not keep them; `failed` is None where it does not say. `own_form` names those of the two (`arguments`, `result`)
-    that the source keeps in a form of its own, or only in part: they cannot be compared with the call, or with what the
-    model read.
+    `source` names the recorder (`otlp`, `logger`). `arguments` and `result` are exact texts, None if the source did not
+    keep them; `failed` is None if it does not state it. `own_form` names those of the two (`arguments`, `result`) that
+    the source keeps in its own form, or only in part: they cannot be compared with the call, or with what the model
+    read.
     """
 
     source: str
@@ -296,13 +296,13 @@ class RecordedRun(Struct, frozen=True):
     own_form: tuple[str, ...] = ()
 
     def comparable(self) -> tuple[str | None, str | None]:
-        """The arguments and the result, None where one is not recorded or is in a form of its own."""
+        """The arguments and the result, None if one is not recorded or is in the source's own form."""
         arguments = None if "arguments" in self.own_form else self.arguments
         return arguments, None if "result" in self.own_form else self.result
 
 
 class TurnFlag(StrEnum):
-    """Why a turn is not what it seems."""
+    """Why a turn is not an ordinary message of the conversation."""
 
     INJECTED = "injected"
     DEMONSTRATION = "demonstration"
@@ -314,8 +314,8 @@ class Turn(Struct, frozen=True):
     """One message of a conversation.
 
     `source_role` is the source's own word for the role (`gpt`, `observation`, `ipython`). `calls` describe the parts
-    named `call:N`, `result` what a tool turn answers; an assistant turn that was generated has a `generation`.
-    `run` is the run of the tool whose result a tool turn holds, where somebody recorded it beside the conversation.
+    named `call:N`, `result` the result of a tool turn; an assistant turn that was generated has a `generation`.
+    `run` is the run of the tool whose result a tool turn has, if it was recorded in addition to the conversation.
     """
 
     role: Role
@@ -335,7 +335,7 @@ class Turn(Struct, frozen=True):
         return None
 
     def call_header(self, part: str) -> CallHeader | None:
-        """What describes the call in that part, or None; at once where the headers are in the order of their parts."""
+        """The header of the call in that part, or None; takes constant time if the headers are in part order."""
         if not self.calls:
             return None
         number = part.removeprefix("call:")
@@ -357,7 +357,7 @@ RECORDING_ID = "recording"
 
 
 class RecognisedBy(StrEnum):
-    """How it was found out which requests belong to one session."""
+    """How the requests of one session were recognised."""
 
     HEADER = "header"
     FIELD = "field"
@@ -367,7 +367,7 @@ class RecognisedBy(StrEnum):
 
 
 class ParentWhy(StrEnum):
-    """What a trace is to its parent.
+    """The relation of a trace to its parent.
 
     A `sibling` was requested with the same messages while the other's request was open, as parallel agents and samples
     of one prompt are; its "parent" is the first of them.
@@ -381,21 +381,21 @@ class ParentWhy(StrEnum):
 
 
 class ParentTrace(Struct, frozen=True):
-    """The session that this one came from, by its external id, and why."""
+    """The session that this one came from, by its external id, and the relation to it."""
 
     external_id: ExternalId
     why: ParentWhy
 
 
 class Liveness(StrEnum):
-    """What a recorded trace does: `running` while an answer is on its way or an event is recent, else `idle`."""
+    """The activity of a recorded trace: `running` while an answer arrives or an event is recent, else `idle`."""
 
     RUNNING = "running"
     IDLE = "idle"
 
 
 class Outcome(Struct, frozen=True):
-    """How the source itself says the session ended; None where it does not say."""
+    """How the session ended according to its source; None for what it does not state."""
 
     completed: bool | None = None
     exit_status: str | None = None
@@ -403,7 +403,7 @@ class Outcome(Struct, frozen=True):
 
 
 class TaskOutcome(StrEnum):
-    """Whether the task was done, by the source's own account; `unknown` where it does not say."""
+    """Whether the task was done according to its source; `unknown` if it does not state it."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -413,7 +413,7 @@ class TaskOutcome(StrEnum):
 class Provenance(Struct, frozen=True):
     """The source of a trace: kind of source, file, its SHA-256 in hexadecimal, source format version and record.
 
-    `record` locates the trace within the file (`line 12`, `entry 3`); `warnings` say what the source did not keep.
+    `record` locates the trace within the file (`line 12`, `entry 3`); `warnings` list what the source did not keep.
     """
 
     source: str = ""
@@ -427,8 +427,8 @@ class Provenance(Struct, frozen=True):
 class Trace(Struct, frozen=True):
     """One recorded agent session: an ordered list of turns.
 
-    `format` names the wire dialect of tool calling where the source or the user says it, else is empty and detected.
-    `project` is the folder that the agent worked in and `branch` its git branch, `""` where the source does not say.
+    `format` names the wire format of tool calls if the source or the user states it, else it is empty and detected.
+    `project` is the folder that the agent worked in and `branch` its git branch, `""` if the source does not state it.
     """
 
     turns: Entries[Turn]
@@ -449,7 +449,7 @@ _Value = TypeVar("_Value")
 
 
 def parts_of(chunks: Iterable[Chunk]) -> tuple[Part, ...]:
-    """The parts that these chunks make, in the order in which the parts began."""
+    """The parts that these chunks form, in the order in which the parts began."""
     by_part: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         by_part.setdefault(chunk.part, []).append(chunk)
@@ -457,7 +457,7 @@ def parts_of(chunks: Iterable[Chunk]) -> tuple[Part, ...]:
 
 
 def turn_so_far(role: Role, chunks: Iterable[Chunk], generation: Generation | None = None) -> Turn:
-    """The turn that these chunks begin; of one that a model was generating it says that it is cut off."""
+    """The turn that these chunks form so far; a model's turn is marked as truncated."""
     if role is Role.ASSISTANT:
         generation = structs.replace(generation or Generation(), body=BodyState.TRUNCATED)
     return Turn(role, parts_of(chunks), generation=generation)
@@ -476,12 +476,12 @@ def _part(name: str, chunks: list[Chunk]) -> Part:
 
 
 def _column(values: list[_Value | None]) -> tuple[_Value | None, ...] | None:
-    """A column of chunks, None where no chunk has a value."""
+    """A column of chunks, None if no chunk has a value."""
     return None if values.count(None) == len(values) else tuple(values)
 
 
 class SpanKind(StrEnum):
-    """What a span holds. `markup` is structure of the chat template: headers, end-of-turn tokens, stray markers."""
+    """The kind of a span. `markup` is structure of the chat template: headers, end-of-turn tokens, stray markers."""
 
     TEXT = "text"
     REASONING = "reasoning"
@@ -494,10 +494,10 @@ class SpanKind(StrEnum):
 class Span(msgspec.Struct, frozen=True):
     """A typed range of one part's text; the top-level spans of a part tile it exactly.
 
-    `inner` is the range without the markers. `closed` says whether the span ended as its format wants: a span that a
+    `inner` is the range without the markers. `closed` is true if the span ended as its format requires: a span that a
     marker opened needs its closing marker, any other is closed by definition. `label` names the marker or the part
     (`think`, `tool_call`, `goal`), or is empty. `children` are within `inner`, in order, and need not tile it.
-    Made for every span of every stream, hence a msgspec structure.
+    A msgspec struct, because one is created for every span of every stream.
     """
 
     kind: SpanKind

@@ -1,1 +1,1 @@
-"""Secrets out of what was recorded, before it reaches a disk; every text keeps its length."""
+"""Removes secrets from recordings before they reach a disk; every text keeps its length."""

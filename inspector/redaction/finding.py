@@ -1,20 +1,19 @@
 """Finds the secrets of a text, and replaces them by fillers of the same length.
 
-Theory of operation. Every detector names places at which a secret may begin (a prefix of a key, the name of a
-password); the scan takes the leftmost place of all, lets its detector judge it, and goes on behind the secret that was
-found, or behind the place. So the secrets never overlap, and what is found depends on the text alone. A tag, whose
-attributes may hold secrets of their own, is placed at its end, where its value begins. A detector that
-needs more text to decide says from where on a secret may stand: all before it is certain. A secret that reaches the
-text's end may go on in what follows, which its `Ending` then reads.
+Theory of operation. Every detector lists places at which a secret may begin (a prefix of a key, the name of a
+password); the scan takes the leftmost place of all, lets its detector judge it, and continues after the secret that was
+found, or after the place. So the secrets never overlap, and what is found depends on the text alone. A tag, whose
+attributes may contain secrets, is placed at its end, where its value begins. A detector that needs more text to decide
+returns the position from which on a secret may begin: all text before it is certain. A secret that reaches the text's
+end may continue in later text, in which its `Ending` then searches for the end.
 
-A text that arrives in pieces is scanned by a `Finder`, which keeps as much of the past as a detector looks back, and
-scans again from where a decision may still be open. It finds what a scan of the whole text finds, since every decision
-is made with the same characters in sight.
+A text that arrives in pieces is scanned by a `Finder`, which keeps as much earlier text as a detector looks back, and
+scans again from the first position at which a decision may still be open. It finds what a scan of the whole text finds,
+because every decision uses the same characters.
 
-Cost. Most texts hold nothing: one pass turns the text into ASCII bytes, one into runs of key characters, of which one
-search looks for a long one, and a handful of searches look for the detectors' signs. Patterns are only tried where
-something was found. Each place is judged by at most `_PEEK` characters or becomes a secret that is passed over, so the
-scan is linear.
+Cost. Most texts have no secret: one pass turns the text into ASCII bytes, one into runs of key characters, of which one
+search finds a long one, and a handful of searches find the detectors' signs. Patterns are tried only if something was
+found. Each place is judged by at most `_PEEK` characters or becomes a secret that is skipped, so the scan is linear.
 """
 
 import re
@@ -29,18 +28,18 @@ from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretV
 from inspector.scanning import lazy_pattern
 
 FILLER = "*"
-"""What stands for each character of a secret; no shape takes it for a part of one."""
+"""Replaces each character of a secret; no key shape matches it."""
 
 _SECRET_CHARACTER = lazy_pattern(r"\\+[nrt]|\S")
 CONTEXT = LONGEST_INTRODUCTION + 128
-"""Code points of the past that decide on what follows."""
+"""Code points of earlier text that affect decisions on later text."""
 
 _MOST_KEPT = 4 * CONTEXT
 _NOTHING: list[Secret] = []
-_FRAMED = 8_192  # bytes in whose lines a frame is looked for
+_FRAMED = 8_192  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
-_LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
-_MARKED = 64 + _SIGN_AHEAD  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
+_LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
+_MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
 _PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?'()\n"
 _BETWEEN = r" ,;!?'()\n"
 _PLAIN_WORDS = lazy_pattern(
@@ -50,12 +49,12 @@ _LONGEST_PLAIN = 1_024
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
-    """The secrets by shape, and what a user's patterns find: their first group, or all where they have none."""
+    """The secrets by shape, and the matches of a user's patterns (their first group, or all if they have none)."""
     return [*find_secrets(text), *pattern_secrets(text, patterns)]
 
 
 def without_secrets_of(source: str, text: str) -> str:
-    """The text, which may quote from `source`, without the secrets that are in `source` or in the text itself."""
+    """The text, which may quote from `source`, with the secrets of `source` and of the text itself replaced."""
     for one in find_secrets(source):
         secret = source[one.start : one.end]
         text = text.replace(secret, _filler(secret))
@@ -63,13 +62,13 @@ def without_secrets_of(source: str, text: str) -> str:
 
 
 def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
-    """What a user's patterns find: their first group, or all where they have none."""
+    """The matches of a user's patterns: their first group, or all if they have none."""
     groups = ((pattern, 1 if pattern.groups else 0) for pattern in patterns)
     return [Secret(*found.span(group)) for pattern, group in groups for found in pattern.finditer(text) if found[group]]
 
 
 def replaced(text: str, secrets: Iterable[Secret]) -> str:
-    """The text with a filler for each character of a secret; blank space stays, and escapes of line ends."""
+    """The text with a filler for each character of a secret; white space and escapes of line ends stay."""
     ranges = list(_joined(secrets))
     if not ranges:
         return text
@@ -82,7 +81,7 @@ def replaced(text: str, secrets: Iterable[Secret]) -> str:
 
 
 def _filler(secret: str) -> str:
-    """The filler for a secret, legible as such and no longer than it."""
+    """The filler for a secret, of the same length."""
     return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
@@ -107,24 +106,24 @@ _BY_SIGN = {
 _SIGNS = frozenset(sign for detector in DETECTORS for sign in detector.signs)
 _LONGEST_SIGN = max(map(len, _SIGNS))
 _SHORTEST_SIGNS = tuple(one for one in sorted(_SIGNS) if not any(other in one for other in _SIGNS - {one}))
-"""A text that holds any sign holds one of these."""
+"""A text with any sign contains one of these."""
 _GATES = {
     sign: next((part for part in (b":", b"~", b"-", b"/", b"pass", sign) if part in sign), sign) for sign in _BY_SIGN
 }
-"""What a text holds that holds the sign: finding one byte, which many texts do not hold, is far faster than a word."""
+"""A part of each sign to search for first: one byte, which many texts lack, is found far faster than a word."""
 _SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
 _SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """The secrets of a text, in their order, without overlaps. Linear in the text."""
+    """The secrets of a text, in order, without overlaps. Linear in the text."""
     return _scan(text, 0, free_at=-1, is_final=True).secrets
 
 
 def suspect_texts(texts: Sequence[str]) -> list[str]:
-    """Those of some short texts that may hold a secret: each has a sign of one, or a long run.
+    """Those of some short texts that may contain a secret: each has a sign of one, or a long run.
 
-    They are searched together for all signs, and then each by itself for the few that were found.
+    They are searched together for all signs, and then each separately for the few that were found.
     """
     together = "\n".join(texts).encode("ascii", "replace")
     has_runs, signs = has_long_run(runs_of(together)), _signs_in(together.lower())
@@ -141,48 +140,48 @@ def _is_suspect(plain: bytes, signs: Sequence[bytes], *, has_runs: bool) -> bool
 class Finder:
     """Finds the secrets of a text that arrives in pieces.
 
-    `text` is as much of it as is still needed, `released` how much of that was certain before the last piece,
-    `certain` how much is now.
+    `text` is the part of it that is still needed, `released` how much of that was certain before the last piece,
+    `certain` how much is certain now.
     """
 
     def __init__(self) -> None:
         self.text = ""
         self.released = 0
         self.certain = 0
-        self._free_at = -1  # where the last secret ended
-        self._undecided_at = 0  # what could not be decided yet; it counts where something is held back
-        self._alert_to = 0  # an introduction may have begun, whose value comes before this place
-        self._prose_from = 0  # before it, a mark may belong to an introduction whose words come now
+        self._free_at = -1  # the end of the last secret
+        self._undecided_at = 0  # the start of what is undecided; used only while something is held back
+        self._alert_to = 0  # an introduction may have begun whose value comes before this position
+        self._prose_from = 0  # before this position, a mark may belong to an introduction that continues
         self._searched_to = 0  # for signs
-        self._open: Ending | None = None  # a secret goes on at `released`
+        self._open: Ending | None = None  # the ending of a secret that continues at `released`
 
     @property
     def is_open(self) -> bool:
-        """Whether a secret goes on in what comes."""
+        """Whether a secret continues in the next piece."""
         return self._open is not None
 
     def passes(self, piece: str) -> bool:
-        """Take a piece that is certain at once and holds no secret; False, with nothing taken, for any other."""
+        """Accept a piece that is certain at once and has no secret; False, without accepting it, for any other."""
         known = len(self.text)
         if self._open is not None or self.certain != known or known > _MOST_KEPT:
             return False
         is_plain = known >= self._alert_to and _is_plain(piece)
         if is_plain and known < self._prose_from:
             is_plain = not self._sees_sign(piece, known)
-        if not is_plain and piece and self._is_worth_a_look(piece, known):
+        if not is_plain and piece and self._needs_scan(piece, known):
             return False
         self.text += piece
         self.released, self.certain = known, known + len(piece)
         return True
 
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
-        """The secrets in what is certain now and was not before; they may begin before it."""
+        """The secrets in the text that has become certain with this piece; they may begin before it."""
         self.released = released = self.certain
         if released > _MOST_KEPT:
             self._forget()
             released = self.released
         known = len(self.text)
-        may_begin_one = bool(piece) and self._is_worth_a_look(piece, known)
+        may_begin_one = bool(piece) and self._needs_scan(piece, known)
         if self._open is None and released == known and not may_begin_one:
             self.text += piece
             self.certain = known + len(piece)
@@ -190,12 +189,12 @@ class Finder:
         at = self._search_from()
         self.text += piece
         found: list[Secret] = []
-        if self._open is None or self._go_on(self._open, found, is_final=is_final):
+        if self._open is None or self._continue_secret(self._open, found, is_final=is_final):
             self._look(at, found, is_final=is_final)
         return found
 
     def _forget(self) -> None:
-        """Keep of what was released what still matters for what comes."""
+        """Drop the released text that no longer matters for later pieces."""
         surplus = min(self.released, self._search_from()) - CONTEXT
         if surplus > 0:
             self.text = self.text[surplus:]
@@ -207,13 +206,13 @@ class Finder:
             self._searched_to -= surplus
 
     def _search_from(self) -> int:
-        """From where on a secret may begin that is not found yet."""
+        """The first position at which a secret may begin that is not found yet."""
         if self.released < len(self.text):
             return self._undecided_at
         return max(self._free_at, self.released - LONGEST_INTRODUCTION, 0)
 
-    def _is_worth_a_look(self, piece: str, known: int) -> bool:
-        """Whether an introduction or a key may be in the new piece, or one that came before may have its value now."""
+    def _needs_scan(self, piece: str, known: int) -> bool:
+        """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
         is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain and b"asic" not in plain
         end = known + len(piece)
@@ -234,7 +233,7 @@ class Finder:
         return has_prefix(word.decode("ascii"), 0)
 
     def _sees_sign(self, piece: str, known: int) -> bool:
-        """Whether a sign is in what was not searched for one before; the next pieces are looked at then."""
+        """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
         start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
         self._searched_to = end = known + len(piece)
         lowered = (self.text[start:] + piece).lower()
@@ -243,8 +242,8 @@ class Finder:
         self._alert_to = end + LONGEST_INTRODUCTION
         return True
 
-    def _go_on(self, ending: Ending, found: list[Secret], *, is_final: bool) -> bool:
-        """Read on the secret that goes on; whether it ended."""
+    def _continue_secret(self, ending: Ending, found: list[Secret], *, is_final: bool) -> bool:
+        """Continue the open secret; returns whether it ended."""
         start = self.released
         end = ending.end(self.text, start, len(self.text), is_final=is_final)
         if end is None:
@@ -270,7 +269,7 @@ class Finder:
             self._undecided_at = scan.undecided_at
 
     def _stay_in(self, start: int, found: list[Secret]) -> None:
-        """A secret that began at `start` goes on: what its ending does not look at any more is certain."""
+        """Continue a secret that began at `start`: the text that its ending no longer examines is certain."""
         self.certain = self._undecided_at = max(_safe_end(self.text), start)
         self._free_at = -1
         found.append(Secret(start, self.certain))
@@ -285,7 +284,7 @@ def _is_plain(piece: str) -> bool:
 
 
 class _Scan(Struct, frozen=True):
-    """The secrets that were found, and what could not be decided yet, with the place that was being judged."""
+    """The secrets that were found, and what is undecided, with the place that was being judged."""
 
     secrets: list[Secret]
     undecided: Undecided | None = None
@@ -293,7 +292,7 @@ class _Scan(Struct, frozen=True):
 
 
 class _Places:
-    """The places at which one detector sees a secret begin, from left to right."""
+    """The places at which one detector finds an introduction, from left to right."""
 
     def __init__(self, text: str, lowered: str, detector: Detector, at: int) -> None:
         self._text, self._lowered, self._detector = text, lowered, detector
@@ -302,7 +301,7 @@ class _Places:
         self.at = self.begin = -1
 
     def go_to(self, at: int) -> bool:
-        """Go to the first place from `at` on, behind the last one; False where there is none."""
+        """Go to the first place at or after `at` and after the last one; False if there is none."""
         start = self._next if self._detector.can_hold_secrets else max(at, self._next)
         while (found := self._detector.pattern.search(self._lowered, start)) is not None:
             self.begin, self._next, self._found = found.start(), found.start() + 1, found
@@ -313,14 +312,14 @@ class _Places:
         return False
 
     def judge(self, free_at: int, *, is_final: bool) -> SecretVerdict:
-        """What begins at the place."""
+        """The verdict on the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
         return self._detector.judge(FoundIntroduction(self._text, self._found, free_at, is_final))
 
 
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
-    """Everything from `at` on; `free_at` is where a secret ended before, so that a word begins there."""
+    """Scan from `at` on; `free_at` is the end of an earlier secret, so that a word begins there."""
     found: list[Secret] = []
     at = max(at, free_at)
     places = [one for one in _all_places(text, at, is_final=is_final) if one.go_to(at)]
@@ -343,7 +342,7 @@ def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
 
 
 def _first_start(undecided: int, places: "list[_Places | KeyPlaces]", free_at: int) -> int:
-    """From where on a secret may begin: what is undecided may turn out to be none, and then one before it counts."""
+    """The first position at which a secret may begin: if the undecided one is none, an earlier one may count."""
     start = undecided
     for one in places:
         while one.at < start:
@@ -360,7 +359,7 @@ def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
 
 
 def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
-    """The detectors of which a sign is in the text, from `at` on."""
+    """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
     searched = _without_frames(plain) if len(plain) > _MOST_KEPT else plain
     if has_long_run(runs_of(searched, is_final=is_final)):
@@ -376,17 +375,17 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
-    """The signs that the text holds."""
+    """The signs in the text."""
     gates = {gate for gate in _GATES.values() if gate in lowered}
     return [sign for sign, gate in _GATES.items() if gate in gates and (sign == gate or sign in lowered)]
 
 
 def _without_frames(plain: bytes) -> bytes:
-    """The text with what repeats around the events of a stream cut out, so that it is searched faster.
+    """The text without what repeats around the events of a stream, so that searching it is faster.
 
-    The frame is what four lines in the middle have in common at their ends and beginnings. It stays once, as the first
-    line, and everywhere else as much of its ends as a sign may share with the text beside it; a run of key characters
-    shares nothing with it. So a sign or a long run is in the result wherever it is in the text.
+    The frame is what four lines in the middle have in common at their ends and beginnings. It is kept once, as the
+    first line; elsewhere, only as much of its ends is kept as a sign may share with the text next to it. A run of key
+    characters shares nothing with it. So every sign and every long run in the text is in the result too.
     """
     middle = plain[len(plain) // 2 :][:_FRAMED].splitlines(keepends=True)[1:-1]
     lines = list(islice(filter(bytes.strip, middle), 4))
@@ -413,7 +412,7 @@ def _common_beginning(lines: list[bytes]) -> bytes:
 
 
 def _safe_end(text: str) -> int:
-    """Up to where a secret that goes on is certain: not into what its ending looks at, nor into an escape."""
+    """The end of the certain part of a secret that continues: before what its ending examines, and before an escape."""
     end = max(len(text) - LOOKAHEAD, 0)
     while end and text[end - 1] == "\\" and end > len(text) - 4 * LOOKAHEAD:
         end -= 1

@@ -1,9 +1,9 @@
-r"""Secrets that words introduce: names and their values, addresses with passwords, headers, command lines, PEM blocks.
+r"""Finds secrets after introductions: names of values, addresses with passwords, headers, command lines, PEM blocks.
 
-A detector has `signs`, plain texts of which one stands in every text that it finds something in, a `pattern` that
-finds an introduction, and `judge`, which looks at what follows it. Signs and patterns are for the text in lower case
-with `?` for every sign beyond ASCII. No pattern reaches further than `LONGEST_INTRODUCTION`; quotes, separators and
-markup are read as they are and as JSON (`\"`, `\u003d`), HTML (`&quot;`) and addresses (`%3D`) escape them.
+A detector has `signs`, literals of which every text with a match contains one, a `pattern` that finds an introduction,
+and `judge`, which examines what follows it. Signs and patterns are for the text in lower case with `?` for every
+non-ASCII character. No match is longer than `LONGEST_INTRODUCTION`; quotes, separators and markup are recognised in
+plain form and as JSON (`\"`, `\u003d`), HTML (`&quot;`) and addresses (`%3D`) escape them.
 """
 
 import re
@@ -35,16 +35,16 @@ from inspector.redaction.secret_values import (
 from inspector.scanning import lazy_pattern
 
 LONGEST_INTRODUCTION = 512
-"""Code points."""
+"""The longest match of a detector's pattern, in code points."""
 
-_PEEK = 200  # code points of a value that are looked at
+_PEEK = 200  # code points of a value that are examined
 _LONGEST_NAME = 48
 _LONGEST_ADDRESS = 400
 _LONGEST_COMMAND = 240
 
 
 class FoundIntroduction(Struct, frozen=True):
-    """An introduction that was found in a text; `free_at` is where the last secret ended before it, -1 for none."""
+    """An introduction that was found in a text; `free_at` is the end of the last secret before it, -1 for none."""
 
     text: str
     found: re.Match[str]
@@ -58,11 +58,11 @@ class FoundIntroduction(Struct, frozen=True):
 
 
 class Detector(Struct, frozen=True):
-    """Finds introductions by `pattern`, in lower case, where one of `signs` is in the text; `judge` decides.
+    """Finds introductions by `pattern`, in lower case, if one of `signs` is in the text; `judge` decides.
 
-    Where `can_hold_secrets`, other secrets may lie within an introduction; its value then begins at its end. A text
-    must also hold one of `marks`, where there are any. Patterns begin with a character, not with what stands before
-    it: so the search goes from one such character to the next.
+    With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end. If there are
+    `marks`, a text must also contain one of them. Patterns begin with a character and not with a lookbehind, so that
+    the search goes from one such character to the next.
     """
 
     name: str
@@ -79,14 +79,14 @@ _QUOTE = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
 
 
 def _open(name: str) -> str:
-    """An opening quote; one of three signs has the same backslashes before each. `name` is for a group."""
+    """An opening quote; a triple quote has the same backslashes before each of its signs. `name` is for a group."""
     three = "|".join(f"{one}(?:(?P={name}){one}(?P={name}){one})?" for one in "\"'")
     return rf"[rbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{_ESCAPED_QUOTE})"
 
 
 _BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
 _CONTINUED = r"(?:\\\r?\n|\\{3,64}(?:r\\{1,64})?n)[ \t]{0,12}"
-"""The end of a command's line that goes on in the next, also as JSON escapes it."""
+"""The end of a command's line that continues on the next, also as JSON escapes it."""
 _IS = rf"(?:={{1,3}}|:=|=>|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
 _NAME = r"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie
@@ -123,26 +123,26 @@ _ESCAPED_CODE = lazy_pattern(r"(?:25)*[0-9A-Fa-f]{2}")
 def _judge_named(place: FoundIntroduction) -> SecretVerdict:
     text, found, is_final = place.text, place.found, place.is_final
     name_at = _name_start(place)
-    sureness = _name_confidence(place, name_at)
-    if sureness is None or _ends_line(found):
+    confidence = _name_confidence(place, name_at)
+    if confidence is None or _ends_line(found):
         return None
     sign, start = found["sign"], found.end()
     if sign in {"authorization", "cookie"} and found["option"] is None:
-        return _judge_header(text, start, sign, found["open"] or found["pair"], sureness, is_final=is_final)
-    return _judge_value(place, name_at, sureness)
+        return _judge_header(text, start, sign, found["open"] or found["pair"], confidence, is_final=is_final)
+    return _judge_value(place, name_at, confidence)
 
 
 def _judge_tagged(place: FoundIntroduction) -> SecretVerdict:
     text, found = place.text, place.found
     name_at = _name_start(place)
-    sureness = _name_confidence(place, name_at)
-    if sureness is None or not _is_tag(text, found, name_at):
+    confidence = _name_confidence(place, name_at)
+    if confidence is None or not _is_tag(text, found, name_at):
         return None
-    return _judge_element(text, found.end(), sureness, is_final=place.is_final)
+    return _judge_element(text, found.end(), confidence, is_final=place.is_final)
 
 
 def _name_confidence(place: FoundIntroduction, name_at: int) -> SecretConfidence | None:
-    """What the name that begins at `name_at` says of its value."""
+    """How strongly the name that begins at `name_at` indicates a secret; None if it does not."""
     text, found = place.text, place.found
     sign, at = found["sign"], found.start()
     if (found["id"] is not None and sign != "key") or not (place.begins or at == name_at or _may_begin(text, at, sign)):
@@ -153,12 +153,12 @@ def _name_confidence(place: FoundIntroduction, name_at: int) -> SecretConfidence
 
 
 def _ends_line(found: re.Match[str]) -> bool:
-    """Whether a heading or a line of code ends behind a name that no quote ends."""
+    """Whether a heading or a line of code ends after a name without a closing quote."""
     return found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None
 
 
-def _judge_value(place: FoundIntroduction, name_at: int, sureness: SecretConfidence) -> SecretVerdict:
-    """What follows a name that is no tag and no header: the value of a member, a variable or an option."""
+def _judge_value(place: FoundIntroduction, name_at: int, confidence: SecretConfidence) -> SecretVerdict:
+    """Judge what follows a name that is no tag and no header: the value of a member, a variable or an option."""
     text, found, is_final = place.text, place.found, place.is_final
     sign, start, gap = found["sign"], found.end(), found["gap"] or "="
     opened = found["open"] or found["pair"]
@@ -169,12 +169,12 @@ def _judge_value(place: FoundIntroduction, name_at: int, sureness: SecretConfide
     elif found["open"] is not None and found["quote"] is None and _closes(text, name_at, found["open"]):
         return None
     if opened:
-        return _judge_quoted(text, start, opened, sureness, is_final=is_final)
-    return _judge_bare(text, start, sureness, name=sign, gap=gap, is_final=is_final)
+        return _judge_quoted(text, start, opened, confidence, is_final=is_final)
+    return _judge_bare(text, start, confidence, name=sign, gap=gap, is_final=is_final)
 
 
 def _name_start(place: FoundIntroduction) -> int:
-    """Where the name begins whose last word was found: an escape or a secret before it is no part of it."""
+    """The start of the name whose last word was found; an escape or a secret before it is not part of it."""
     text, at = place.text, place.found.start()
     found = _NAME_END.search(text, max(at - _LONGEST_NAME, 0), at)
     if found is None:
@@ -189,7 +189,7 @@ def _name_start(place: FoundIntroduction) -> int:
 
 
 def _may_begin(text: str, at: int, sign: str) -> bool:
-    """Whether the sign, with letters in front of it, is the end of a word that means the same."""
+    """Whether the sign, with letters before it, is the end of a word with the same meaning."""
     before = text[at - 1]
     if before in "_-." or (text[at].isupper() and not before.isupper()):
         return True
@@ -204,7 +204,7 @@ _QUOTED_WORDS = lazy_pattern(
 
 
 def _closes(text: str, name_at: int, quote: str) -> bool:
-    """Whether a quote behind a name closes the text in which the name stands, a prompt for instance."""
+    """Whether a quote after a name closes the text that contains the name, for example a prompt."""
     found = _QUOTED_WORDS.search(text, max(name_at - 64, 0), name_at)
     return found is not None and found[1] == quote
 
@@ -213,7 +213,7 @@ _TAG_BEGIN = lazy_pattern(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^
 
 
 def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
-    """Whether the name stands in an opening tag, or is the text of one that names an argument."""
+    """Whether the name is in an opening tag, or is the text of one that names an argument."""
     if found["sep"] is not None:
         return _ARGUMENT_BEGIN.search(text, max(name_at - 64, 0), name_at) is not None
     if found["arg"] is not None:
@@ -222,12 +222,12 @@ def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
 
 
 _ARGUMENT_BEGIN = lazy_pattern(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.IGNORECASE)
-"""Kimi K3's, before the name: `<|open|>argument key="name" type="string"<|sep|>value<|close|>argument<|sep|>`."""
+"""Kimi K3 writes before a name: `<|open|>argument key="name" type="string"<|sep|>value<|close|>argument<|sep|>`."""
 
 _CLOSING = lazy_pattern(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
 
 
-def _judge_element(text: str, start: int, sureness: SecretConfidence, *, is_final: bool) -> SecretVerdict:
+def _judge_element(text: str, start: int, confidence: SecretConfidence, *, is_final: bool) -> SecretVerdict:
     end = _near_end(ELEMENT, text, start, is_final=is_final)
     is_closed = end is not None and _CLOSING.match(text, end) is not None
     if not (is_closed or is_final) and len(text) - (end or start) < _PEEK + LOOKAHEAD:
@@ -235,19 +235,19 @@ def _judge_element(text: str, start: int, sureness: SecretConfidence, *, is_fina
     value = text[start : start + _PEEK if end is None else end]
     if not is_closed and (any(sign.isspace() for sign in value.strip()) or (end is not None and end + 1 < len(text))):
         return None
-    if not can_be_quoted_secret(value, sureness):
+    if not can_be_quoted_secret(value, confidence):
         return None
     return Secret.of(text, start, ELEMENT, is_final=is_final)
 
 
 def _near_end(ending: Ending, text: str, start: int, *, is_final: bool) -> int | None:
-    """The value's end where it lies within what is looked at, which depends on nothing that comes later."""
+    """The value's end if it is within the examined characters, so that it does not depend on later text."""
     end = ending.end(text, start, min(start + _PEEK + LOOKAHEAD, len(text)), is_final=is_final)
     return None if end is None or end >= start + _PEEK else end
 
 
 def _ending_of(opened: str) -> Ending:
-    """How a value ends that so was opened, in lower case."""
+    """How a value ends that begins with `opened`, in lower case."""
     bare = opened.lstrip("rbf") if opened[-1] in "\"'`" else opened
     if bare[-1] in "\"'`" and not bare.startswith("<"):
         backslashes = len(bare) - len(bare.lstrip("\\"))
@@ -257,19 +257,19 @@ def _ending_of(opened: str) -> Ending:
     return until(opened)
 
 
-def _judge_quoted(text: str, start: int, opened: str, sureness: SecretConfidence, *, is_final: bool) -> SecretVerdict:
+def _judge_quoted(text: str, start: int, opened: str, confidence: SecretConfidence, *, is_final: bool) -> SecretVerdict:
     ending = _ending_of(opened)
     end = _near_end(ending, text, start, is_final=is_final)
     if end is None and start + _PEEK + LOOKAHEAD >= len(text) and not is_final:
         return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
-    if not can_be_quoted_secret(value, sureness):
+    if not can_be_quoted_secret(value, confidence):
         return None
     return Secret.of(text, start, ending, is_final=is_final)
 
 
 def _judge_bare(
-    text: str, start: int, sureness: SecretConfidence, *, name: str, gap: str, is_final: bool
+    text: str, start: int, confidence: SecretConfidence, *, name: str, gap: str, is_final: bool
 ) -> SecretVerdict:
     limit = start + _PEEK + LOOKAHEAD
     end = BARE.end(text, start, min(limit, len(text)), is_final=is_final)
@@ -277,15 +277,15 @@ def _judge_bare(
         return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
     after = "" if end is None else text[end : end + 4]
-    if not can_be_bare_secret(value, sureness, name=name, gap=gap, after=after):
+    if not can_be_bare_secret(value, confidence, name=name, gap=gap, after=after):
         return None
     return Secret.of(text, start, BARE, is_final=is_final)
 
 
 def _judge_header(
-    text: str, start: int, sign: str, opened: str | None, sureness: SecretConfidence, *, is_final: bool
+    text: str, start: int, sign: str, opened: str | None, confidence: SecretConfidence, *, is_final: bool
 ) -> SecretVerdict:
-    """A header's value: the scheme stays, cookies and signatures go to the end of the line."""
+    """Judge a header's value: the scheme stays, cookies and signatures extend to the end of the line."""
     scheme = _SCHEME.match(text, start)
     ending: Ending = _ending_of(opened) if opened else LINE
     value_at = scheme.end() if scheme else start
@@ -303,9 +303,9 @@ def _judge_header(
         if " " in value and not opened and not scheme[0].lower().startswith(_LINE_SCHEMES):
             return _judge_bare(text, value_at, SecretConfidence.LIKELY, name=sign, gap="=", is_final=is_final)
     elif opened:
-        is_secret = can_be_quoted_secret(value, sureness)
+        is_secret = can_be_quoted_secret(value, confidence)
     else:
-        return _judge_bare(text, value_at, sureness, name=sign, gap=": ", is_final=is_final)
+        return _judge_bare(text, value_at, confidence, name=sign, gap=": ", is_final=is_final)
     return Secret.of(text, value_at, ending, is_final=is_final) if is_secret else None
 
 
@@ -313,7 +313,7 @@ _AUTHORITY = lazy_pattern(r"""[^\s/"'`<>?#\\]{0,400}""")
 
 
 def _judge_address(place: FoundIntroduction) -> SecretVerdict:
-    """A password before the host, or a token that stands alone there."""
+    """Judge an address: a password before the host, or only a token there."""
     text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
     end = _AUTHORITY.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
@@ -329,7 +329,7 @@ def _judge_address(place: FoundIntroduction) -> SecretVerdict:
 
 
 def _is_token(user: str) -> bool:
-    """Whether what is written where a user's name belongs is a token, as in `https://ghp_...:x-oauth-basic@host`."""
+    """Whether the text in place of a user's name is a token, as in `https://ghp_...:x-oauth-basic@host`."""
     return len(user) >= 16 and looks_random(user) and "." not in user[16:]
 
 
@@ -338,7 +338,7 @@ _HOOK_RUN = PatternRun(lazy_pattern(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
 
 
 def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_final: bool) -> SecretVerdict:
-    """A run of at least so many characters that looks random."""
+    """Judge a run of characters: a secret has at least so many, and looks random."""
     limit = min(start + _PEEK + LOOKAHEAD, len(text))
     end = run.end(text, start, limit, is_final=is_final)
     if end is None and limit == len(text) and not is_final:
@@ -396,7 +396,7 @@ _OPENED = lazy_pattern(r"\\{0,64}[\"']?")
 
 
 def _judge_user(place: FoundIntroduction) -> SecretVerdict:
-    """A password after a user's name and a colon; with a token where the name belongs, both."""
+    """Judge a password after a user's name and a colon; with a token in place of the name, both are secret."""
     text, start, is_final = place.text, place.found.end(), place.is_final
     end = _USER.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
     if end == len(text) and end < start + _LONGEST_USER and not is_final:
@@ -416,7 +416,7 @@ def _judge_user(place: FoundIntroduction) -> SecretVerdict:
 
 
 def _judge_password(place: FoundIntroduction, start: int) -> SecretVerdict:
-    """The password behind a user's name: in the quotes around both, in its own, or bare."""
+    """Judge the password after a user's name: in the quotes around both, in its own quotes, or bare."""
     text, quote, is_final = place.text, place.found["quote"], place.is_final
     if quote is not None:
         return _judge_quoted(text, start, quote, SecretConfidence.PASSWORD, is_final=is_final)
@@ -437,11 +437,11 @@ _COMMANDS = {
     ),
     "a": lazy_pattern(rf"(?s:.*)redis-cli\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z", re.IGNORECASE),
 }
-"""The last command before an option `-p` or `-a` that has its password there; `joined` those that take no blank."""
+"""The last command before an option `-p` or `-a` with a password; `joined` are the commands that take no blank."""
 
 
 def _judge_command(place: FoundIntroduction) -> SecretVerdict:
-    """A password as an option, where a command that has it so is before it in the line."""
+    """Judge a password as an option, if a command with such an option is before it on the line."""
     text, found = place.text, place.found
     at = found.start()
     command = _COMMANDS[found["option"]].match(text, max(at - _LONGEST_COMMAND, 0), at)
@@ -451,7 +451,7 @@ def _judge_command(place: FoundIntroduction) -> SecretVerdict:
 
 
 def _judge_option(place: FoundIntroduction) -> SecretVerdict:
-    """A password as an option of a command that is known."""
+    """Judge a password as an option of a known command."""
     text, found, is_final = place.text, place.found, place.is_final
     if found["open"]:
         return _judge_quoted(text, found.end(), found["open"], SecretConfidence.PASSWORD, is_final=is_final)

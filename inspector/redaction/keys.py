@@ -1,15 +1,15 @@
-"""Keys that their prefix identifies: the table of their shapes, and the search for them in a text.
+"""Keys that are identified by their prefix: the table of their shapes, and the search for them in a text.
 
-A prefix counts where a word begins: at the text's beginning, behind any sign that is no letter or digit, and behind an
-escape, whose last letter is no part of the word after it: a line end in JSON at any level, `%0A`, a colour of a
-terminal. Within a long run of key characters a dash begins no word, since such a run is a value of its own.
+A prefix counts only where a word begins: at the text's beginning, after any character that is no letter or digit, and
+after an escape, whose last letter is not part of the word after it: a line end in JSON at any level, `%0A`, a colour of
+a terminal. Within a long run of key characters a dash begins no word, because such a run is one value.
 
 `gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `betterleaks` the rule set of that name, `trufflehog` the
 detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets,
 `kingfisher` the rules in `crates/kingfisher-rules/data/rules` of mongodb/kingfisher, each with the name of its rule.
 Any other source is a provider's own: a repository and a file in it, or a page of its documentation and the word there.
-Where nothing else has such a prefix, less is demanded than the real length and alphabet, so that a key that was cut or
-mistyped is redacted too.
+If nothing else has such a prefix, a shape requires less than the real length and alphabet, so that a key that was cut
+or mistyped is redacted too.
 """
 
 import re
@@ -35,7 +35,7 @@ SECRET_HEADERS = frozenset(
         *("ocp-apim-subscription-key", "x-csrf-token", "x-xsrf-token", "x-litellm-api-key", "x-access-token"),
     }
 )
-"""Headers, in lower case, whose whole value is secret, but for the word before it (`Bearer`)."""
+"""Headers, in lower case, whose whole value is secret, except for the scheme before it (`Bearer`)."""
 
 RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+/=~"
 _LOOK = 64
@@ -57,7 +57,7 @@ class KeyShape(Struct, frozen=True):
 
     The prefix stays readable and the whole run of `secret` characters after it is redacted. `is_free`: the prefix may
     follow a letter or digit. `must_mix`: within the first 64 characters there must be a segment with a digit and a
-    letter, or with both cases, since words joined by dashes have the same shape.
+    letter, or with both cases, because words joined by dashes have the same shape.
     """
 
     name: str
@@ -266,28 +266,28 @@ KEYS: tuple[KeyShape, ...] = (
 )
 
 SHORTEST_KEY = min(len(key.prefix) + key.at_least for key in KEYS)
-"""No key is shorter: a run of key characters below it needs no look."""
+"""The length of the shortest key: a shorter run of key characters needs no check."""
 
 _RUNS = bytes(97 if byte in RUN_CHARACTERS else 32 for byte in range(256))
 _RUN = b"a" * SHORTEST_KEY
 
 
 def runs_of(plain: bytes, *, is_final: bool = True) -> bytes:
-    """A text in ASCII with `a` for every key character and a blank for every other.
+    """An ASCII text with `a` for every key character and a blank for every other.
 
-    Unless it `is_final` a run follows, since the one at the text's end may go on.
+    Unless `is_final`, a run is appended, because the one at the text's end may continue.
     """
     runs = plain.translate(_RUNS)
     return runs if is_final else runs + _RUN
 
 
 def has_long_run(runs: bytes) -> bool:
-    """Is a run long enough for a key."""
+    """Whether a run is long enough for a key."""
     return _RUN in runs
 
 
 def begins_word(text: str, at: int, free_at: int = -1) -> bool:
-    """Whether a word begins at that place, also behind an escape or a secret, the last of which ended at `free_at`."""
+    """Whether a word begins at a position, also after an escape or a secret, the last of which ended at `free_at`."""
     if at in {0, free_at}:
         return True
     before = text[at - 1]
@@ -297,7 +297,7 @@ def begins_word(text: str, at: int, free_at: int = -1) -> bool:
 
 
 class KeyPlaces:
-    """The places at which a prefix of a key stands in a run that is long enough for one."""
+    """The places of key prefixes in runs that are long enough for a key."""
 
     def __init__(self, text: str, runs: bytes) -> None:
         self._text, self._runs = text, runs
@@ -305,7 +305,7 @@ class KeyPlaces:
         self.at = self.begin = -1
 
     def go_to(self, at: int) -> bool:
-        """Go to the first place from `at` on, which never lies before the last one; False where there is none."""
+        """Go to the first place at or after `at`, which must not be before the last one; False if there is none."""
         while True:
             if at >= self._run_end:
                 at = self._runs.find(_RUN, at)
@@ -320,17 +320,17 @@ class KeyPlaces:
             at = self._run_end
 
     def judge(self, free_at: int, *, is_final: bool) -> secret_values.SecretVerdict:
-        """The key that begins at the place."""
+        """The verdict on the current place."""
         return judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
 
 
 def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> secret_values.SecretVerdict:
-    """The key that begins at that place, if one does."""
+    """The verdict on whether a key begins at a position."""
     begins = begins_word(text, at, free_at)
     keys = [one for one in _by_first()[text[at]] if text.startswith(one.prefix, at) and (begins or one.is_free)]
     verdicts = [_judge(key, text, at + len(key.prefix), is_final=is_final) for key in keys]
     possible = [one for one in verdicts if one is not None]
-    if possible:  # where the longest prefix is undecided, a shorter one may count in the end
+    if possible:  # if the longest prefix is undecided, a shorter one may turn out to count
         return (
             possible[0]
             if isinstance(possible[0], secret_values.Secret)
@@ -344,7 +344,7 @@ def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> secret_val
 
 
 def has_prefix(text: str, start: int) -> bool:
-    """Whether a prefix of a key stands behind `start`."""
+    """Whether a prefix of a key is at or after `start`."""
     return _prefixes().search(text, start) is not None
 
 
@@ -360,7 +360,7 @@ def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> secret_va
 
 
 def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.SecretVerdict:
-    """A JSON Web Token: two parts or more with dots between."""
+    """Judge a JSON Web Token: two parts or more, separated by dots."""
     end = _TOKEN_PART.match(text, start, start + _LONGEST_TOKEN_PART).end()  # type: ignore[union-attr]  # the same
     if end == len(text) and end < start + _LONGEST_TOKEN_PART and not is_final:
         return secret_values.Undecided(start)
@@ -373,7 +373,7 @@ def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.Secr
 
 
 def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.SecretVerdict:
-    """A Discord bot token: the bot's id in base 64, which stays readable, a time and a signature."""
+    """Judge a Discord bot token: the bot's id in base 64, which stays readable, a time and a signature."""
     found = _discord_id().match(text, at)
     if found is None:
         return None
@@ -405,10 +405,10 @@ def _by_first() -> dict[str, tuple[KeyShape, ...]]:
 
 @cache
 def _prefixes() -> re.Pattern[str]:
-    """Any prefix, the ways on from each first letter together, so that most letters are passed over at once."""
-    ways = [
+    """A pattern for all prefixes, grouped by first letter, so that most letters are skipped at once."""
+    groups = [
         f"{re.escape(first)}(?:{'|'.join(re.escape(key.prefix[1:]) for key in keys)})"
         for first, keys in sorted(_by_first().items())
         if keys
     ]
-    return re.compile("|".join((*ways, "eyJ", r"[MNO](?=[A-Za-z0-9_-]{22,27}\.)")))
+    return re.compile("|".join((*groups, "eyJ", r"[MNO](?=[A-Za-z0-9_-]{22,27}\.)")))

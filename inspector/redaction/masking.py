@@ -1,9 +1,9 @@
-"""Redaction of text as it arrives: secrets alone, or all content.
+"""Redacts text as it arrives: only secrets, or all content.
 
-Held back is only what may yet turn out to be a secret. Where all content goes, every word becomes a filler of its
-length, and what holds the structure stays: every sign that is no letter and no digit, so all of JSON's, Python's and
-XML's structure; escapes; the words of markers and of call syntax; names of JSON members that are one word; the names of
-the tools that were offered, and of their parameters. A word of the content that happens to be one of these stays too.
+Only text that may turn out to be a secret is held back. If all content is removed, every word becomes a filler of its
+length, and the structure stays: every character that is no letter and no digit, so all of JSON's, Python's and XML's
+structure; escapes; the words of markers and of call syntax; names of JSON members that are one word; the names of the
+tools that were offered, and of their parameters. A word of the content that happens to be one of these stays too.
 """
 
 import re
@@ -32,7 +32,7 @@ _DIGIT = lazy_pattern(r"[0-9]")
 _WORD = lazy_pattern(r"\w+")
 _PHRASE = lazy_pattern(r"[A-Za-z']+(?: [A-Za-z']+){2,}:")  # a marker in plain prose, whose words are content elsewhere
 
-# The words of call syntax and of results, in JSON, XML and Python, that no marker holds.
+# The words of call syntax and of results, in JSON, XML and Python, that are in no marker.
 _SYNTAX = (
     *("name", "arguments", "parameters", "function", "tool", "tool_call", "tool_calls", "id", "call_id", "type"),
     *("tool_call_id", "tool_name", "call", "calls", "args", "kwargs", "action", "action_input", "input", "result"),
@@ -52,12 +52,12 @@ class KeptWords(Struct, frozen=True):
         return word in self.words
 
     def with_members(self, text: str) -> "KeptWords":
-        """These, and the names of the text's JSON members wherever they stand: a schema's `required` repeats them."""
+        """These, and the names of the text's JSON members anywhere in it: a schema's `required` repeats them."""
         return KeptWords(self.words.union(_MEMBER_NAME.findall(text)))
 
 
 def kept_words(tools: Iterable[ToolDefinition] = ()) -> KeptWords:
-    """The words of the formats, and those of the tools in question."""
+    """The words of the formats, and those of `tools`."""
     return KeptWords(_format_words().union(_tool_words(tools)))
 
 
@@ -76,9 +76,9 @@ def mask_content(text: str, kept: KeptWords) -> str:
 
 
 def certain_content(text: str) -> int:
-    """Where the word or escape at the text's end begins whose mask depends on what follows; its length if none does.
+    """The start of a word or escape at the text's end whose mask depends on what follows; its length if there is none.
 
-    A word of more than 8,192 characters is not waited for.
+    A word of more than 8,192 characters is not held back.
     """
     last = deque(_GROWING.finditer(text), maxlen=1)
     if not last or last[0]["whole"] or last[0].end() != len(text) or len(last[0][0]) > _LONGEST:
@@ -100,43 +100,43 @@ def _tool_words(tools: Iterable[ToolDefinition]) -> Iterator[str]:
 
 def _member_words(schema: Json) -> Iterator[str]:
     """The words of every member's name in a schema: keywords, and the parameters that it describes."""
-    open_ = [schema]
-    while open_:
-        value = open_.pop()
+    stack = [schema]
+    while stack:
+        value = stack.pop()
         if isinstance(value, dict):
             for name, inner in value.items():
                 yield from _WORD.findall(name)
-                open_.append(inner)
+                stack.append(inner)
         elif isinstance(value, list):
-            open_ += value
+            stack += value
 
 
 PATTERN_TAIL = 256
-"""Code points that are held back for a user's patterns, of which nothing is known: so long a match is found live."""
+"""Code points that are held back for a user's patterns: a match of at most this length is found in a live stream."""
 
 _PATTERN_CONTEXT = 768
 
 
 class TextStream(Protocol):
-    """Takes one part's text piece by piece and gives it back, of the same length, without what must not be kept."""
+    """Takes one part's text piece by piece and returns it redacted, with the same length."""
 
     count: int
 
     def feed(self, piece: str) -> str:
-        """What is certain now of the text so far and was not before."""
+        """The text that has become certain with this piece."""
         ...
 
     def takes_as_it_is(self, piece: str) -> bool:
-        """Take a piece that is certain at once and holds no secret; False, with nothing taken, for any other."""
+        """Accept a piece that is certain at once and has no secret; False, without accepting it, for any other."""
         ...
 
     def close(self) -> str:
-        """The rest."""
+        """The rest of the text."""
         ...
 
 
 class SecretStream:
-    """Replaces secrets; what comes out in all is what the whole text, redacted at once, would be.
+    """Replaces secrets; the whole output is the same as if the whole text were redacted at once.
 
     `patterns` are a user's own; a match of theirs that is longer than `PATTERN_TAIL` may be found too late.
     """
@@ -149,11 +149,11 @@ class SecretStream:
         self.count = 0
 
     def feed(self, piece: str) -> str:
-        """What is certain now of the text so far and was not before, redacted."""
+        """The text that has become certain with this piece, redacted."""
         return self._fed(piece, is_final=False)
 
     def close(self) -> str:
-        """The rest, redacted."""
+        """The rest of the text, redacted."""
         return self._fed("", is_final=True)
 
     def _fed(self, piece: str, *, is_final: bool) -> str:
@@ -177,7 +177,7 @@ def _takes_nothing(piece: str) -> bool:
 
 
 class _Raw:
-    """What is certain but for a user's patterns: its raw text, with some of the past, and the redacted one."""
+    """Text that is certain except for a user's patterns: raw and redacted, with some of the earlier text."""
 
     def __init__(self) -> None:
         self._raw = ""
@@ -185,7 +185,7 @@ class _Raw:
         self._released = 0
 
     def feed(self, raw: str, clean: str, patterns: Sequence[re.Pattern[str]], *, is_final: bool) -> tuple[int, str]:
-        """How many matches began in what is certain now, and that, redacted by the patterns too."""
+        """How many matches begin in the text that is certain now, and that text, redacted by the patterns too."""
         self._raw += raw
         self._clean += clean
         end = len(self._raw) if is_final else max(len(self._raw) - PATTERN_TAIL, self._released)
@@ -206,7 +206,7 @@ class ContentStream:
         self.count = 0
 
     def feed(self, piece: str) -> str:
-        """What is certain now of the text so far and was not before, masked."""
+        """The text that has become certain with this piece, masked."""
         text = self._held + piece
         end = certain_content(text)
         self._held = text[end:]
@@ -217,6 +217,6 @@ class ContentStream:
         return False
 
     def close(self) -> str:
-        """The rest, masked."""
+        """The rest of the text, masked."""
         held, self._held = self._held, ""
         return mask_content(held, self._kept)

@@ -36,21 +36,20 @@ from inspector.scanning import lazy_pattern
 from inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
-_LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one text, and of all that are remembered
+_LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one cached text, and of all
 _LONGEST_SHORT, _LONGEST_TOGETHER = 400, 16_384
 _SIGN = lazy_pattern(r"\S")
 _Value = TypeVar("_Value")
 
 
 class Redactor:
-    """Replaces secrets by `*`: keys that give themselves away, and what stands behind words like `api_key`.
+    """Replaces secrets by `*`: keys of known shapes, and the values of names like `api_key`.
 
-    `patterns` are a user's own regular expressions: what their first group matches goes too, or the whole match where
-    they have none. Without `keep_content` every word is masked besides (see `masking`): structure, sizes and times are
-    left. Texts keep their length in code points, so that every range stays true; chunks whose text changes lose their
-    token ids and logprobs. To redact twice changes nothing.
-    ValueError, in a sentence, for a pattern that is no regular expression or matches nothing at all. Not for several
-    threads at once.
+    `patterns` are a user's own regular expressions: their first group is replaced too, or the whole match if they have
+    none. Without `keep_content` every word is masked as well (see `masking`): only structure, sizes and times remain.
+    Texts keep their length in code points, so that every range stays valid; chunks whose text changes lose their token
+    ids and logprobs. Redacting twice changes nothing more. Raises ValueError, with a sentence, for a pattern that is no
+    regular expression or matches the empty text. Not thread-safe.
     """
 
     def __init__(self, patterns: Sequence[str] = (), *, keep_content: bool = True) -> None:
@@ -66,7 +65,7 @@ class Redactor:
         return self._text(text, None if self.keeps_content else kept_words())
 
     def header(self, name: str, value: str) -> str:
-        """A header's value: all of it gone where the header is a secret one, but for its scheme (`Bearer`)."""
+        """A header's value; all of it is replaced if the header is a secret one, except for its scheme (`Bearer`)."""
         if name.lower() not in SECRET_HEADERS:
             return self._secrets(value)
         scheme = _SCHEME.match(value)
@@ -76,11 +75,11 @@ class Redactor:
         return value[:start] + _SIGN.sub(FILLER, value[start:])
 
     def url(self, url: str) -> str:
-        """An address, or a path with its query."""
+        """An address, or a path with its query, without secrets."""
         return self._secrets(url)
 
     def turn(self, turn: Turn) -> Turn:
-        """A turn: its parts, what is said of calls and results, and its generation's facts."""
+        """A turn: its parts, the headers of its calls and result, and its generation's facts."""
         if self.keeps_content and not self._have_secrets(_of_turn_and_generation(turn, set())):
             return turn
         return self._turn(turn, self._kept(turn.generation.tools if turn.generation else ()))
@@ -109,15 +108,15 @@ class Redactor:
         return self._generation(generation, self._kept(generation.tools))
 
     def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> "TurnRedactor":
-        """For a turn whose chunks are still arriving; `tools` are those that its request offered."""
+        """A redactor for a turn whose chunks are still arriving; `tools` are those that its request offered."""
         return TurnRedactor(self, self._kept(tools))
 
     def new_stream(self, kept: KeptWords | None = None) -> TextStream:
-        """For one part's text, piece by piece."""
+        """A redactor for one part's text, piece by piece."""
         return SecretStream(self._patterns) if kept is None else ContentStream(kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts has a secret. Short ones are searched together first: most hold no sign of any."""
+        """Whether one of the texts has a secret. Short ones are searched together first: most have no sign of one."""
         together: list[str] = []
         size = 0
         for text in texts:
@@ -170,7 +169,7 @@ class Redactor:
         return clean
 
     def _remember(self, text: str) -> None:
-        """Names, settings, system prompts and tools come again and again."""
+        """Cache a text without secrets: names, settings, system prompts and tools repeat."""
         if len(text) <= _LONGEST_CLEAN:
             self._clean_size += len(text) + 1
             if self._clean_size > _MOST_CLEAN:
@@ -196,9 +195,9 @@ class Redactor:
         return replace(run, name=name, call_id=call_id, arguments=arguments, result=result)
 
     def _sent(self, message: SentMessage, kept: KeptWords | None) -> SentMessage:
-        said = Turn(message.role, (), message.source_role, message.calls, message.result)
-        clean = self._turn(said, kept)
-        parts = tuple(self._part(said, Part(part.name, part.text), kept) for part in message.parts)
+        as_turn = Turn(message.role, (), message.source_role, message.calls, message.result)
+        clean = self._turn(as_turn, kept)
+        parts = tuple(self._part(as_turn, Part(part.name, part.text), kept) for part in message.parts)
         return replace(
             message,
             parts=tuple(
@@ -211,7 +210,7 @@ class Redactor:
         )
 
     def _part(self, turn: Turn, part: Part, kept: KeptWords | None) -> Part:
-        is_live = kept is None or turn.role is Role.ASSISTANT  # what a model says must come out the same live
+        is_live = kept is None or turn.role is Role.ASSISTANT  # a model's text must be redacted as in a live stream
         text = self._text(part.text, kept if is_live or kept is None else kept.with_members(part.text))
         chunks = (
             part.chunks
@@ -257,7 +256,7 @@ class Redactor:
         )
 
     def _json(self, value: Json, kept: KeptWords | None) -> Json:
-        """A schema's texts; of the names of members only secrets go."""
+        """A schema with its texts redacted; in the names of members only secrets are replaced."""
         if isinstance(value, str):
             return self._text(value, kept)
         if isinstance(value, list):
@@ -268,12 +267,12 @@ class Redactor:
 
     def _id(self, external_id: ExternalId) -> ExternalId:
         value = self._secrets(external_id.value)
-        if value != external_id.value:  # two sessions stay two
+        if value != external_id.value:  # the ids of two sessions stay different
             value = f"{value}#{_digest([external_id.value])[:8]}"
         return ExternalId(self._secrets(external_id.name), value)
 
     def _content_id(self, trace: Trace) -> tuple[ExternalId, ...]:
-        """What tells a trace without ids from others whose masked texts are the same."""
+        """An id that distinguishes a trace without ids from others whose masked texts are the same."""
         return () if self.keeps_content else (ExternalId("content_digest", _digest(texts_of(trace))),)
 
     def _provenance(self, provenance: Provenance) -> Provenance:
@@ -289,16 +288,16 @@ class Redactor:
         return text and self._secrets(text)
 
     def counted(self, count: int) -> None:
-        """Count secrets that one of its streams replaced."""
+        """Add the number of secrets that one of its streams replaced."""
         self.count += count
 
 
 class TurnRedactor:
-    """The chunks of one turn while they arrive, in the order of their sequence over all parts.
+    """Redacts the chunks of one turn as they arrive, in the order of their sequence over all parts.
 
-    Held back is a chunk while its text may be a part of a secret that is not yet whole, and what came after it. In
-    all, each part's text is what `Redactor.text` makes of it; but for matches of a user's pattern longer than
-    `streams.PATTERN_TAIL`, which the whole turn, redacted at its end, no longer has.
+    A chunk is held back while its text may be part of an incomplete secret, and so are the chunks after it. In the end,
+    each part's text is the result of `Redactor.text`, except for matches of a user's pattern longer than
+    `masking.PATTERN_TAIL`, which the whole turn, redacted at its end, no longer has.
     """
 
     def __init__(self, redactor: Redactor, kept: KeptWords | None) -> None:
@@ -333,7 +332,7 @@ class TurnRedactor:
         return self._released()
 
     def _takes_as_they_are(self, chunks: Sequence[Chunk]) -> bool:
-        """Whether all chunks belong to one part, which takes them as they are; else it has taken none of them."""
+        """Whether all chunks belong to one part, which accepts them unchanged; if not, none of them is accepted."""
         name = chunks[0].part
         part = self._parts.get(name)
         if part is None or part.name != name:
@@ -342,7 +341,7 @@ class TurnRedactor:
         return len(texts) == len(chunks) and part.takes_as_it_is("".join(texts))
 
     def close(self) -> tuple[Chunk, ...]:
-        """The rest."""
+        """The remaining chunks, redacted."""
         for part in self._parts.values():
             part.ready += part.stream.close()
             self._redactor.counted(part.stream.count)
@@ -366,7 +365,7 @@ class TurnRedactor:
 
 
 class _RedactedPart:
-    """One part: its redacted name, its stream, and what came out of it that no chunk has taken yet."""
+    """One part: its redacted name, its stream, and the stream's output that no chunk has taken yet."""
 
     __slots__ = ("name", "ready", "stream", "taken", "takes_as_it_is")
 
@@ -379,7 +378,7 @@ class _RedactedPart:
 
 
 def _without_changed_tokens(before: Sequence[Part], after: Sequence[Part]) -> tuple[Part, ...]:
-    """The parts; token strings are emptied where any text changed: in pieces, they would tell the old text."""
+    """The parts; token strings are emptied if any text changed, because they would reveal the old text."""
     tokens = [part.name.endswith(TOKENS_PART) for part in before]
     if not any(tokens) or all(old.text == new.text for old, new in zip(before, after, strict=True)):
         return tuple(after)
@@ -387,7 +386,7 @@ def _without_changed_tokens(before: Sequence[Part], after: Sequence[Part]) -> tu
 
 
 def _without_changed_details(chunks: Chunks, before: str, after: str) -> Chunks:
-    """The chunks of a text that was redacted: token ids and logprobs of those that changed would tell the old text."""
+    """The chunks of a redacted text, without token ids and logprobs of changed ones: they would reveal the old text."""
     if chunks.token_ids is None and chunks.logprobs is None:
         return chunks
     ends = tuple(chunks.ends)
@@ -421,7 +420,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def texts_of(trace: Trace) -> Iterator[str]:
-    """Every text of a trace that `Redactor.trace` would redact; tools that several turns offer come once."""
+    """Every text of a trace that `Redactor.trace` would redact; tools that several turns offer are included once."""
     yield from (trace.name, trace.model, trace.format)
     for one in trace.external_ids:
         yield from (one.name, one.value)
@@ -479,13 +478,13 @@ def _of_tool(tool: ToolDefinition) -> Iterator[str]:
 
 
 def _of_json(value: Json) -> Iterator[str]:
-    open_ = [value]
-    while open_:
-        one = open_.pop()
+    stack = [value]
+    while stack:
+        one = stack.pop()
         if isinstance(one, str):
             yield one
         elif isinstance(one, list):
-            open_ += one
+            stack += one
         elif isinstance(one, dict):
             yield from one
-            open_ += one.values()
+            stack += one.values()

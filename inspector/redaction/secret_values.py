@@ -1,8 +1,8 @@
-"""The value of a secret: where it ends, what its name says of it, and whether it can be a secret at all.
+"""The value of a secret: where it ends, how strongly its name indicates it, and whether it can be a secret at all.
 
-An ending reads a value from any position within it and needs no memory of what came before, so that a value that
-arrives in pieces is read on where it was left. `end` gives None while the value may go on after the text's end.
-Every pattern here needs at most `AHEAD` code points beyond the character that it decides on.
+An ending finds the end of a value from any position within it, without memory of earlier text, so the search in a value
+that arrives in pieces can continue where it stopped. `end` returns None while the value may continue after the text's
+end. Every pattern here needs at most `LOOKAHEAD` code points beyond the character that it decides on.
 """
 
 import re
@@ -15,7 +15,7 @@ from msgspec import Struct
 from inspector.scanning import lazy_pattern
 
 LOOKAHEAD = 64
-"""Code points: what precedes the text's end by more is decided."""
+"""In code points: what is further than this before the text's end is decided."""
 
 _GLUE = "_-. "
 _PASSWORDS = ("password", "passwd", "passphrase", "passcode")
@@ -55,7 +55,7 @@ _PLACEHOLDER = lazy_pattern(
     re.VERBOSE,
 )
 
-_REDACTED = "******"  # what holds this was redacted before, or by somebody else
+_REDACTED = "******"  # a value with this was redacted already, here or elsewhere
 
 _PLAIN_WORDS = frozenset(
     (
@@ -95,7 +95,7 @@ class Ending(Protocol):
     """Finds the end of a value."""
 
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
-        """The end of the value that `at` lies in, looked for before `limit`; None where it is not found there.
+        """The end of the value around `at`, searched before `limit`; None if it is not found there.
 
         With `is_final` nothing follows the text.
         """
@@ -103,7 +103,7 @@ class Ending(Protocol):
 
 
 class PatternRun(Struct, frozen=True):
-    """A run of what `pattern` matches; where it stops at the end of the text, it may go on.
+    """A run of what `pattern` matches; if it reaches the end of the text, it may continue.
 
     `soft` are characters at which the pattern stops only because of what follows them.
     """
@@ -125,8 +125,8 @@ class PatternRun(Struct, frozen=True):
 class Quoted(Struct, frozen=True):
     r"""A quoted text whose opening `quote` had so many `backslashes` before it: 0, 1, 3, 7 for JSON in JSON in JSON.
 
-    A quote with fewer closes it too, since it closes a text around it; so does a line end of a text around it, which
-    a quoted text of JSON cannot hold. Of n backslashes that open it, a closing quote has n, and n + 1 more for each
+    A quote with fewer closes it too, because it closes a text around it; so does a line end of a text around it, which
+    a quoted text of JSON cannot contain. Of n backslashes that open it, a closing quote has n, and n + 1 more for each
     pair of backslashes that is itself content.
     """
 
@@ -157,7 +157,7 @@ def _stops(quote: str) -> re.Pattern[str]:
 
 @cache
 def until(closer: str) -> PatternRun:
-    """A value that the literal `closer` ends, or the line's end."""
+    """A value that ends at the literal `closer`, or at the line's end."""
     return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^\r\n<>])*"), closer[0])
 
 
@@ -190,11 +190,11 @@ PEM = PatternRun(
 )
 """The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level.
 
-It has no underscore; where no line ends the block, a key may follow, of which no piece is to be left."""
+It includes the underscore: if no line ends the block, a key may follow, of which no piece may be left."""
 
 
 class Secret(Struct, frozen=True):
-    """A secret from `start` to `end`, in code points of a text; `goes_on` where it may reach beyond the text's end."""
+    """A secret from `start` to `end`, in code points; `goes_on` is its ending if it may extend beyond the text."""
 
     start: int
     end: int
@@ -202,28 +202,28 @@ class Secret(Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str, start: int, ending: Ending, *, is_final: bool) -> "Secret":
-        """The secret that begins at `start`, as far as the text has it."""
+        """The secret that begins at `start`, as far as it is in the text."""
         end = ending.end(text, start, len(text), is_final=is_final)
         return cls(start, len(text), ending) if end is None else cls(start, end)
 
 
 class Undecided(Struct, frozen=True):
-    """A secret may begin at `start`; what follows the text decides."""
+    """A secret may begin at `start`; the text that follows decides."""
 
     start: int
 
 
 SecretVerdict: TypeAlias = Secret | Undecided | None
-"""What a place turns out to be; None where no secret begins there."""
+"""The verdict on a place; None if no secret begins there."""
 
 
 class SecretConfidence(Enum):
-    """How far a name gives its value away."""
+    """How strongly a name indicates that its value is a secret."""
 
     PASSWORD = "password"
-    """Any value is one, a short one and a number too."""
+    """Any value is a secret, also a short one or a number."""
     SECRET = "secret"
-    """Any word is one, unless it is plainly none."""
+    """Any word is a secret, unless it is plainly none."""
     LIKELY = "likely"
     """Only a value that looks random: names that are also used for other things."""
     UNLIKELY = "unlikely"
@@ -231,10 +231,9 @@ class SecretConfidence(Enum):
 
 
 def secret_confidence(sign: str, before: str, *, is_shouted: bool, is_query: bool) -> SecretConfidence | None:
-    """What the name says that ends in `sign`, in lower case, with `before` in front of it; None: it holds no secrets.
+    """The confidence for a name that ends in `sign`, in lower case, with `before` before it; None for no secret.
 
-    `is_shouted`: it is written in capitals, as variables of an environment are; `is_query`: it is a parameter of an
-    address.
+    `is_shouted`: it is written in capitals, like environment variables; `is_query`: it is a parameter of an address.
     """
     word = before.rstrip(_GLUE).lower()
     last = re.split(r"[_\-. ]", word)[-1]
@@ -270,54 +269,54 @@ def _of_token(word: str, last: str, *, is_shouted: bool) -> SecretConfidence | N
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value is a mask, or stands for one that is elsewhere: `$TOKEN`, `{{ token }}`, `<token>`, `****`."""
+    """Whether a value is a mask, or a placeholder for another value: `$TOKEN`, `{{ token }}`, `<token>`, `****`."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
 def looks_random(value: str) -> bool:
-    """Has it digits among letters, or capitals within a word, as keys have and words have not."""
+    """Whether it has digits among letters, or capitals within a word, as keys have and words do not."""
     return _MIXED.search(value) is not None
 
 
 def has_random_segment(value: str) -> bool:
-    """Is one of the words that dashes and the like join a random one, or longer than words are."""
+    """Whether one of the words joined by dashes and the like looks random, or is longer than words are."""
     return any(len(one) >= _LONGER_THAN_WORDS or looks_random(one) for one in _SEGMENT.findall(value))
 
 
-def can_be_quoted_secret(value: str, sureness: SecretConfidence) -> bool:
-    """Can a quoted value be a secret; of a long one its beginning is enough."""
+def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
+    """Whether a quoted value can be a secret; of a long one the beginning is enough."""
     word = value.strip()
     if _is_no_value(word):
         return False
-    if sureness in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
-        return _is_likely(word, sureness)
+    if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
+        return _is_likely(word, confidence)
     if word.count(" ") > 1 and len(_PROSE_WORDS.findall(word)) > 1:
         return False
-    if _PATH.match(word) or (word.isdigit() and sureness is not SecretConfidence.PASSWORD):
+    if _PATH.match(word) or (word.isdigit() and confidence is not SecretConfidence.PASSWORD):
         return False
-    return len(word) >= (3 if sureness is SecretConfidence.PASSWORD else 6)
+    return len(word) >= (3 if confidence is SecretConfidence.PASSWORD else 6)
 
 
-def can_be_bare_secret(value: str, sureness: SecretConfidence, *, name: str, gap: str, after: str) -> bool:
-    """Can a value without quotes be a secret: not where it is code, a type or the first word of a sentence.
+def can_be_bare_secret(value: str, confidence: SecretConfidence, *, name: str, gap: str, after: str) -> bool:
+    """Whether a value without quotes can be a secret, and is no code, no type and no first word of a sentence.
 
-    `gap` is what separates it from its name, `after` some characters that follow it.
+    `gap` is the text between its name and it, `after` some characters that follow it.
     """
     if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value):
         return False
     if _is_no_value(value.rstrip(".,;:!?")):
         return False
-    if sureness in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
-        return _is_likely(value, sureness) and _DIGIT.search(value) is not None and not _is_code(value)
-    if _is_code(value) or _PATH.match(value) or (value.isdigit() and sureness is not SecretConfidence.PASSWORD):
+    if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
+        return _is_likely(value, confidence) and _DIGIT.search(value) is not None and not _is_code(value)
+    if _is_code(value) or _PATH.match(value) or (value.isdigit() and confidence is not SecretConfidence.PASSWORD):
         return False
     if _IDENTIFIER.fullmatch(value.rstrip(".,;:!?)")):
         return _is_bare_word_secret(value, name=name, gap=gap, after=after)
-    return len(value) >= (4 if sureness is SecretConfidence.PASSWORD else 6)
+    return len(value) >= (4 if confidence is SecretConfidence.PASSWORD else 6)
 
 
 def _is_bare_word_secret(value: str, *, name: str, gap: str, after: str) -> bool:
-    """A word of letters: in a file of settings it is a value, in code a variable, in a sentence a word."""
+    """Whether a word of letters is a value, as in a settings file, and no variable of code or word of a sentence."""
     if len(value) < 6 or value.lower().endswith(name.lower()) or "_" in value:
         return False
     if "=" in gap and gap != gap.strip():
@@ -338,8 +337,8 @@ def _is_no_value(word: str) -> bool:
     )
 
 
-def _is_likely(word: str, sureness: SecretConfidence) -> bool:
-    at_least = 8 if sureness is SecretConfidence.LIKELY else 20
+def _is_likely(word: str, confidence: SecretConfidence) -> bool:
+    at_least = 8 if confidence is SecretConfidence.LIKELY else 20
     if len(word) < at_least or any(sign.isspace() for sign in word) or _UUID.fullmatch(word):
         return False
     return looks_random(word) and not word.startswith(("http:", "https:", "/", "./"))

@@ -1,1 +1,1 @@
-"""What every diagnostic code stands for: one table per family, and the catalogue of all."""
+"""The meaning of every diagnostic code: one table per family, and the catalogue of all."""

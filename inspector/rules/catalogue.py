@@ -1,4 +1,4 @@
-"""Every rule there is, found by its code, its name or a prefix of its code."""
+"""All rules, with look-ups by code, by name or by code prefix."""
 
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -41,7 +41,7 @@ _BY_WORD = MappingProxyType({word: rule for rule in RULES for word in (rule.code
 def find_rule(word: str) -> Rule:
     """The rule with this code (in any case) or name.
 
-    Raises UnknownRuleError, naming the nearest, where there is none.
+    Raises UnknownRuleError with the nearest name if there is none.
     """
     rule = _BY_WORD.get(word.upper()) or _BY_WORD.get(word.lower())
     if rule is None:
@@ -52,9 +52,9 @@ def find_rule(word: str) -> Rule:
 
 
 def select_rules(words: tuple[str, ...]) -> frozenset[Rule]:
-    """The rules that these codes, names or code prefixes (`J`, `J1`, `J104`) stand for.
+    """The rules with these codes, names or code prefixes (`J`, `J1`, `J104`).
 
-    Raises UnknownRuleError for a word that stands for none.
+    Raises UnknownRuleError for a word without a rule.
     """
     chosen: set[Rule] = set()
     for word in words:

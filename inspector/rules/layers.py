@@ -1,6 +1,6 @@
-"""L8xx: the layers of a session differ: what the model emitted, what the server parsed, what ran, what was read next.
+"""L8xx: the layers of a session differ: what the model wrote, what the server parsed, what ran, what the model read.
 
-Each rule names the `layer` at which the difference came about, and its `owner`: who made it.
+Each rule names the `layer` at which the difference arose, and its `owner`: who made it.
 """
 
 from inspector.rules.rule import Rule, Severity

@@ -1,4 +1,4 @@
-"""F3xx: markers and spans, the layer that a server's parser reads first."""
+"""F3xx: markers and spans, the layer that a server's parser processes first."""
 
 from inspector.rules.rule import Rule, Severity
 

@@ -1,4 +1,4 @@
-"""R6xx: what the model thought before it spoke, and how much of its context is used up."""
+"""R6xx: the model's reasoning, and how much of its context window is used."""
 
 from inspector.rules.rule import Rule, Severity
 

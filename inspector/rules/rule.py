@@ -1,4 +1,4 @@
-"""What a rule is: one code, one name, one severity, one explanation."""
+"""A rule: one code, one name, one severity, one explanation."""
 
 from enum import StrEnum
 
@@ -25,19 +25,19 @@ class Severity(StrEnum):
 
 
 class Rule(Struct, frozen=True):
-    """What a code stands for. A code is never reused; the name reads well after "allow".
+    """The meaning of a code. A code is never reused; the name reads well after "allow".
 
-    `summary` is one sentence for tables; `explanation` says why it matters for an agent, `remedy` what to do about it.
-    `bad` breaks the rule, `good` is the same as it should be, both in `format`: each a piece of stream, or where it
-    begins with `@` the sketch of a small trace. A sketch's lines `@user`, `@assistant`, `@tool` and `@system` begin a
-    turn, any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`. In the format
-    `FILE_FORMAT` both are the content of a file that `weaklink check` is given; in `DATA_FORMAT` of one that `weaklink
-    data lint` is given, where a line `@eval` begins the rows of the evaluation set, and a line `@context N` gives the
-    context in words; in `ROW_FORMAT` a row as JSON, whose member `verifier` names the verifier.
+    `summary` is one sentence for tables; `explanation` is why it matters for an agent, `remedy` what to do about it.
+    `bad` violates the rule, `good` is the correct version, both in `format`: each a piece of stream, or if it begins
+    with `@` the sketch of a small trace. A sketch's lines `@user`, `@assistant`, `@tool` and `@system` begin a turn,
+    any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`. In the format `FILE_FORMAT`
+    both are the content of a file for `weaklink check`; in `DATA_FORMAT` of a file for `weaklink data lint`, where a
+    line `@eval` begins the rows of the evaluation set, and a line `@context N` gives the context in words; in
+    `ROW_FORMAT` a row as JSON, whose member `verifier` names the verifier.
 
-    In a sketch, `sent=1,2` at an assistant's turn names the turns that its request had, a part `@sent:2/call:0` gives
-    one of them other words, and `@run` behind a tool's turn is the tool's own result. `layer` and `owner` are set for
-    differences between layers (L8xx): where the difference came about, and who made it.
+    In a sketch, `sent=1,2` at an assistant's turn lists the turns in its request, a part `@sent:2/call:0` replaces the
+    text of one of them, and `@run` after a tool's turn is the tool's own result. `layer` and `owner` are set for
+    differences between layers (L8xx): where the difference arose, and who made it.
     """
 
     code: str

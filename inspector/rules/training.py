@@ -17,7 +17,7 @@ _ALONE = '{"role": "assistant", "content": "I cannot look that up."}'
 
 
 def _row(*messages: str, before: str = "", after: str = "", tools: str | None = f"[{_TOOL}]") -> str:
-    """One line of JSON lines: members before and behind the messages, and the tools."""
+    """One line of JSON lines: members before and after the messages, and the tools."""
     offered = "" if tools is None else f', "tools": {tools}'
     return f'{{{before}"messages": [{", ".join(messages)}]{offered}{after}}}'
 

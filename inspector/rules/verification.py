@@ -1,4 +1,4 @@
-"""The rules of verifiers: what a candidate answer lacks or has too much, given its context or its reference."""
+"""The rules of verifiers: what a candidate answer lacks or has in excess, given its context or its reference."""
 
 from inspector.rules.rule import ROW_FORMAT, Rule, Severity
 

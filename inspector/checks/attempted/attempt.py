@@ -1,4 +1,4 @@
-"""A call attempted in a shape that its format does not read: the tool it names and the context of its text."""
+"""A call attempted in a shape that its format does not parse: the tool that it names, and its context in the text."""
 
 import builtins
 from bisect import bisect_right
@@ -13,7 +13,7 @@ from inspector.model import Json, ToolDefinition
 from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
-_WORDS = 8  # letters beside a call on its line from which on the line is a sentence about it
+_WORDS = 8  # a line with this many letters beside a call is a sentence about it
 _WINDOW = 240  # characters of a line that are read before and after a call
 _FENCE = lazy_pattern(r"(?:```|~~~)[ \t]*([\w+#.-]{0,20})[^\S\n]*\n?")
 
@@ -75,11 +75,11 @@ _ENDS_LINE = lazy_pattern(
 
 _NO_CALL_AFTER = lazy_pattern(r"\s*(?:\{|=>|->|\.\w+\()|\s*:\s*(?:\n|\Z)")
 _CHAINED = lazy_pattern(r"[\s\]\)\[,;|&+`\"'”’“‘.\\]{0,80}(?:(?:and|or|then|und|et|y)\b)?[\s\[,;`\"'“‘\\]{0,20}\Z")
-_OPENER = lazy_pattern(r"\((?<=[\w\\.\-]\()")  # what a name may be before: goes from one `(` to the next
+_OPENER = lazy_pattern(r"\((?<=[\w\\.\-]\()")  # a `(` that a name may precede
 _BACKWARDS = lazy_pattern(r"[\w\\.\-]*")
 _LONGEST_NAME = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
-_IN_NAMES = ("_", "-", "\\", ".", "/")  # what names differ in that mean the same tool
+_IN_NAMES = ("_", "-", "\\", ".", "/")  # separators in which the spellings of one name differ
 _BETWEEN_CORES = lazy_pattern(r"[^\w\-\\/]+")
 _SEPARATORS = lazy_pattern(r"[\W_]+")
 _BUILTINS = frozenset(dir(builtins))
@@ -87,12 +87,12 @@ _SEVERAL_WORDS = lazy_pattern(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
 
 
 def may_hold_name(text: str) -> bool:
-    """Whether `text` has what may be a tool's name before a `(`."""
+    """Whether `text` contains what may be a tool's name before a `(`."""
     return "(" in text and _OPENER.search(text) is not None
 
 
 class CallPosition(IntEnum):
-    """How plainly a place in a text is one where a call is made, and not one where it is mentioned."""
+    """How clearly a position in a text is one where a call is made, and not only mentioned."""
 
     NONE = 0
     INLINE = 1
@@ -125,7 +125,7 @@ class Fences:
         return bool(self._fences)
 
     def at(self, place: int) -> Fence | None:
-        """The fence around a place."""
+        """The fence around a position; None if there is none."""
         index = bisect_right(self._starts, place) - 1
         if index < 0 or self._fences[index].range.end <= place:
             return None
@@ -149,9 +149,9 @@ def _fences(text: str) -> list[Fence]:
 
 
 def position_of(text: str, place: Range, previous_end: int, previous: CallPosition) -> CallPosition:
-    """Where in `text` a call at `place` is.
+    """The kind of position in `text` of a call at `place`.
 
-    `previous` is the position of the last call, which ends at `previous_end`, -1 where there is none. Reads a bounded
+    `previous` is the position of the last call, which ends at `previous_end` (-1 if there is none). Reads a bounded
     number of characters around the call.
     """
     first = max(place.start - _WINDOW, 0)
@@ -172,9 +172,10 @@ def position_of(text: str, place: Range, previous_end: int, previous: CallPositi
 
 
 def may_count(text: str, heads: Iterable["Head"]) -> bool:
-    """Whether one of the calls with these heads may be made: a cheap test that most mentions of tools in prose fail.
+    """Whether one of the calls with these heads may count: a cheap test that most mentions of tools in prose fail.
 
-    Within a sentence only arguments tell a call from a mention, by a `=` or a `{`; code fences are read as a whole.
+    Within a sentence only arguments with a `=` or a `{` distinguish a call from a mention; code fences are judged as a
+    whole.
     """
     if "=" in text or "{" in text or "```" in text or "~~~" in text:
         return True
@@ -188,12 +189,12 @@ def may_count(text: str, heads: Iterable["Head"]) -> bool:
 def is_in_sentence(place: Range, text: str) -> bool:
     """Whether the line of a call at `place` is a sentence about it."""
     before = text[max(place.start - _WINDOW, 0) : place.start].rsplit("\n", 1)[-1]
-    behind = text[place.end : place.end + _WINDOW].split("\n", 1)[0]
-    return sum(map(str.isalpha, before + behind)) >= _WORDS
+    after = text[place.end : place.end + _WINDOW].split("\n", 1)[0]
+    return sum(map(str.isalpha, before + after)) >= _WORDS
 
 
 class NamedTool(Struct, frozen=True):
-    """The offered tool that the name `written` means; `slip` says in words how it differs, "" where it is exact."""
+    """The offered tool that the name `written` means; `slip` describes how it differs, "" if it is exact."""
 
     tool: ToolDefinition
     written: str
@@ -217,14 +218,14 @@ class NamedTool(Struct, frozen=True):
 
     @property
     def properties(self) -> dict[str, Json]:
-        """The schemas of the tool's parameters by name, in their order; empty where the definition has none."""
+        """The schemas of the tool's parameters by name, in their order; empty if the definition has none."""
         parameters = self.tool.parameters
         found = parameters.get("properties") if isinstance(parameters, dict) else None
         return found if isinstance(found, dict) else {}
 
     @property
     def has_schema(self) -> bool:
-        """Whether the tool's definition says which parameters there are."""
+        """Whether the tool's definition lists its parameters."""
         return isinstance(self.tool.parameters, dict) and "properties" in self.tool.parameters
 
     @property
@@ -234,12 +235,12 @@ class NamedTool(Struct, frozen=True):
         return isinstance(parameters, dict) and bool(parameters.get("required"))
 
     def knows(self, names: Iterable[str]) -> bool:
-        """Whether one of these arguments is a parameter of the tool, or nobody knows its parameters."""
+        """Whether one of these arguments is a parameter of the tool, or its parameters are unknown."""
         return not self.has_schema or not self.properties.keys().isdisjoint(names)
 
 
 class Head(NamedTuple):
-    """A tool's written name before a `(`: where it begins, where the bracket is, and the tool."""
+    """A tool's written name before a `(`: its start, the position of the bracket, and the tool."""
 
     start: int
     opener: int
@@ -247,7 +248,7 @@ class Head(NamedTuple):
 
 
 class ToolNames:
-    """The tools that a request offers, to be looked up by their names as models write them."""
+    """The tools that a request offers, for look-ups by their names as models write them."""
 
     def __init__(self, tools: Iterable[ToolDefinition]) -> None:
         self._exact = {tool.name: tool for tool in tools if tool.name}
@@ -274,7 +275,7 @@ class ToolNames:
         return _other_spellings(tuple(self._exact))
 
     def heads(self, text: str) -> list[Head]:
-        """The names of tools in `text` that stand before a `(`, in order."""
+        """The names of tools before a `(` in `text`, in order."""
         endings, letters = self._spellings.endings, self._spellings.letters
         found: list[Head] = []
         for match in _OPENER.finditer(text):
@@ -286,9 +287,9 @@ class ToolNames:
         return found
 
     def occurrences(self, text: str) -> list[tuple[Range, NamedTool]]:
-        """Where the names are written as whole words, exactly or with escaped underscores, with the tools, in order.
+        """The names written as whole words, exactly or with escaped underscores: their ranges and tools, in order.
 
-        `function` may be right before a name: what is left of a marker without its special tokens.
+        `function` may be directly before a name: it remains of a marker without its special tokens.
         """
         found: list[tuple[Range, NamedTool]] = []
         is_escaped = "\\_" in text
@@ -303,7 +304,7 @@ class ToolNames:
         return found
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
-        """The tool whose written name ends at `end`, and where that name begins."""
+        """The tool whose written name ends at `end`, and the start of that name."""
         first = max(end - _LONGEST_NAME, 0)
         found = _BACKWARDS.match(text[first:end][::-1])
         written = found[0][::-1] if found is not None else ""
@@ -351,7 +352,7 @@ class _Spellings(Struct, frozen=True):
 
 
 class _OtherSpellings(Struct, frozen=True):
-    """Other spellings of names, each with the name; under one that two names share is None."""
+    """Other spellings of names, each with its name; None for a spelling that two names share."""
 
     tails: dict[str, str | None]
     folded: dict[str, str | None]
@@ -369,7 +370,7 @@ def _other_spellings(names: tuple[str, ...]) -> _OtherSpellings:
 
 
 def _words(text: str, word: str) -> Iterator[Range]:
-    """Where a word is in a text, not as part of a longer one."""
+    """The ranges of a word in a text, except as part of a longer one."""
     end = 0
     while (at := text.find(word, end)) >= 0:
         end = at + len(word)
@@ -427,7 +428,7 @@ def _endings(names: Iterable[str]) -> Iterator[str]:
 
 
 class Evidence(IntEnum):
-    """How much the written arguments say that a call is meant, and not a signature or another function."""
+    """How strongly the written arguments show that a call is meant, and not a signature or another function."""
 
     NONE = 0
     EMPTY = 1  # `f()`
@@ -437,9 +438,9 @@ class Evidence(IntEnum):
 
 
 class ReadArguments(NamedTuple):
-    """The arguments of an attempted call: the evidence that they give, and their values, None where unreadable.
+    """The arguments of an attempted call: the evidence that they give, and their values, None if unreadable.
 
-    `guessed` says that the values needed a guess.
+    `guessed` is true if reading the values took a guess.
     """
 
     evidence: Evidence
@@ -450,10 +451,10 @@ class ReadArguments(NamedTuple):
 class Attempt(Struct):
     """One call in another shape.
 
-    `range` holds its own characters, `container` what a rewrite replaces: list, fence, tags or print around it too.
-    `shape` says in words how it is written, `read_by` names the format that reads exactly this, "" where none does.
-    `arguments` may be a function that reads them: most places that are found turn out to be no calls by their position
-    alone, so arguments are read once they matter.
+    `range` covers its own characters, `container` what a rewrite replaces: also the list, fence, tags or print around
+    it. `shape` describes how it is written, `read_by` names the format that parses exactly this, "" if none does.
+    `arguments` may be a function that reads them: most candidates turn out to be no calls by their position alone, so
+    arguments are read only when they are needed.
     """
 
     named: NamedTool
@@ -473,5 +474,5 @@ class Attempt(Struct):
 
     @property
     def evidence(self) -> Evidence:
-        """How much the arguments say that a call is meant."""
+        """How strongly the arguments show that a call is meant."""
         return self.read().evidence

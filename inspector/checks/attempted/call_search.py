@@ -1,13 +1,13 @@
 """Finds attempted calls in a model's text and reports each place once, with the fix that rewrites it.
 
-Theory of operation. Readers of syntax look for shapes, not for names, so their cost does not grow with the number of
+Theory of operation. The readers search for shapes, not for names, so their cost does not grow with the number of
 tools: `python_calls` goes from one `(` to the next and looks up the word before it, `json_calls` goes from one value to
 the next and looks up its short strings. `labelled_calls` goes from one name to the next, in texts that have a sign of a
-label, a tag or a pair. What carries an offered tool's name is an `Attempt`, with the evidence that its arguments give
-(`Evidence`); `judging` decides which of them count.
+label, a tag or a pair. A place with an offered tool's name becomes an `Attempt`, with the evidence that its arguments
+give (`Evidence`); `judging` decides which of them count.
 
-Most texts are passed over for the price of a few searches for single characters (`_signs`), and of one for a name
-before a `(`: what each shape of a call and each foreign or misspelled marker must have.
+Most texts cost only a few searches for single characters (`_signs`), and one for a name before a `(`: each shape of a
+call, and each foreign or misspelled marker, must have one of these.
 
 Attempts next to each other are one group: one fix rewrites all of them, with the list, fence or quotes around them.
 Every reader takes linear time: a call is read once, and the search for closing brackets has a budget for each text.
@@ -58,7 +58,7 @@ _LINE = 80  # characters beside a call that show whether it has lines of its own
 
 
 class _ReportedCall(Struct, frozen=True):
-    """A call to report: what it is, what a rewrite replaces, and how to say it."""
+    """A call to report: the call, the range that a rewrite replaces, the rule, and the wording."""
 
     call: AttemptedCall
     container: Range
@@ -68,26 +68,26 @@ class _ReportedCall(Struct, frozen=True):
 
 
 def call_search(own: Format) -> "CallSearch":
-    """The search for calls that a format does not read; made once for each format."""
+    """The search for calls that a format does not parse; created once for each format."""
     return _call_search(own, registered_formats())
 
 
 @lru_cache(maxsize=128)
 def _call_search(own: Format, registered: tuple[Format, ...]) -> "CallSearch":
-    """See `call_search`; `registered` are the formats whose registration changes what is foreign."""
+    """See `call_search`; `registered` is only part of the cache key: a registration changes what is foreign."""
     return CallSearch(own)
 
 
 @lru_cache(maxsize=16)
 def _tool_names(offered: OfferedTools) -> ToolNames:
-    """The names of offered tools, to be looked up as models write them."""
+    """The names of offered tools, for look-ups in the spellings of models."""
     return ToolNames(offered.definitions)
 
 
 class CallSearch:
-    """Looks through the words of a model, whose format is `own`, for calls that this format does not read.
+    """Searches the text of a model, whose format is `own`, for calls that this format does not parse.
 
-    It keeps nothing of a text: one serves all texts of a format.
+    It keeps nothing of a text: one object serves all texts of a format.
     """
 
     def __init__(self, own: Format) -> None:
@@ -100,9 +100,10 @@ class CallSearch:
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Sequence[Fault] = (), *, at_end: bool
     ) -> list[Fault]:
-        """The faults in the text of an answer, which begins at `start`; `at_end` says that the stream ends with it.
+        """The faults in the text of an answer, which begins at `start`; `at_end` means that the stream ends with it.
 
-        Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
+        `beside` are the faults of other checks in this text. They are included, unless the fault of a call replaces
+        them.
         """
         has_signs = self._has_signs(text)
         if not (has_signs or beside or (offered.definitions and (may_hold_name(text) or may_hold_labels(text)))):
@@ -116,7 +117,7 @@ class CallSearch:
         found.sort(key=_place)
         faults = self._faults(found, text, offered)
         merged = _merged(text, [one.moved(-start) for one in near], faults)
-        return [self._with_call_behind(fault, text, offered).moved(start) for fault in merged]
+        return [self._with_call_after(fault, text, offered).moved(start) for fault in merged]
 
     def _has_signs(self, text: str) -> bool:
         """Whether `text` may hold a foreign call or a near marker: a cheap test that most texts fail."""
@@ -126,14 +127,14 @@ class CallSearch:
         return bool(self._own.near_calls) and self._near.is_nearly_called(text)
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
-        """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
+        """The faults in reasoning, which begins at `start` and has these `drafts` of calls in its own format."""
         found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts] if drafts else ())
         return [self._draft(one, offered).moved(start) for one in found] if found else []
 
     def in_code(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
-        """The calls of offered tools that the code of a call holds, with their faults; none where it is only code.
+        """The calls of offered tools in the code of a call, with their faults; none if it is only code.
 
-        `call` runs code in the format's own interpreter, which knows none of the offered tools.
+        `call` runs code in the format's own interpreter, which does not know the offered tools.
         """
         place, code = call.arguments_range, call.arguments
         if place is None or not isinstance(code, str) or not offered:
@@ -156,7 +157,7 @@ class CallSearch:
     def in_payload(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
         """The calls in another shape between the markers of a call that could not be read, with their faults.
 
-        They take the place of `call`, which has no name; none where the payload holds no such call.
+        They replace `call`, which has no name; none if the payload has no such call.
         """
         text, start = call.arguments, call.range.start
         if call.name is not None or call.recovered or not isinstance(text, str) or len(text) != len(call.range):
@@ -176,7 +177,7 @@ class CallSearch:
         return Fault(found.rule, found.call.range, message, self._expected(self._written([found.call], offered)))
 
     def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
-        """The faults in the words that JSON strings hold."""
+        """The faults in the texts of JSON strings."""
         found = self._foreign_in(text, offered)
         found += self._shapes_in(text, offered, [one.container for one in found])
         found.sort(key=_place)
@@ -226,10 +227,10 @@ class CallSearch:
                 hint = f"Servers that decode with `skip_special_tokens=True` remove them: turn that off. {hint}"
         return Fault(found.rule, call.range, message, hint, fix, call=call)
 
-    def _with_call_behind(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:
-        """The fault of a near marker with the call that the text would hold with the right one, where it is a call.
+    def _with_call_after(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:
+        """The fault of a near marker, with the call after it that the right marker would open, if there is one.
 
-        Its fix is kept only where it makes one.
+        Its fix is kept only if it results in a call.
         """
         if marker.rule is not NEAR_MARKER or marker.call is not None or marker.fix is None:
             return marker
@@ -259,32 +260,32 @@ class CallSearch:
         return f"`{self._own.name}` expects {shown(cut)}."
 
     def _fix(self, group: Sequence[_ReportedCall], text: str, written: str | None) -> Fix | None:
-        """The fix that puts `written` for a whole group: on lines of its own, which calls need in some formats."""
+        """The fix that inserts `written` for a whole group, on separate lines, which some formats require."""
         if written is None:
             return None
         place = group[0].container
         before = text[max(place.start - _LINE, 0) : place.start]
-        behind = text[place.end : place.end + _LINE]
+        after = text[place.end : place.end + _LINE]
         lead = "\n" if before.rsplit("\n", 1)[-1] else ""
-        tail = "\n" if behind.split("\n", 1)[0].strip() else ""
+        tail = "\n" if after.split("\n", 1)[0].strip() else ""
         is_sure = not any(one.is_guess for one in group)
         return Fix((Edit(place, f"{lead}{written}{tail}"),), safe=is_sure)
 
     def _written(self, calls: Sequence[AttemptedCall], offered: OfferedTools) -> str | None:
-        """The calls in the own format; None where one of them could not be read, or that format cannot hold it."""
+        """The calls in the own format; None if one of them could not be read, or the format cannot express it."""
         if not all(call.recovered for call in calls):
             return None
-        made = [ToolCall(call.name, call.arguments, "", valid=True, range=call.range) for call in calls]
-        written = self._own.write_calls(made)
-        if all(map(self._own.expresses, made)):
+        rebuilt = [ToolCall(call.name, call.arguments, "", valid=True, range=call.range) for call in calls]
+        written = self._own.write_calls(rebuilt)
+        if all(map(self._own.expresses, rebuilt)):
             return written
         read = [typed_by(call, offered).call for call in read_in(written, self._own).calls]
-        is_same = [(one.name, one.arguments) for one in read] == [(one.name, one.arguments) for one in made]
+        is_same = [(one.name, one.arguments) for one in read] == [(one.name, one.arguments) for one in rebuilt]
         return written if is_same else None
 
 
 def _invented_result(text: str, start: int) -> Iterator[Fault]:
-    """The result that the model writes behind its own call, up to the next empty line or code fence."""
+    """The result that the model writes after its own call, up to the next empty line or code fence."""
     label = _RESULT.match(text, start)
     if label is None:
         return
@@ -331,7 +332,7 @@ def _place(found: _ReportedCall) -> Range:
 
 
 def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[Fault]:
-    """Both kinds of faults, but one for a near marker and the call right behind it; `faults` are in order."""
+    """Both kinds of faults; a near marker and the call directly after it become one. `faults` are in order."""
     kept, alone = list(faults), []
     starts = [fault.range.start for fault in faults]
     for marker in near:
@@ -345,7 +346,7 @@ def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[F
 
 
 def _joined(marker: Fault, call: Fault) -> Fault:
-    """The fault of a near marker with the call behind it; its fix rewrites both."""
+    """The fault of a near marker with the call after it; its fix rewrites both."""
     edits = call.fix.edits if call.fix is not None else ()
     fix = None
     if len(edits) == 1:
@@ -356,7 +357,7 @@ def _joined(marker: Fault, call: Fault) -> Fault:
 
 
 def _belongs(text: str, marker: Fault, call: Fault) -> bool:
-    """Whether a marker's place is that of a call, or right before it."""
+    """Whether a marker overlaps a call, or is directly before it."""
     if call.call is None:
         return False
     if marker.range.start < call.range.end and call.range.start < marker.range.end:
@@ -366,9 +367,9 @@ def _belongs(text: str, marker: Fault, call: Fault) -> bool:
 
 
 def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) -> list[Attempt]:
-    """The calls of tools in `text` in a shape that no format reads, in order, none within `taken` (in order).
+    """The calls of tools in `text` in a shape that no format parses, in order, none within `taken` (in order).
 
-    Most texts have none: they lack a tool's name before `(`, and any name beside the brackets of other shapes.
+    Most texts have none: they lack a tool's name before `(`, and a name next to the brackets of other shapes.
     """
     heads = names.heads(text) if may_hold_name(text) else []
     values = call_shapes.may_hold_values(text) and names.occur_in(text)
@@ -395,7 +396,7 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
 
 
 def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
-    """What is known already, in order, with what was found since."""
+    """The known ranges and those of the attempts found since, in order."""
     return sorted([*taken, *(one.range for one in found)]) if found else taken
 
 

@@ -102,11 +102,11 @@ _NAMED = lazy_pattern(r"\s*\w+\s*=(?!=)")
 _NAME_BEFORE = lazy_pattern(
     r"\w[`*]{0,3}[ \t]{0,4}:?[`*]{0,3}[ \t]{0,4}\n?[ \t]{0,4}(`{3}(?:json)?[ \t]{0,4}\n)?(\{)\Z"
 )
-_LONGEST_BEFORE = 40  # characters that `_NAME_BEFORE` has before the object at most
+_LONGEST_BEFORE = 40  # the most characters that `_NAME_BEFORE` matches before the object
 _BESIDE_NAME = "`*: \t\n"
 _OBJECT = lazy_pattern(r"\{(?=\s{0,16}[\"'])")
 NAME_BEFORE_OBJECT = "as its name before a JSON object"
-"""How the shape of `named_objects` is called."""
+"""The name of the shape that `named_objects` finds."""
 
 _FENCE_END = lazy_pattern(r"\s{0,4}`{3}")
 _LITERAL = lazy_pattern(r"[rbfu]?[\"']|[-+]?\d|[\[{(]|(?:True|False|None|true|false|null)\b|<")
@@ -118,7 +118,7 @@ _LONGEST = 16_384
 
 
 class Brackets:
-    """Looks for closing brackets in one text; reads at most four times the text in all, however it nests."""
+    """Finds closing brackets in one text; reads at most four times the text in total, whatever its nesting."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -126,7 +126,7 @@ class Brackets:
         self._trials = len(text)
 
     def value(self, at: int) -> JsonNode | None:
-        """The strict JSON that the bracket at `at` opens, as far as `end` would go; None if it is something else."""
+        """The strict JSON that the bracket at `at` opens, within the limits of `end`; None if it is something else."""
         if self._trials <= 0 or self._budget <= 0:
             return None
         node, end = read_strict_at(self._text, at, self._limit(at))
@@ -140,7 +140,7 @@ class Brackets:
         return min(len(self._text), at + min(_LONGEST_BRACKETS, self._budget))
 
     def end(self, at: int) -> int | None:
-        """The end of what the bracket at `at` opens; None where it is not closed soon, or the budget is used up."""
+        """The end of what the bracket at `at` opens; None if it is not closed soon, or the budget is used up."""
         text, limit = self._text, self._limit(at)
         shallow = _SHALLOW.match(text, at, min(limit, at + _LONGEST_SHALLOW))
         if shallow is not None:
@@ -153,7 +153,7 @@ class Brackets:
             if sign in _PAIRS:
                 stack.append(_PAIRS[sign])
             elif sign in _STRINGS:
-                place = self._behind_string(sign, token.start(), limit)
+                place = self._after_string(sign, token.start(), limit)
             elif sign in ")]}":
                 if sign != stack.pop():
                     break
@@ -163,8 +163,8 @@ class Brackets:
         self._budget -= (limit if token is None else place) - at
         return None
 
-    def _behind_string(self, sign: str, at: int, limit: int) -> int:
-        """The end of a string that begins at `at`, or of its quote alone where it is an apostrophe or never closed."""
+    def _after_string(self, sign: str, at: int, limit: int) -> int:
+        """The end of a string that begins at `at`, or of its quote alone if that is an apostrophe or never closed."""
         text = self._text
         if text.startswith(sign * 3, at):
             end = text.find(sign * 3, at + 3, limit)
@@ -176,14 +176,14 @@ class Brackets:
 
 
 def may_hold_values(text: str) -> bool:
-    """Whether `text` holds what JSON, or a list that begins with a name, begins with."""
+    """Whether `text` contains the beginning of JSON, or of a list that begins with a name."""
     return ("{" in text and _OBJECT_BEGINS.search(text) is not None) or (
         "[" in text and _LIST_BEGINS.search(text) is not None
     )
 
 
 class _Payload(Struct):
-    """JSON that may hold calls: its text, the tools' names, whether all of it is strict."""
+    """JSON that may contain calls: its text, the tools' names, whether all of it is strict."""
 
     text: str
     names: ToolNames
@@ -191,7 +191,7 @@ class _Payload(Struct):
 
 
 def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[Range]) -> Iterator[Attempt]:
-    """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
+    """The calls in the JSON of `text`, in order; none begins within a range in `taken`, which are in order."""
     named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
     if not named:
         return
@@ -224,9 +224,9 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[
 
 
 def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
-    """The calls of a tool's name right before the object of its arguments, in order: `f {"a": 1}`, `f: {"a": 1}`.
+    """The calls with a tool's name directly before its arguments object, in order: `f {"a": 1}`, `f: {"a": 1}`.
 
-    Each argument is one that the tool knows, so that a label before some other object is none.
+    Every argument must be a parameter of the tool, so that a label before some other object does not count.
     """
     for opener in _OBJECT.finditer(text):
         found = name_before_object(text, opener.start())
@@ -249,7 +249,7 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
 
 
 def name_before_object(text: str, at: int) -> re.Match[str] | None:
-    """The end of a name right before the object that begins at `at`, or before the fence that it is in."""
+    """The end of a name directly before the object that begins at `at`, or before the code fence around it."""
     first = max(at - _LONGEST_BEFORE, 0)
     words = text[first:at].rstrip(_BESIDE_NAME)
     before = words.removesuffix("```json").rstrip(_BESIDE_NAME)
@@ -266,7 +266,7 @@ def _cut_end(text: str, start: int) -> int:
 
 
 def _calls(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt]:
-    """The calls that a value holds, each once."""
+    """The calls in a value, each once."""
     if depth > _MOST_DEPTH:
         return
     if node.kind is JsonKind.OBJECT:
@@ -309,7 +309,7 @@ def _in_array(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt
 
 
 def _named_object(node: JsonNode, payload: _Payload) -> list[Attempt]:
-    """The call that an object is which has the tool's name under a key."""
+    """The call in an object that has the tool's name under a key."""
     for key in _NAME_KEYS:
         member = node.member(key)
         if member is None or member.value.kind is not JsonKind.STRING or not isinstance(member.value.scalar, str):
@@ -327,7 +327,7 @@ def _named_object(node: JsonNode, payload: _Payload) -> list[Attempt]:
 
 
 def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: str) -> list[Attempt]:
-    """The call whose arguments are beside its name; none for the tool's definition, or its result."""
+    """The call whose arguments are members beside its name; none for the tool's definition, or its result."""
     keys = {member.key for member in node.members}
     others = {member.key: member.value.value() for member in node.members if member.key not in (key, *_BESIDE)}
     is_known = others and named.has_schema and not named.properties.keys().isdisjoint(others)
@@ -391,7 +391,7 @@ def _object_of(node: JsonNode) -> dict[str, Json] | None:
 
 
 def python_calls(text: str, heads: Iterable[Head], brackets: Brackets) -> Iterator[Attempt]:
-    """The places in `text` where a tool's name has arguments in parentheses, in order; `heads` are the names."""
+    """The calls in `text` of a tool's name with arguments in parentheses, in order; `heads` are the names."""
     end = 0
     for start, at, named in heads:
         if start >= end:
@@ -411,7 +411,7 @@ def named_lists(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Att
 
 
 def call_in_string(text: str, names: ToolNames) -> tuple[NamedTool, Attempt] | None:
-    """The call that a whole string holds; its range counts from the beginning of the string."""
+    """The call that a whole string consists of; its range counts from the beginning of the string."""
     at = text.find("(")
     found = names.before(text, at) if at > 0 else None
     if found is None or text[: found[0]].strip(" \n`\"'["):
@@ -451,7 +451,7 @@ def _read_arguments(written: str, named: NamedTool) -> ReadArguments:
 
 
 def _unescaped(written: str) -> str:
-    """The arguments without the backslashes that Markdown puts before its own signs."""
+    """The arguments without the backslashes that Markdown puts before its own special characters."""
     if "\\" not in written:
         return written
     plain = _MARKDOWN_ESCAPE.sub(r"\1", written)
@@ -459,7 +459,7 @@ def _unescaped(written: str) -> str:
 
 
 def _arguments(written: str, named: NamedTool) -> tuple[Evidence, dict[str, Json] | None, bool]:
-    """What the arguments say, their values if they can be read, and whether that took a guess."""
+    """The evidence that the arguments give, their values if they can be read, and whether that took a guess."""
     if not written.strip():
         return Evidence.EMPTY, {}, False
     if _SIGNATURE.match(written):
@@ -495,7 +495,7 @@ def _evidence(
 
 
 def _by_order(positional: list[Parameter], keywords: list[Parameter], named: NamedTool) -> dict[str, Json] | None:
-    """Arguments without names under the names that the schema has for them by its order."""
+    """Positional arguments under the schema's parameter names, in its order."""
     if len(positional) == 1 and not keywords and positional[0].text.startswith("{"):
         call = read_calls(f"f(x={positional[0].text})").calls[0]
         value = call.arguments.get("x") if isinstance(call.arguments, dict) else None
@@ -543,13 +543,13 @@ def _in_json(inner: str) -> dict[str, Json] | None:
 
 
 def _in_tags(inner: str, named: NamedTool) -> dict[str, Json] | None:
-    """The arguments of one tag each; None where there is anything else."""
+    """The arguments of one tag each; None if there is anything else."""
     found = arguments_in_tags(inner, 0, named)
     return found[0] if found is not None and not inner[found[1] :].strip() else None
 
 
 def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, Json], int] | None:
-    """The arguments of one tag each that follow each other from `at` on, and where the last ends; None for none."""
+    """The arguments in consecutive tags from `at` on, one tag each, and the end of the last; None if there are none."""
     parameters: list[Parameter] = []
     end = at
     while (child := _CHILD.match(text, end)) is not None:
@@ -564,7 +564,7 @@ def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, J
 
 
 def typed_values(parameters: Sequence[Parameter], named: NamedTool, written: str) -> dict[str, Json] | None:
-    """The values of arguments that are written as plain text, by the types of the tool's parameters."""
+    """The values of arguments written as plain text, by the types of the tool's parameters."""
     arguments: Json = {one.name: one.text for one in parameters}
     place = Range(0, len(written))
     call = ToolCall(named.name, arguments, written, valid=True, range=place, parameters=tuple(parameters))

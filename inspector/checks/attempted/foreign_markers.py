@@ -1,8 +1,8 @@
 """F309 and F314: calls in another format's syntax, and misspelled or cut markers of a call.
 
-Every text that a model writes is looked through, so the search is cheap where there is nothing: a literal search for
-what all call syntaxes with the same first sign begin with, then one expression for all of these, which skips from one
-such sign to the next. Only where one matches is the text read in that format.
+Every text of a model is searched, so the search must be cheap for a text without foreign calls: first a search for the
+literal that all call syntaxes with the same first character begin with, then one expression for all of these, which
+skips from one such character to the next. The text is parsed in another format only if one of its syntaxes matches.
 """
 
 import re
@@ -27,7 +27,7 @@ from inspector.text import Range, shown
 
 _LONGEST_OPENER = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
-_TURN = "turn"  # how the labels of markup between turns begin
+_TURN = "turn"  # prefix of the labels of markup between turns
 _BARE_OBJECT = lazy_pattern(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
 _READS_BARE_OBJECTS = "llama3"
 _SHORTEST = len("[f()]")
@@ -41,9 +41,9 @@ _LONGEST_CUT = 400
 _DISTINCTIVE = lazy_pattern(r"""\[?\s*\{\s*["']\w{2}""")
 _FENCE = "```"
 _IN_PROSE = " \n.,:;-*_'\"()"  # signs that most texts have
-_TOKEN_SIGN = "<|"  # how special tokens begin
+_TOKEN_SIGN = "<|"  # the beginning of special tokens
 BRACKETS = "<{["
-"""The characters of which nearly all call syntax has one."""
+"""Nearly all call syntax has one of these characters."""
 
 
 class _CallSyntax(Struct, frozen=True):
@@ -52,7 +52,7 @@ class _CallSyntax(Struct, frozen=True):
 
 
 class _CallSyntaxes(Struct, frozen=True):
-    """Call syntaxes that begin alike, with `literal`, and hold `sign`; `any_of` finds the first of them."""
+    """Call syntaxes that all begin with `literal` and contain `sign`; `any_of` finds the first of them."""
 
     sign: str
     literal: str
@@ -60,7 +60,7 @@ class _CallSyntaxes(Struct, frozen=True):
     each: tuple[_CallSyntax, ...]
 
     def first(self, text: str, *, quoted: bool) -> tuple[int, Format] | None:
-        """Where the first call begins and in which format; one that is quoted as code counts only if `quoted`."""
+        """The start of the first call, and its format; a call that is quoted as code counts only if `quoted`."""
         for match in self.any_of.finditer(text):
             if quoted or not is_quoted(text, match.start()):
                 found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
@@ -69,7 +69,7 @@ class _CallSyntaxes(Struct, frozen=True):
 
 
 class ForeignCall(Struct, frozen=True):
-    """A call in another format's syntax: as that format reads it, its characters with its neighbours', the format."""
+    """A call in another format's syntax: as that format parses it, the range of its run of calls, the format."""
 
     call: ToolCall
     whole: Range
@@ -77,20 +77,20 @@ class ForeignCall(Struct, frozen=True):
 
 
 class ForeignCalls:
-    """Looks through the words of a model whose calls are read as `own`."""
+    """Searches the text of a model whose calls are parsed as `own` for calls of other formats."""
 
     def __init__(self, own: Format) -> None:
         self._own = own
         self._signs = _call_syntaxes(own, formats())
         self._whole_signs = _whole_text_syntaxes(own, formats())
         self.signs = frozenset((one.sign, one.literal) for one in self._signs)
-        """Pairs of literals: a text that holds both of no pair, and no bracket, holds no such call."""
+        """Pairs of literals: a text without brackets, and without both literals of any pair, has no such call."""
 
     def find(self, text: str, offered: Callable[[str | None], object] | None = None) -> list[ForeignCall]:
         """The calls in `text` in the syntax of another format, in order.
 
-        Calls that are quoted as code are none, unless `offered` finds the tool that they name; of several foreign
-        syntaxes the one that comes first is read.
+        Calls that are quoted as code do not count, unless `offered` finds the tool that they name. Of several foreign
+        syntaxes, the first in the text is used.
         """
         if len(text) < _SHORTEST:
             return []
@@ -104,7 +104,7 @@ class ForeignCalls:
         return [one for one in _marked(text, present, quoted=True) if offered(one.call.name) is not None]
 
     def _whole(self, text: str) -> list[ForeignCall]:
-        """The calls of a text that is nothing but calls, to a format without markers around them."""
+        """The calls of a text that has nothing but calls, in a format without markers around them."""
         content = text.strip()
         if content[:1] not in ("[", "{") or content[-1:] not in ("]", "}"):
             return []
@@ -126,7 +126,7 @@ def _marked(text: str, syntaxes: Sequence[_CallSyntaxes], *, quoted: bool) -> li
 
 
 def _opener_before(text: str, at: int, dialect: Format) -> int:
-    """Where the marker begins that opens the call whose sign is at `at`, else `at`."""
+    """The start of the marker that opens the call whose sign is at `at`, else `at`."""
     first = max(at - _LONGEST_OPENER, 0)
     return min(
         (begin for one in markers_of(dialect).call_openers if (begin := text.rfind(one, first, at)) >= 0), default=at
@@ -134,7 +134,7 @@ def _opener_before(text: str, at: int, dialect: Format) -> int:
 
 
 def read_in(text: str, dialect: Format) -> Assembler:
-    """What a text holds in a format."""
+    """The result of parsing a text in a format."""
     assembler = Assembler(dialect.readers)
     lane = lane_of(dialect, Role.ASSISTANT)
     events: Sequence[ParseEvent] | None = lane.read(text) if lane is not None else None
@@ -175,7 +175,7 @@ def _moved(call: ToolCall, at: int) -> ToolCall:
 
 @lru_cache(maxsize=64)
 def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxes, ...]:
-    """The call syntax of all formats but one, by what it begins with; what its own calls look like is left out."""
+    """The call syntaxes of the other formats, by their beginnings, without those that `own` has too."""
     taken = set(_patterns(own))
     alike: dict[str, list[tuple[str, _CallSyntax]]] = {}
     for one in known:
@@ -211,9 +211,9 @@ def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallS
 
 
 def rarest_sign(literals: Sequence[str]) -> str:
-    """What to look for first, where a text must hold all of these: a bracket or another single sign, else a word.
+    """What to search for first if a text must contain all of these: a bracket or other single sign, else a word.
 
-    A character is found several times as fast as a word.
+    The search for a character is several times as fast as for a word.
     """
     together = "".join(literals)
     signs = (one for one in together if not (one.isalnum() or one in _IN_PROSE))
@@ -222,20 +222,20 @@ def rarest_sign(literals: Sequence[str]) -> str:
 
 
 def _common_beginning(texts: Sequence[str]) -> str:
-    """What all of the texts begin with."""
+    """The common beginning of the texts."""
     first, last = min(texts), max(texts)
     size = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     return first[:size]
 
 
 def _any_of(first: str, patterns: list[str]) -> str:
-    """One expression for patterns that begin with the same character, which stands before the choice."""
+    """One expression for patterns that begin with the same character, which is put before the alternatives."""
     skipped = [pattern[2:] if pattern[0] == "\\" else pattern[1:] for pattern in patterns]
     return re.escape(first) + "(?:" + "|".join(skipped) + ")"
 
 
 def _patterns(one: Format) -> tuple[str, ...]:
-    """The patterns of a format's calls; those that begin at a line's start, without that."""
+    """The patterns of a format's calls, without the anchor to the start of a line."""
     signs = one.confidence
     return tuple(sign.removeprefix(_LINE_START) for sign in signs.calls) if isinstance(signs, DetectionPatterns) else ()
 
@@ -244,7 +244,7 @@ _PLAIN = tuple(str.maketrans(signs, plain) for signs, plain in (("▁", "_"), ("
 
 
 class NearMarkers:
-    """Looks through the words of a model for what is nearly one of its format's markers of calls."""
+    """Searches the text of a model for what is nearly one of its format's markers of calls."""
 
     def __init__(self, own: Format) -> None:
         markers = markers_of(own)
@@ -255,14 +255,14 @@ class NearMarkers:
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._near_calls = own.near_calls
         self.signs = frozenset((rarest_sign([one]), one) for one, _ in self._stems) | _first_signs(self._cuts)
-        """Pairs as above; in a text without them and brackets, `faults` finds at most what `is_nearly_called` says."""
+        """Pairs as in ForeignCalls; without them and brackets, `faults` finds only what `is_nearly_called` finds."""
 
     def is_nearly_called(self, text: str) -> bool:
-        """Whether the format's own expressions for what is nearly a call match in `text`."""
+        """Whether one of the format's own expressions for what is nearly a call matches in `text`."""
         return any(sign.search(text) is not None for sign, _ in self._near_calls)
 
     def faults(self, text: str, start: int, *, at_end: bool) -> list[Fault]:
-        """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
+        """The near markers in `text`, which begins at `start`; `at_end` means that the stream ends with it."""
         cut = self._cut(text) if at_end else None
         near = self._near_markers(text, len(text) if cut is None else cut.range.start)
         near.sort(key=lambda fault: fault.range)
@@ -282,7 +282,7 @@ class NearMarkers:
         return Fault(NEAR_MARKER, place, message, "Raise the limit on the answer's length.")
 
     def _near_markers(self, text: str, end: int) -> list[Fault]:
-        """What is nearly a marker in `text` up to `end`: one fault for each opener meant."""
+        """What is nearly a marker in `text` up to `end`: one fault for each opener that was meant."""
         found: list[Fault] = []
         for sign, opener in self._near_calls:
             match = sign.search(text)
@@ -309,14 +309,14 @@ class NearMarkers:
         return Fault(NEAR_MARKER, place, message, f"Write `{marker}`, if a call was meant.", fix)
 
     def _near_tag(self, text: str, at: int, stem: str, opener: str) -> str:
-        """What is written at `at` instead of a marker: up to as many closing signs as `opener` has behind its stem."""
+        """The text at `at` in place of a marker: up to as many closing signs as `opener` has after its stem."""
         end = at + len(stem)
         for _ in range(max(1, sum(opener.count(sign, len(stem)) for sign in ">]"))):
             end += len(_found(_TAG_END, text, end))
         return text[at:end]
 
     def _meant(self, near: str, opener: str) -> str:
-        """The marker that is meant: `opener`, or the most similar one of those that open calls, or close anything."""
+        """The marker that was meant: `opener`, or the most similar one of those that open calls, or close anything."""
         alike = [one for one in self._markers if "/" in one] if "/" in near else self._beginnings
         return max((opener, *sorted(alike)), key=lambda one: SequenceMatcher(None, one, near).ratio())
 
@@ -324,7 +324,7 @@ class NearMarkers:
         return not opener.startswith(word) and any(one.startswith(word) for one in self._markers)
 
     def _cut_value(self, text: str) -> str:
-        """The text, where it is nothing but the beginning of a call that no marker opens, and tells that."""
+        """The text, if it is only the distinctive beginning of a call without an opening marker, else `""`."""
         value = text.strip()
         if not self._bare or len(value) > _LONGEST_CUT or not _DISTINCTIVE.match(value):
             return ""
@@ -339,20 +339,20 @@ def _found(sign: re.Pattern[str], text: str, at: int) -> str:
 
 
 def _is_distinctive(beginning: str) -> bool:
-    """Whether an opener's beginning is unlike any word, and unlike a mere sign."""
+    """Whether an opener's beginning is unlike any word, and more than a mere sign."""
     if beginning[0].isalnum():
         return _TOKEN_SIGN in beginning
     return any(map(str.isalnum, beginning))
 
 
 def _first_signs(beginnings: Sequence[str]) -> frozenset[tuple[str, str]]:
-    """A pair for the first character of each opener's beginning that is no part of a word."""
+    """For each opener's beginning, a pair for its first character that is not part of a word."""
     firsts = (next(one for one in beginning if not (one.isalnum() or one == " ")) for beginning in beginnings)
     return frozenset((one, one) for one in firsts)
 
 
 def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The beginning of each opener that is unlike anything else: up to its first sign behind letters."""
+    """The distinctive beginning of each opener: up to its first sign after letters."""
     stems: dict[str, str] = {}
     for opener in openers:
         match = _STEM.match(opener)
@@ -370,5 +370,5 @@ def _cut_openers(openers: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_quoted(text: str, at: int) -> bool:
-    """Whether the place `at` stands in a code fence that it does not open itself, or behind a backtick."""
+    """Whether the position `at` is in a code fence that it does not open itself, or directly after a backtick."""
     return bool(text.count(_FENCE, 0, at) & 1) or text[at - 1 : at] == "`"

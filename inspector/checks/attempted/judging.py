@@ -1,8 +1,8 @@
-"""Decides which attempted calls of a text count, by the evidence of their arguments and by where they are.
+"""Decides which attempted calls of a text count, by the evidence of their arguments and by their position.
 
-`position_of` says how plainly a place is one where a call is made (`CallPosition`): alone in the text, a statement on
-its own line, after a label, in running prose. Position and evidence together decide (`_counts`). A place in a code
-fence counts as a statement only if the fence holds nothing but calls, so code of the user's own project does not.
+`position_of` grades how clearly a position is one where a call is made (`CallPosition`): alone in the text, a statement
+on its own line, after a label, in running prose. Position and evidence together decide (`_counts`). A position in a
+code fence counts as a statement only if the fence has nothing but calls, so code of the user's own project does not.
 """
 
 import re
@@ -17,7 +17,7 @@ from inspector.text import Range
 _LINE_SCANNER = 100  # characters before a call that are read
 _BETWEEN = lazy_pattern(r"[\s,;\]\[`\"'”“\\]{0,80}")
 _BEFORE_GROUP = lazy_pattern(r"(?:[\w, ]{1,60}=\s?)?(?:print\(\s*)?[\[`\"'\\ (]*\Z")
-_BEHIND_GROUP = lazy_pattern(r"[ \t]*[\]`\"'\\)]*")
+_AFTER_GROUP = lazy_pattern(r"[ \t]*[\]`\"'\\)]*")
 _OTHER_CODE = lazy_pattern(
     r"^\s*(?:def|class|for|if|elif|else|while|with|return|try|except|async|const|let|var)\b", re.MULTILINE
 )
@@ -25,9 +25,9 @@ _HARMLESS_LINE = lazy_pattern(
     r"\s*(?:(?:#|//).*|(?:from|import)\s.*|print\(.*\)|[\[\](){},;`\"'\\\s]*|(?:python|json|tool_code)"
     r"|[\w, ]+=\s*[\w\"'.\[\]]*)\s*"
 )
-_DEFINES = ("def", "func", "fn", "class", "import")  # words of a definition begin so
+_DEFINES = ("def", "func", "fn", "class", "import")  # the keywords of definitions begin with these
 _ALONE_BEFORE = lazy_pattern(r"[\s\[`\"'\\(]*")
-_ALONE_BEHIND = lazy_pattern(r"[\s\]`\"',;.\\)]*")
+_ALONE_AFTER = lazy_pattern(r"[\s\]`\"',;.\\)]*")
 
 
 def judged_attempts(text: str, attempts: list[Attempt]) -> list[Attempt]:
@@ -38,7 +38,7 @@ def judged_attempts(text: str, attempts: list[Attempt]) -> list[Attempt]:
         place = attempt.container
         attempt.position = position_of(text, place, previous_end, previous)
         if attempt.position is CallPosition.NONE and attempt.shape.endswith(WITHOUT_TOKENS):
-            attempt.position = CallPosition.INLINE  # what was before the tokens is right before the call now
+            attempt.position = CallPosition.INLINE  # the text before the removed tokens is now directly before the call
         previous = attempt.position
         previous_end = place.end
         may_count = may_count or previous > CallPosition.INLINE
@@ -59,7 +59,7 @@ def judged_attempts(text: str, attempts: list[Attempt]) -> list[Attempt]:
 
 
 def _judge_fence(text: str, fence: Fence, attempts: list[Attempt]) -> bool:
-    """Set the positions of the attempts in a code fence by what else it holds; whether that is nothing but calls."""
+    """Set the positions of a code fence's attempts by its other content; returns whether it has only calls."""
     if not fence.may_hold_calls:
         for attempt in attempts:
             attempt.position = CallPosition.NONE
@@ -88,12 +88,12 @@ def _holds_only_calls(text: str, fence: Fence, attempts: Sequence[Attempt]) -> b
 
 
 def _is_alone(text: str, place: Range) -> bool:
-    before, behind = _ALONE_BEFORE.match(text), _ALONE_BEHIND.match(text, place.end)
-    return before is not None and before.end() >= place.start and behind is not None and behind.end() == len(text)
+    before, after = _ALONE_BEFORE.match(text), _ALONE_AFTER.match(text, place.end)
+    return before is not None and before.end() >= place.start and after is not None and after.end() == len(text)
 
 
 class _Defined:
-    """Whether the text itself defines or imports a function of a name: then its calls are code and no attempts."""
+    """Finds the functions that the text itself defines or imports: their calls are code and no attempts."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -117,7 +117,7 @@ class _Defined:
 
 
 def _counts(attempt: Attempt, text: str) -> bool:
-    """Whether an attempt is one, by what its arguments say and where it is."""
+    """Whether an attempt counts, by the evidence of its arguments and its position."""
     position, named = attempt.position, attempt.named
     if position < CallPosition.LABELLED and not _may_be_inline(attempt):
         return False
@@ -146,10 +146,10 @@ def _counts(attempt: Attempt, text: str) -> bool:
 
 
 def _may_be_inline(attempt: Attempt) -> bool:
-    """Whether a call may be in running prose, where the arguments must be strong evidence.
+    """Whether a call may count in running prose, where its arguments must be strong evidence.
 
-    Without being read, only those that name something may be that. An object behind a name may also be the tool's
-    result, so that it is no evidence within a sentence.
+    Before the arguments are read, only named ones qualify. An object after a name may also be the tool's result, so it
+    is no evidence within a sentence.
     """
     if attempt.position is not CallPosition.INLINE or attempt.shape.startswith(NEVER_INLINE):
         return False
@@ -157,7 +157,7 @@ def _may_be_inline(attempt: Attempt) -> bool:
 
 
 def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
-    """Let the containers of attempts next to each other, or in one fence of calls, be one, with what is around them."""
+    """Merge the containers of adjacent attempts, or of those in one fence of calls, with the text around them."""
     group: list[Attempt] = []
     last: Fence | None = None
     for attempt in attempts:
@@ -183,11 +183,11 @@ def _contain(text: str, group: Sequence[Attempt], fences: Fences, pure: Set[int]
     start, end = group[0].container.start, max(one.container.end for one in group)
     fence = fences.at(start)
     line = text[max(start - _LINE_SCANNER, 0) : start].rsplit("\n", 1)[-1]
-    before, behind = _BEFORE_GROUP.search(line), _BEHIND_GROUP.match(text, end)
+    before, after = _BEFORE_GROUP.search(line), _AFTER_GROUP.match(text, end)
     if fence is not None and fence.range.start in pure:
         start, end = fence.range.start, fence.range.end
     elif before is not None and before[0].strip() and group[0].container == group[0].range:
         start -= len(before[0].lstrip())
-        end = behind.end() if behind is not None else end
+        end = after.end() if after is not None else end
     for attempt in group:
         attempt.container = Range(start, end)

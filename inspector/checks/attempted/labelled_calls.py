@@ -1,11 +1,11 @@
-"""Finds calls that are a tool's name and, after labels, tags or a line end, its arguments, in no syntax of calls.
+"""Finds calls without call syntax: a tool's name and then its arguments, after labels, tags or line ends.
 
 `Tool: f` over `Input: {"a": 1}`, `<tool>f</tool><args>{"a": 1}</args>`, `functions.f:0{"a": 1}`, `<f a="1"/>`, YAML.
-Before the name and between it and its arguments there are only tags, special tokens, signs and words such as `call` or
-`arguments`; a sentence about a call has others. Every argument is one that the tool knows.
+Before the name, and between it and its arguments, there are only tags, special tokens, punctuation and words such as
+`call` or `arguments`; a sentence about a call has other words. Every argument must be a parameter of the tool.
 
-Calls from which a server removed the special tokens look like this too. They are recognised by what each format writes
-around a name, without its tokens.
+Calls from which a server removed the special tokens look like this too. They are recognised by the text that each
+format writes around a name, without its tokens.
 """
 
 import re
@@ -29,7 +29,7 @@ _UNDER_LABELS = "as a name and arguments with labels"
 _IN_ATTRIBUTES = "as a tag with attributes"
 WITHOUT_TOKENS = "without its special tokens"
 NEVER_INLINE = (call_shapes.NAME_BEFORE_OBJECT, _UNDER_LABELS, _IN_ATTRIBUTES)
-"""Shapes that are no call within a sentence, where what is after a name may as well be the tool's result."""
+"""Shapes that do not count within a sentence, where the text after a name may also be the tool's result."""
 
 _BESIDE = "`*: \t"
 _LONGEST_LEAD = 80
@@ -55,7 +55,7 @@ _GLUE = lazy_pattern(
     re.IGNORECASE,
 )
 _CLOSERS = lazy_pattern(rf"(?:\s{{0,4}}(?:</[A-Za-z_][\w:.\-]{{0,40}}>|{_TOKEN}|`{{3}}|[\])]))*")
-_ROLES = lazy_pattern(r"(?:assistant|analysis|commentary|final)+\Z")  # text where the tokens around them are removed
+_ROLES = lazy_pattern(r"(?:assistant|analysis|commentary|final)+\Z")  # become text without tokens around them
 _IS_KEY = lazy_pattern(r"[\"']\s{0,8}:")  # the name is the key of a member
 _NUMBER = lazy_pattern(r"\d+")
 _OBJECT = lazy_pattern(r"\{\s{0,80}(?:[\"'“]|\w{1,80}\s{0,8}:)")
@@ -85,18 +85,18 @@ _SPECIAL = lazy_pattern(
 
 
 class _Name(Struct, frozen=True):
-    """A tool's name in a text, and where."""
+    """An occurrence of a tool's name in a text."""
 
     text: str
     range: Range
     named: NamedTool
 
     def attempt(self, place: Range, whole: Range, shape: str, raw: str, values: dict[str, Json]) -> Attempt:
-        """The call at a place, which a rewrite replaces with the `whole`."""
+        """The call at a place; a rewrite replaces the `whole` range."""
         return Attempt(self.named, place, whole, shape, raw, ReadArguments(Evidence.STRONG, values, guessed=True))
 
     def has_other(self, parameter: str, known: Collection[str]) -> bool:
-        """Whether this is a parameter of the tool that is not among those `known`: a call has each once."""
+        """Whether this is a parameter of the tool that is not in `known`: a call has each parameter once."""
         return parameter in self.named.properties and parameter not in known
 
     def knows(self, values: dict[str, Json]) -> bool:
@@ -105,7 +105,7 @@ class _Name(Struct, frozen=True):
 
 
 class _BareCall(Struct, frozen=True):
-    """What a format writes before a name, and between it and the arguments, without special tokens."""
+    """What a format writes before a name, and between the name and the arguments, without special tokens."""
 
     format: str
     lead: str
@@ -124,9 +124,9 @@ def may_hold_labels(text: str) -> bool:
 def labelled_calls(
     text: str, names: Iterable[tuple[Range, NamedTool]], brackets: call_shapes.Brackets
 ) -> Iterator[Attempt]:
-    """The calls in `text` with these names, which are in order as the calls are.
+    """The calls in `text` with these names, in the order of the names.
 
-    Those within a sentence are among them: their position is judged later.
+    This includes calls within a sentence: their position is judged later.
     """
     at = 0
     for place, named in names:
@@ -159,7 +159,7 @@ def _in_attributes(name: _Name) -> Attempt | None:
 
 
 def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
-    """The arguments are an object, tags, pairs or lines that come after the name and what may be between."""
+    """The call whose arguments are an object, tags, pairs or lines after the name, with only labels between them."""
     text, end = name.text, name.range.end
     if text.startswith("(", end) or (_IS_KEY.match(text, end) and text[max(name.range.start - 1, 0)] == text[end]):
         return None
@@ -174,7 +174,7 @@ def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
 
 
 def _arguments_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
-    """The arguments that begin at `at`, and where they end."""
+    """The arguments that begin at `at`, and their end."""
     text, end = name.text, name.range.end
     sign = text[at]
     if sign == "{":
@@ -190,7 +190,7 @@ def _arguments_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple
 
 
 def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -> Attempt | None:
-    """The call with the arguments that were `found` at `at`, and where they end; None where it has none such."""
+    """The call with the arguments `found` at `at` (with their end); None if the tool does not have them."""
     if found is None or not name.knows(found[0]):
         return None
     values, end = found
@@ -208,7 +208,7 @@ def _labelled(name: _Name, at: int, found: tuple[dict[str, Json], int] | None) -
 
 
 def _lead(name: _Name) -> int:
-    """How many characters before a name on its line belong to a call; 0 where there is something else before it."""
+    """How many characters before a name on its line belong to the call; 0 if something else is before it."""
     first = max(name.range.start - _LONGEST_LEAD, 0)
     before = name.text[first : name.range.start]
     line = before[before.rfind("\n") + 1 :]
@@ -218,7 +218,7 @@ def _lead(name: _Name) -> int:
 
 
 def _is_lead(line: str, at: int) -> bool:
-    """Whether all of a line from `at` on may be before the name of a call."""
+    """Whether everything on a line from `at` on may precede the name of a call."""
     while at < len(line):
         token = _LEAD.match(line, at)
         if token is None:
@@ -228,7 +228,7 @@ def _is_lead(line: str, at: int) -> bool:
 
 
 def _object_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple[dict[str, Json], int] | None:
-    """An object; none right after a name that nothing is before, which `named_objects` reads."""
+    """An object, except directly after a name with nothing before it, which `named_objects` finds."""
     before = name.text[name.range.start - _lead(name) : name.range.start].strip(_BESIDE)
     direct = call_shapes.name_before_object(name.text, at)
     is_direct = direct is not None and direct.start() + 1 == name.range.end
@@ -240,7 +240,7 @@ def _object_at(name: _Name, at: int, brackets: call_shapes.Brackets) -> tuple[di
 
 
 def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
-    """The arguments of one tag each, `<a>1</a>` or `<parameter name="a">1</parameter>`, and where they end."""
+    """The arguments of one tag each, `<a>1</a>` or `<parameter name="a">1</parameter>`, and their end."""
     child = _CHILD.match(name.text, at)
     if child is not None:
         return call_shapes.arguments_in_tags(name.text, at, name.named) if child[1] in name.named.properties else None
@@ -258,7 +258,7 @@ def _tags_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
 
 
 def _pairs_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
-    """The arguments `a=1, b="2"` up to the end of a line, and where they end."""
+    """The arguments `a=1, b="2"` up to the end of a line, and their end."""
     parameters: dict[str, Parameter] = {}
     end = at
     while (pair := _PAIR.match(name.text, end)) is not None and name.has_other(pair[1], parameters):
@@ -268,7 +268,7 @@ def _pairs_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
 
 
 def _lines_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
-    """The arguments of one line each, and where they end; None where a line describes a parameter."""
+    """The arguments of one line each, and their end; None if a line describes a parameter."""
     parameters: dict[str, Parameter] = {}
     end = last = at
     while (line := _LINE.match(name.text, end)) is not None and name.has_other(line[1], parameters):
@@ -281,13 +281,13 @@ def _lines_at(name: _Name, at: int) -> tuple[dict[str, Json], int] | None:
 
 
 def _typed(name: _Name, at: int, end: int, parameters: Mapping[str, Parameter]) -> tuple[dict[str, Json], int] | None:
-    """The values of arguments that are written from `at` to `end`; None where there are none."""
+    """The values of arguments written from `at` to `end`, and `end`; None if there are none."""
     values = call_shapes.typed_values(tuple(parameters.values()), name.named, name.text[at:end]) if parameters else None
     return None if values is None else (values, end)
 
 
 def _unquoted(written: str) -> str:
-    """A value on a line without the quotes that YAML may have around it."""
+    """A value on a line without the quotes that YAML may put around it."""
     if len(written) < 2 or written[0] != written[-1] or written[0] not in "\"'`":
         return written
     try:
@@ -297,7 +297,7 @@ def _unquoted(written: str) -> str:
 
 
 def _bare_call(name: _Name, at: int) -> _BareCall | None:
-    """The format that writes a call so without its special tokens; its arguments begin at `at`."""
+    """The format whose calls look like this without special tokens, for arguments that begin at `at`."""
     between = _NUMBER.sub("0", name.text[name.range.end : at])
     for one in _bare_calls(registered_formats()):
         if one.glue == between and name.text.endswith(one.lead, 0, name.range.start):
@@ -307,9 +307,9 @@ def _bare_call(name: _Name, at: int) -> _BareCall | None:
 
 @lru_cache(maxsize=1)
 def _bare_calls(registered: tuple[Format, ...]) -> tuple[_BareCall, ...]:
-    """Of each format that has words before a name: what is left around it where special tokens are removed.
+    """For each format with words before a name: the text around the name after special tokens are removed.
 
-    `registered` are the formats whose registration changes which there are.
+    `registered` is only the cache key: a registration changes the formats.
     """
     probe = ToolCall("zq", {"k": "v"}, "", valid=True, range=Range(0, 0))
     found: list[_BareCall] = []
