@@ -1,1 +1,1 @@
-"""The command weaklink."""
+"""The `weaklink` command line."""

@@ -1,4 +1,4 @@
-"""`weaklink ask`: the request of a turn again, as it was or changed, many times; how often which rule is broken."""
+"""`weaklink ask`: send a turn's request again, unchanged or changed, many times; count the rules that answers break."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ def _preview(plan: ask_again.AskPlan, *, color: str) -> None:
 
 
 def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: SpendingBounds, options: dict[str, Any]) -> int:
-    """Ask, and print the result; 2 where no answer came, else 0. SystemExit when interrupted."""
+    """Send the requests and print the result. Return 2 if no answer came, else 0. Raise SystemExit if interrupted."""
     request = plan.settings[0]
     target = target_of(upstream, request.api, request.path, os.environ, key_variable=options["key_env"])
     if options["key_env"] and not target.key:
@@ -91,7 +91,7 @@ async def _run(experiment: ask_again.AskExperiment) -> ask_again.AskResult:
 
 
 def _confirm(plan: ask_again.AskPlan, target: ResendTarget, options: dict[str, Any]) -> None:
-    """Show what will be spent; ask for consent at a terminal, want it or both bounds elsewhere."""
+    """Show what will be spent. Ask for consent on a terminal; without one, require --yes or both bounds."""
     print_lines(plan_lines(plan, target.url), color=options["color"], stream=sys.stderr)
     if options["yes"]:
         return
@@ -113,7 +113,7 @@ def _change(model: str | None, settings: tuple[str, ...], system: str | None, to
 
 
 def _tools(path: str) -> list[Json]:
-    """The tools in a file: a list, or an object with `tools`."""
+    """The tools in a JSON file, which is a list or an object with the key `tools`."""
     try:
         value: Json = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
@@ -125,11 +125,11 @@ def _tools(path: str) -> list[Json]:
 
 
 def _edited(request: TurnRequest) -> TurnRequest:
-    said = click.edit(json.dumps(request.body, indent=2, ensure_ascii=False) + "\n", extension=".json")
-    if said is None:
+    edited = click.edit(json.dumps(request.body, indent=2, ensure_ascii=False) + "\n", extension=".json")
+    if edited is None:
         return request
     try:
-        body = json.loads(said)
+        body = json.loads(edited)
     except ValueError as error:
         raise click.UsageError(f"--edit: the request is no JSON any more: {error}.") from error
     if not isinstance(body, dict):
@@ -148,8 +148,8 @@ def _progress(result: ask_again.AskResult) -> None:
     if sys.stderr.isatty():
         done = sum(map(len, result.answers))
         first = result.rates()[0]
-        said = f"{done} of {result.plan.requests} answers, {first.hits}/{first.trials} with errors"
-        sys.stderr.write(f"\r\x1b[K{said}")
+        text = f"{done} of {result.plan.requests} answers, {first.hits}/{first.trials} with errors"
+        sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
 
 

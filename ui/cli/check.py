@@ -1,4 +1,4 @@
-"""`weaklink check`: files inspected without a database, for people and for CI."""
+"""`weaklink check`: inspect files without a database, for people and for CI."""
 
 import sys
 from collections.abc import Callable
@@ -41,12 +41,12 @@ def check(
     color: str,
 ) -> None:
     """`weaklink check`; see its help."""
-    given = CheckArguments(
+    arguments = CheckArguments(
         source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
     )
-    chosen = check_settings(given, config_file, no_config=no_config)
-    report = check_report(output, chosen, color)
-    totals, is_whole = _checked(paths, chosen, report, jobs)
+    settings = check_settings(arguments, config_file, no_config=no_config)
+    report = check_report(output, settings, color)
+    totals, is_whole = _checked(paths, settings, report, jobs)
     report.close(totals)
     if not totals.traces:
         print_notice("no trace could be read")
@@ -55,18 +55,18 @@ def check(
     if not totals.traces or (new_baseline is not None and not is_whole):
         ctx.exit(_COULD_NOT_RUN)
     if new_baseline is not None:
-        write_baseline(new_baseline, chosen.baseline.met())
+        write_baseline(new_baseline, settings.baseline.met())
         ctx.exit(0)
-    ctx.exit(exit_code(chosen, totals))
+    ctx.exit(exit_code(settings, totals))
 
 
-def exit_code(chosen: CheckSettings, totals: CheckTotals) -> int:
-    """1 where a new fault is as bad as `--fail-on`, else 0."""
-    return _FOUND if any(chosen.fails(severity) and totals.of(severity) for severity in Severity) else 0
+def exit_code(settings: CheckSettings, totals: CheckTotals) -> int:
+    """1 if a new fault is at least as severe as `--fail-on`, else 0."""
+    return _FOUND if any(settings.fails(severity) and totals.of(severity) for severity in Severity) else 0
 
 
-def check_report(output: str, chosen: CheckSettings, color: str) -> CheckReporter:
-    """The reporter for a kind of output, to stdout; notes go to stderr."""
+def check_report(output: str, settings: CheckSettings, color: str) -> CheckReporter:
+    """The reporter for an output format; it writes to stdout, and its notes to stderr."""
     if output == "text":
         return CheckLines(partial(print_lines, color=color), print_notice, screen_width())
     if output == "json":
@@ -75,34 +75,34 @@ def check_report(output: str, chosen: CheckSettings, color: str) -> CheckReporte
 
     reports: dict[str, Callable[[], CheckReporter]] = {
         "sarif": lambda: CheckSarif(sys.stdout),
-        "junit": lambda: CheckJunit(sys.stdout, chosen.fails),
+        "junit": lambda: CheckJunit(sys.stdout, settings.fails),
         "github": lambda: CheckGithub(sys.stdout, print_notice),
     }
     return reports[output]()
 
 
 def _checked(
-    paths: tuple[str, ...], chosen: CheckSettings, report: CheckReporter, jobs: EngineOptions
+    paths: tuple[str, ...], settings: CheckSettings, report: CheckReporter, jobs: EngineOptions
 ) -> tuple[CheckTotals, bool]:
-    """The sums, and whether every file is there and was read to its end."""
+    """The totals, and whether every file was read to its end and any trace was found."""
     totals, is_whole = CheckTotals(), True
-    looked_at: list[str] = []
+    checked_paths: list[str] = []
     if needs_blocks(paths) or not jobs.is_plain:
         from ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
 
-        for file in check_blocks(paths, chosen.wanted, chosen.baseline, report, jobs):
+        for file in check_blocks(paths, settings.options, settings.baseline, report, jobs):
             report.file(file)
             totals.add(file)
-            looked_at.append(file.path)
+            checked_paths.append(file.path)
             is_whole = is_whole and not file.is_failure
-        totals.gone = chosen.baseline.gone(looked_at, chosen.rules)
+        totals.gone = settings.baseline.gone(checked_paths, settings.rules)
         return totals, is_whole and totals.traces > 0
     with separate_files(paths) as files:
         for placed in files:
-            file = check_file(placed, chosen.wanted, chosen.baseline, report)
+            file = check_file(placed, settings.options, settings.baseline, report)
             report.file(file)
             totals.add(file)
-            looked_at.append(file.path)
+            checked_paths.append(file.path)
             is_whole = is_whole and not file.is_failure
-    totals.gone = chosen.baseline.gone(looked_at, chosen.rules)
+    totals.gone = settings.baseline.gone(checked_paths, settings.rules)
     return totals, is_whole and totals.traces > 0

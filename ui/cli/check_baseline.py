@@ -1,4 +1,4 @@
-"""The faults that a project has agreed to live with for now: only what is not among them fails a check."""
+"""Baselines: faults that a project accepts for now, so that only new ones fail a check."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _LONGEST_EXCERPT = 80
 
 
 class KnownFault(Struct, frozen=True, order=True):
-    """One entry: how often the fault was there, and, for people who read the file, what it was and where."""
+    """A baseline entry: a fault and how often it occurred. `text` is an excerpt for people who read the file."""
 
     path: str
     code: str
@@ -31,9 +31,9 @@ class KnownFault(Struct, frozen=True, order=True):
 
 @dataclass(slots=True)
 class Baseline:
-    """Faults that are known, and what was met of them and beside them in this run.
+    """The known faults, and all faults that this run has found.
 
-    A fault that the baseline has twice is known twice; a third one is new.
+    A fault that the baseline lists twice is known twice; a third occurrence is new.
     """
 
     faults: tuple[KnownFault, ...] = ()
@@ -46,7 +46,7 @@ class Baseline:
             self._left[fault.fingerprint] += fault.count
 
     def knows(self, finding: Finding | UnreadRecord) -> bool:
-        """Whether a finding is in the baseline and not yet used up; it is noted as met either way."""
+        """Whether an unused entry matches a finding; uses the entry up. The finding is recorded as met either way."""
         self._note(finding)
         known = self._left[finding.fingerprint] > 0
         if known:
@@ -54,16 +54,16 @@ class Baseline:
         return known
 
     def gone(self, paths: Iterable[str], rules: Iterable[Rule]) -> int:
-        """How many faults of the baseline were not met, of those rules, in those files or in files that are gone."""
-        looked_at, codes = frozenset(paths), {rule.code for rule in rules}
+        """The number of baseline faults of these rules that were not met, in these or in deleted files."""
+        checked_paths, codes = frozenset(paths), {rule.code for rule in rules}
         return sum(
             self._left[fault.fingerprint]
             for fault in {fault.fingerprint: fault for fault in self.faults}.values()
-            if fault.code in codes and (fault.path in looked_at or not os.path.lexists(fault.path))
+            if fault.code in codes and (fault.path in checked_paths or not os.path.lexists(fault.path))
         )
 
     def met(self) -> tuple[KnownFault, ...]:
-        """Everything that was met, as the entries of a new baseline, in the order of files."""
+        """All findings of this run as the entries of a new baseline, sorted by path."""
         return tuple(sorted(self._met.values()))
 
     def _note(self, finding: Finding | UnreadRecord) -> None:
@@ -76,7 +76,7 @@ class Baseline:
 
 
 def read_baseline(path: str) -> Baseline:
-    """The baseline that `--write-baseline` wrote. Raises UnreadableFileError, with the path, for anything else."""
+    """Read a baseline that `--write-baseline` wrote. Raises UnreadableFileError, with the path, for anything else."""
     try:
         value: Json = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
@@ -90,7 +90,7 @@ def read_baseline(path: str) -> Baseline:
 
 
 def write_baseline(path: str, faults: Iterable[KnownFault]) -> None:
-    """Write a baseline, a line for each fault, so that its changes can be reviewed. Raises UnwritableFileError."""
+    """Write a baseline with one line per fault, so that changes can be reviewed. Raises UnwritableFileError."""
     entries = [write_json(_entry(fault)) for fault in faults]
     listed = "".join(f"\n{entry}{',' if at < len(entries) else ''}" for at, entry in enumerate(entries, 1))
     with open_output(path) as stream:

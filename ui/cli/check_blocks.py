@@ -1,4 +1,4 @@
-"""`weaklink check` in blocks: workers inspect, this process compares with the baseline and reports in order."""
+"""`weaklink check` in blocks: workers inspect; this process compares with the baseline and reports in order."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,12 +14,12 @@ from ui.reports.check_report import CheckedFile, CheckReporter
 
 
 class BlockChecker(Struct, frozen=True):
-    """Inspects the records of a block; it can cross to another process."""
+    """Inspects the records of a block; it can be sent to another process."""
 
     options: CheckOptions
 
     def __call__(self, block: Block) -> Iterator[FileEvent]:
-        """What the block holds, record by record."""
+        """The events of the block, record by record."""
         with placed_block(block) as file:
             yield from inspected_records(file, self.options)
 
@@ -27,7 +27,7 @@ class BlockChecker(Struct, frozen=True):
 def check_blocks(
     paths: Sequence[str], options: CheckOptions, baseline: Baseline, report: CheckReporter, jobs: EngineOptions
 ) -> Iterator[CheckedFile]:
-    """What became of each file, in order; its traces are reported before. A block that was set aside fails its file."""
+    """The summary of each file, in order, after its traces were reported. A block that was set aside fails its file."""
     path, tally = "", FileTally("", baseline, report)
     for piece in run_blocks(plan_traces(paths, options.source, jobs.block_bytes), BlockChecker(options), jobs):
         if piece.block.path != path:

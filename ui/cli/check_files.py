@@ -1,4 +1,4 @@
-"""Inspects files trace by trace without a database, and finds the line and column of each fault."""
+"""Inspect files trace by trace without a database, and find the line and column of each fault."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ _BOM = "\ufeff"
 _BLOCK = 1 << 16
 _RECORD = lazy_pattern(r"(line|entry|document) (\d+)\b")
 _END = "end of file"
-_BEFORE = 4_096  # of what is before a record: the name of a secret may be there
+_BEFORE = 4_096  # how much text before a record is searched: it may contain the name of a secret
 _END_BYTES = 2 * _BEFORE
 _SHOWN = 2_000
 
@@ -48,8 +48,9 @@ _SHOWN = 2_000
 class CheckOptions(Struct, frozen=True):
     """How files are read, and which rules count: codes, names or code prefixes.
 
-    The last three are what `inspect_trace` takes by these names. `allow_skipped` says that what cannot be read is noted
-    and no finding, `strict` that a file of no known source is a finding also where it was only found in a folder.
+    `error_patterns`, `reasoning_budget` and `context_window` are passed to `inspect_trace`. With `allow_skipped`, what
+    cannot be read is noted and is not a finding. With `strict`, a file of an unknown source is a finding even if it was
+    only found in a folder.
     """
 
     source: str | None = None
@@ -64,12 +65,12 @@ class CheckOptions(Struct, frozen=True):
 
     @property
     def unread_rules(self) -> frozenset[Rule]:
-        """The rules on what could not be read that count: all that are not ignored, whichever are selected."""
+        """The rules for unreadable input that apply: all that are not ignored, even if others are selected."""
         return frozenset() if self.allow_skipped else UNREAD_RULES - select_rules(tuple(self.ignore))
 
 
 class InspectedRecord(Struct, frozen=True):
-    """A trace of a file with everything that was found in it; the chain is that which groups the findings."""
+    """A trace of a file with all its findings; `chain` is the chain by which they are grouped."""
 
     place: str
     title: str
@@ -79,14 +80,14 @@ class InspectedRecord(Struct, frozen=True):
 
 
 class SkippedRecord(Struct, frozen=True):
-    """A record that gave no trace, without its secrets; `unread` is the finding where it counts as one."""
+    """A record without a trace, redacted; `unread` is its finding, if it counts as one."""
 
     skipped: Skipped
     unread: check_report.UnreadRecord | None = None
 
 
 class RecordsEnd(Struct, frozen=True):
-    """The end of a file, or of a block of it: its source, and why it was refused, where it was."""
+    """The end of a file or of a block of it: its source, and the reason if it was refused."""
 
     source: str | None
     refused: str | None = None
@@ -98,24 +99,24 @@ FileEvent: TypeAlias = InspectedRecord | SkippedRecord | RecordsEnd
 
 
 def check_file(
-    file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: check_report.CheckReporter
+    file: PlacedFile, options: CheckOptions, baseline: Baseline, report: check_report.CheckReporter
 ) -> check_report.CheckedFile:
-    """Inspect every trace of a file and report what is wrong and new to the baseline; what became of the file.
+    """Inspect every trace of a file, report the faults that are not in the baseline, and return the file's summary.
 
-    One trace at a time is in memory. A file that fails on the way is refused from there on.
+    Holds one trace in memory at a time. If reading fails midway, the rest of the file is refused.
     """
     tally = FileTally(file.name, baseline, report)
-    for event in inspected_records(file, wanted):
+    for event in inspected_records(file, options):
         tally.take(event)
     return tally.checked()
 
 
-def inspected_records(file: PlacedFile, wanted: CheckOptions) -> Iterator[FileEvent]:
-    """What a file holds, record by record, and a RecordsEnd last. Nothing depends on other files or on a baseline."""
-    reader = _RecordReader(file, wanted)
+def inspected_records(file: PlacedFile, options: CheckOptions) -> Iterator[FileEvent]:
+    """An event per record of a file, and a RecordsEnd last. They do not depend on other files or on a baseline."""
+    reader = _RecordReader(file, options)
     source, refused = None, None
     try:
-        reading = read_placed(file, wanted.source)
+        reading = read_placed(file, options.source)
         source = reading.source
         for record in reading.records:
             yield reader.event(record, source)
@@ -129,7 +130,7 @@ def inspected_records(file: PlacedFile, wanted: CheckOptions) -> Iterator[FileEv
 
 
 class FileTally:
-    """Counts what a file holds, block by block, and reports what is new to the baseline."""
+    """Counts the records and faults of a file, and reports the faults that are not in the baseline."""
 
     def __init__(self, name: str, baseline: Baseline, report: check_report.CheckReporter) -> None:
         self._name, self._baseline, self._report = name, baseline, report
@@ -143,7 +144,7 @@ class FileTally:
         self._severities: Counter[Severity] = Counter()
 
     def take(self, event: FileEvent) -> None:
-        """One more event, in the order of the file."""
+        """Process the next event, in file order."""
         match event:
             case InspectedRecord():
                 self._inspected(event)
@@ -153,7 +154,7 @@ class FileTally:
                 self._end(event)
 
     def checked(self) -> check_report.CheckedFile:
-        """What became of the file."""
+        """The summary of the file."""
         checked = check_report.CheckedFile(
             self._name,
             self._source,
@@ -210,23 +211,23 @@ class FileTally:
 class _RecordReader:
     """Inspects the records of a file and finds their lines."""
 
-    def __init__(self, file: PlacedFile, wanted: CheckOptions) -> None:
-        self._file, self._wanted = file, wanted
-        self._unread_rules = wanted.unread_rules
+    def __init__(self, file: PlacedFile, options: CheckOptions) -> None:
+        self._file, self._options = file, options
+        self._unread_rules = options.unread_rules
         self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
         self._rows = SampleRows(file.source_file)
-        self._redactor = Redactor()  # reports and baselines are files too
+        self._redactor = Redactor()  # reports and baselines are written to files and must not contain secrets
         self._clean = AdjoiningTexts()
 
     def event(self, record: Trace | Skipped, source: str) -> FileEvent:
         if isinstance(record, Skipped):
             return self._skip(record)
         try:
-            sample = self._rows.of(record, source, self._wanted.format)
+            sample = self._rows.of(record, source, self._options.format)
             if sample is not None:
                 return self._of_sample(sample, record)
             trace = self._redactor.trace(record)
-            found = self._inspected(trace, self._wanted.select, self._wanted.ignore)
+            found = self._inspected(trace, self._options.select, self._options.ignore)
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
         line = self._lines.of(record) if found.diagnostics else None
@@ -234,22 +235,22 @@ class _RecordReader:
         return _inspected_record(record, trace, found, findings)
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
-        wanted = self._wanted
+        options = self._options
         return inspect_trace(
             trace,
-            format=wanted.format,
+            format=options.format,
             select=select,
             ignore=ignore,
-            error_patterns=wanted.error_patterns,
-            reasoning_budget=wanted.reasoning_budget,
-            context_window=wanted.context_window,
+            error_patterns=options.error_patterns,
+            reasoning_budget=options.reasoning_budget,
+            context_window=options.context_window,
         )
 
     def _of_sample(self, sample: Sample, record: Trace) -> InspectedRecord:
-        """The record with the faults that `weaklink data lint` finds in it, but for missing lists of tools."""
+        """The record with the faults that `weaklink data lint` finds in it, except missing lists of tools."""
         clean = redacted(sample, self._redactor)
         clean = inspected_sample(clean, self._inspected(clean.trace))
-        options = LintOptions(select=self._wanted.select, ignore=self._wanted.ignore, needs_tools=False)
+        options = LintOptions(select=self._options.select, ignore=self._options.ignore, needs_tools=False)
         found, file = linted(clean, options), self._file
         text = sample.raw_text if sample.row.raw and not file.source_file.packing else None
         findings = check_report.findings_of(
@@ -258,14 +259,14 @@ class _RecordReader:
         return _inspected_record(record, clean.reported_trace, found, findings)
 
     def refused(self, why: str, *, is_failure: bool) -> check_report.UnreadRecord | None:
-        """The finding for a file that was refused; None where that is none."""
+        """The finding for a refused file; None if the refusal does not count as one."""
         only_found = self._file.is_walked and not is_failure
-        if UNREADABLE_FILE not in self._unread_rules or (only_found and not self._wanted.strict):
+        if UNREADABLE_FILE not in self._unread_rules or (only_found and not self._options.strict):
             return None
         fault = unread_file(self._file.name, self._redactor.text(why))
-        print_ = check_report.unread_fingerprint(fault.rule.code, check_report.in_repository(self._file.name), "")
+        fingerprint = check_report.unread_fingerprint(fault.rule.code, check_report.in_repository(self._file.name), "")
         return check_report.UnreadRecord(
-            self._file.name, "", fault, place=check_report.FilePlace(1, 1), fingerprint=print_
+            self._file.name, "", fault, place=check_report.FilePlace(1, 1), fingerprint=fingerprint
         )
 
     def close(self) -> None:
@@ -273,16 +274,16 @@ class _RecordReader:
         self._texts.close()
 
     def _skip(self, skipped: Skipped) -> SkippedRecord:
-        said = structs.replace(skipped, reason=self._redactor.text(skipped.reason))
+        clean = structs.replace(skipped, reason=self._redactor.text(skipped.reason))
         if skipped.is_irrelevant or UNREADABLE_RECORD not in self._unread_rules:
-            return SkippedRecord(said)
+            return SkippedRecord(clean)
         found = self._texts.find(skipped)
-        unread = unreadable_record(self._file.name, said, found)
+        unread = unreadable_record(self._file.name, clean, found)
         before = found.before + found.text[: unread.shown_from] if found is not None else ""
-        return SkippedRecord(said, self._redacted(unread, before[-_BEFORE:]))
+        return SkippedRecord(clean, self._redacted(unread, before[-_BEFORE:]))
 
     def _redacted(self, unread: check_report.UnreadRecord, before: str) -> check_report.UnreadRecord:
-        """The same without secrets: the piece of the record, which follows on `before`, is left out if it holds one."""
+        """`unread` without secrets. Its excerpt, which follows `before` in the file, is left out if it contains one."""
         fault = structs.replace(unread.fault, message=self._redactor.text(unread.fault.message))
         shown = unread.shown if self._clean.is_clean(unread.record, unread.shown, before) else ""
         return structs.replace(unread, fault=fault, shown=shown)
@@ -297,7 +298,7 @@ def _inspected_record(
 
 
 class RecordLines:
-    """Reads a file a second time, forwards and only as far as it must; a packed one, whose lines nobody sees, not."""
+    """Finds the lines of records by reading a file again, forwards and only as far as needed. Ignores packed files."""
 
     def __init__(self, file: SourceFile) -> None:
         self._file = file
@@ -305,7 +306,7 @@ class RecordLines:
         self._number = 0
 
     def of(self, trace: Trace) -> str | None:
-        """The line that the trace's record names, without a byte order mark; None where it names none further on."""
+        """The line that the trace's record names, without a byte order mark; None if it names no later line."""
         number = check_report.line_number(trace)
         if number is not None and self._file.numbering is not None:
             number = self._file.numbering.position(number)
@@ -322,7 +323,7 @@ class RecordLines:
         return decode(line).removeprefix(_BOM if number == 1 else "").rstrip("\r\n") if stream is not None else None
 
     def close(self) -> None:
-        """Nothing is asked for any more."""
+        """Close the file."""
         if self._stream is not None:
             self._stream.close()
 
@@ -340,9 +341,9 @@ class _RecordStart(Struct, frozen=True):
 
 
 class RecordText(Struct, frozen=True):
-    """A record of a text file: the line and column where it begins, both from 1, and the text's beginning.
+    """A record of a text file: the line and column where it begins, both from 1, and the beginning of its text.
 
-    `before` is the end of what is before it in the file, where that is no whole record.
+    `before` is the end of the text before it in the file, if that is not a whole record.
     """
 
     line: int
@@ -352,7 +353,7 @@ class RecordText(Struct, frozen=True):
 
 
 def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> check_report.UnreadRecord:
-    """A record of a file that was skipped, as a finding; `found` is its text where the file has lines."""
+    """The finding for a skipped record of a file; `found` is its text, None if the file has no lines."""
     text = found.text if found is not None else ""
     if skipped.record == _END:
         skipped = structs.replace(skipped, offset=len(text))
@@ -383,9 +384,9 @@ def _file_place(found: RecordText, within: Range) -> check_report.FilePlace:
 
 
 class AdjoiningTexts:
-    """Looks for secrets in lines that could not be read, as they follow each other.
+    """Looks for secrets in consecutive lines that could not be read.
 
-    Lines that are no records may be pieces of one text: the name of a secret is in the first, its value in the second.
+    Such lines may be parts of one text: the first can contain the name of a secret, the second its value.
     """
 
     def __init__(self) -> None:
@@ -393,7 +394,7 @@ class AdjoiningTexts:
         self._next = ""
 
     def is_clean(self, record: str, text: str, before: str) -> bool:
-        """Whether no part of a secret is in the text of a record, which may begin in the line before or `before`."""
+        """Whether the text of a record contains no part of a secret, even if the secret begins before it."""
         if record != self._next:
             self._finder = Finder()
             self._finder.feed(before)
@@ -405,9 +406,9 @@ class AdjoiningTexts:
 
 
 class RecordTexts:
-    """Finds the records of a file by the words that a Skipped has for them, forwards: each record once, in order.
+    """Finds the records of a file that `Skipped.record` names, such as `line 3`: each record once, in file order.
 
-    Lines and columns are those of the unpacked text. One record at a time is in memory.
+    Lines and columns are those of the unpacked text. Holds one record in memory at a time.
     """
 
     def __init__(self, file: SourceFile) -> None:
@@ -419,13 +420,13 @@ class RecordTexts:
         self._document: tuple[_Window, records.PositionCounter] | None = None
 
     def close(self) -> None:
-        """Nothing is looked for any more."""
+        """Close the files."""
         self._opened.close()
 
     def find(self, skipped: Skipped) -> RecordText | None:
-        """The record up to a little behind its fault, or the end of the file.
+        """The record up to shortly after its fault, or the end of the file.
 
-        None where the file has no such records, or is past this one.
+        None if the file has no such records, or if reading has passed this one.
         """
         try:
             if skipped.record == _END:
@@ -440,7 +441,7 @@ class RecordTexts:
             return None
 
     def _at(self, start: int, length: int) -> RecordText | None:
-        """The text from a byte of a HAR document on, which is not before the one that was asked for last."""
+        """The text of a HAR document from the byte `start`, which must not be before that of the previous call."""
         if self._document is None:
             stream, again = (self._opened.enter_context(open_har(self._file)).stream for _ in range(2))
             self._document = _Window(stream), records.PositionCounter(again)
@@ -463,7 +464,7 @@ class RecordTexts:
 
 
 def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]:
-    """The records with their numbers; of one beyond the bound of records only the place."""
+    """The records with their numbers; a record over the size limit has only its position."""
     with file.open() as stream, file.open() as again:
         place = records.PositionCounter(again)
         for found in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
@@ -478,30 +479,30 @@ def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RecordStart]]
 
 
 class _Window:
-    """Pieces of a stream by their places, forwards."""
+    """A window over a stream that only moves forwards."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._start = 0
-        self._held = b""
+        self._buffer = b""
 
     def at(self, start: int, length: int) -> tuple[bytes, bytes]:
-        """At most `_BEFORE` bytes before a place, which is not before the last one, and so many from there on."""
-        while self._start + len(self._held) < start + length and (block := self._stream.read(_BLOCK)):
+        """Up to `_BEFORE` bytes before `start`, which must not decrease between calls, and `length` from there."""
+        while self._start + len(self._buffer) < start + length and (block := self._stream.read(_BLOCK)):
             self._drop_before(start - _BEFORE)
-            self._held += block
+            self._buffer += block
         self._drop_before(start - _BEFORE)
         at = start - self._start
-        return self._held[:at], self._held[at : at + length]
+        return self._buffer[:at], self._buffer[at : at + length]
 
     def _drop_before(self, start: int) -> None:
-        passed = min(max(start - self._start, 0), len(self._held))
+        passed = min(max(start - self._start, 0), len(self._buffer))
         self._start += passed
-        self._held = self._held[passed:]
+        self._buffer = self._buffer[passed:]
 
 
 def _end_of(file: SourceFile) -> RecordText | None:
-    """The end of what can be read: its line and column, and the last piece of that line."""
+    """The end of the readable content: its line and column, and the end of that line."""
     tail = b""
     with file.open() as stream:
         place = records.PositionCounter(stream)

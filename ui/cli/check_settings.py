@@ -1,4 +1,4 @@
-"""The settings of `weaklink check`: the command line's options before those of pyproject.toml or weaklink.toml."""
+"""The settings of `weaklink check`: command line options override those of pyproject.toml or weaklink.toml."""
 
 import re
 import tomllib
@@ -24,20 +24,20 @@ from ui.cli.check_baseline import Baseline, read_baseline
 from ui.cli.check_files import CheckOptions
 
 NEVER = "never"
-"""The word for `fail-on` that lets nothing fail."""
+"""The value of `fail-on` with which no fault fails the check."""
 
-_PYPROJECT, _OWN = "pyproject.toml", "weaklink.toml"
+_PYPROJECT, _WEAKLINK_TOML = "pyproject.toml", "weaklink.toml"
 
 
 class ConfigError(WeaklinkError):
-    """A configuration says what weaklink does not understand; the text has file and key."""
+    """A configuration is invalid; the message names the file and the key."""
 
 
 class CheckConfig(Struct, frozen=True):
-    """What a configuration says; None where it says nothing.
+    """The values of a configuration file; None for keys that it does not set.
 
-    `baseline` is a path, seen from the configuration's own folder. `error_patterns` are regular expressions: a tool
-    result that one of them is found in is an error. `reasoning_budget` and `context_window` are numbers of tokens.
+    `baseline` is a path joined to the folder of the configuration file. `error_patterns` are regular expressions: a
+    tool result in which one of them is found is an error. `reasoning_budget` and `context_window` are in tokens.
     """
 
     file: str = ""
@@ -55,13 +55,13 @@ class CheckConfig(Struct, frozen=True):
 
 
 def find_config(folder: Path) -> CheckConfig:
-    """The configuration of the nearest folder, upwards from `folder`, that has one; an empty one where none has.
+    """The configuration of the nearest folder that has one, from `folder` upwards; an empty one if none has.
 
-    weaklink.toml goes before pyproject.toml, which counts only where it has a table `tool.weaklink`. Raises ConfigError
-    and UnreadableFileError.
+    weaklink.toml takes precedence over pyproject.toml, which counts only if it has a table `tool.weaklink`. Raises
+    ConfigError and UnreadableFileError.
     """
     for place in (folder, *folder.parents):
-        for name in (_OWN, _PYPROJECT):
+        for name in (_WEAKLINK_TOML, _PYPROJECT):
             if (place / name).is_file():
                 found = _table(place / name)
                 if found is not None:
@@ -92,12 +92,12 @@ def _table(path: Path) -> dict[str, Json] | None:
 
 def _read(path: Path, table: dict[str, Json]) -> CheckConfig:
     root = "tool.weaklink." if path.name == _PYPROJECT else ""
-    own = table.get("check", {})
-    if not isinstance(own, dict):
+    section = table.get("check", {})
+    if not isinstance(section, dict):
         raise ConfigError(f"{path}: `{root}check` must be a table")
     config = CheckConfig(file=str(path))
     shared = {key: value for key, value in table.items() if key != "check"}
-    for place, values in ((root, shared), (f"{root}check.", own)):
+    for place, values in ((root, shared), (f"{root}check.", section)):
         config = structs.replace(config, **dict(_values(path, place, values)))
     return config
 
@@ -199,7 +199,7 @@ _KEYS: Mapping[str, Callable[[Json], object]] = MappingProxyType(
 
 
 class CheckArguments(Struct, frozen=True):
-    """What was said on the command line; None or empty where nothing was."""
+    """The options given on the command line; None or empty if not given."""
 
     source: str | None = None
     format: str | None = None
@@ -212,9 +212,9 @@ class CheckArguments(Struct, frozen=True):
 
 
 class CheckSettings(Struct, frozen=True):
-    """How files are read, what is known already, and from which severity up the check fails."""
+    """How files are read, the baseline, and the lowest severity that fails the check."""
 
-    wanted: CheckOptions
+    options: CheckOptions
     fail_on: str = Severity.ERROR.value
     baseline: Baseline = field(default_factory=Baseline)
 
@@ -227,33 +227,33 @@ class CheckSettings(Struct, frozen=True):
 
     @property
     def rules(self) -> frozenset[Rule]:
-        """The rules that are looked at."""
-        chosen = select_rules(tuple(self.wanted.select)) if self.wanted.select else frozenset(RULES)
-        return (chosen - select_rules(tuple(self.wanted.ignore)) - UNREAD_RULES) | self.wanted.unread_rules
+        """The rules that are checked."""
+        chosen = select_rules(tuple(self.options.select)) if self.options.select else frozenset(RULES)
+        return (chosen - select_rules(tuple(self.options.ignore)) - UNREAD_RULES) | self.options.unread_rules
 
 
-def check_settings(given: CheckArguments, config_file: str | None, *, no_config: bool) -> CheckSettings:
+def check_settings(arguments: CheckArguments, config_file: str | None, *, no_config: bool) -> CheckSettings:
     """The settings of a run.
 
-    An option on the command line takes the place of what the configuration says of the same thing. Raises ConfigError,
-    UnreadableFileError, UnknownRuleError and UnknownFormatError.
+    An option on the command line overrides the same key of the configuration. Raises ConfigError, UnreadableFileError,
+    UnknownRuleError and UnknownFormatError, and UsageError for options that exclude each other.
     """
     if config_file is not None and no_config:
         raise click.UsageError("`--config` and `--no-config` exclude each other.")
     config = CheckConfig() if no_config else _config(config_file)
-    select, ignore = _words(given.select) or config.select or (), _words(given.ignore) or config.ignore or ()
+    select, ignore = _words(arguments.select) or config.select or (), _words(arguments.ignore) or config.ignore or ()
     select_rules((*select, *ignore))
-    format = given.format or config.format or AUTO
+    format = arguments.format or config.format or AUTO
     if format != AUTO:
         find_format(format)
-    baseline = given.baseline or config.baseline
-    allow_skipped = bool(config.allow_skipped if given.allow_skipped is None else given.allow_skipped)
-    strict = bool(config.strict if given.strict is None else given.strict)
+    baseline = arguments.baseline or config.baseline
+    allow_skipped = bool(config.allow_skipped if arguments.allow_skipped is None else arguments.allow_skipped)
+    strict = bool(config.strict if arguments.strict is None else arguments.strict)
     if allow_skipped and strict:
         raise click.UsageError("`--allow-skipped` and `--strict` exclude each other.")
     return CheckSettings(
         CheckOptions(
-            given.source or config.source,
+            arguments.source or config.source,
             format,
             select,
             ignore,
@@ -263,7 +263,7 @@ def check_settings(given: CheckArguments, config_file: str | None, *, no_config:
             allow_skipped=allow_skipped,
             strict=strict,
         ),
-        given.fail_on or config.fail_on or Severity.ERROR.value,
+        arguments.fail_on or config.fail_on or Severity.ERROR.value,
         read_baseline(baseline) if baseline else Baseline(),
     )
 
@@ -272,6 +272,6 @@ def _config(file: str | None) -> CheckConfig:
     return find_config(Path.cwd()) if file is None else read_config(Path(file))
 
 
-def _words(given: Sequence[str]) -> tuple[str, ...]:
-    """What an option that may be repeated, with commas within, names."""
-    return tuple(word for piece in given for word in piece.replace(",", " ").split())
+def _words(values: Sequence[str]) -> tuple[str, ...]:
+    """The words of a repeatable option, each value split at commas and spaces."""
+    return tuple(word for piece in values for word in piece.replace(",", " ").split())

@@ -1,4 +1,4 @@
-"""What all commands share on the console: styled lines in colours, and progress bars."""
+"""Console output that all commands share: styled lines in colours, notices and progress bars."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from typing import TextIO
 
 from ui.views.styled_text import Line, Style, plain, visible_line
 
-# Select Graphic Rendition, ECMA-48: of the sixteen colours, so that the terminal's own theme decides how they look.
+# Select Graphic Rendition (ECMA-48): only the sixteen colours, so that the terminal's theme decides how they look.
 _SGR: Mapping[Style, str] = MappingProxyType(
     {
         Style.STRONG: "1",
@@ -37,9 +37,9 @@ _UNLIMITED = 1 << 20  # cells
 
 
 def has_colours(stream: TextIO, choice: str = "auto") -> bool:
-    """Whether to colour what goes to `stream`: `always`, `never`, or `auto`, which asks the stream and the user.
+    """Whether to colour output to `stream`; `choice` is `always`, `never` or `auto`.
 
-    `auto` respects NO_COLOR (no-color.org), TERM=dumb and FORCE_COLOR.
+    `auto` colours terminals, and respects NO_COLOR (no-color.org), TERM=dumb and FORCE_COLOR.
     """
     if choice != "auto":
         return choice == "always"
@@ -49,7 +49,7 @@ def has_colours(stream: TextIO, choice: str = "auto") -> bool:
 
 
 def screen_width() -> int:
-    """The terminal's width in cells; COLUMNS overrides it, and 80 stands where there is none."""
+    """The terminal's width in cells, at least 40. COLUMNS overrides it; without a terminal it is 80."""
     return max(shutil.get_terminal_size((80, 24)).columns, 40)
 
 
@@ -60,7 +60,7 @@ def line_width() -> int:
 
 
 def print_lines(lines: Iterable[Line], *, color: str = "auto", stream: TextIO | None = None) -> None:
-    """Write lines to stdout, or to `stream`; blanks at their ends are left out."""
+    """Write lines to stdout, or to `stream`, without trailing spaces."""
     out = stream or sys.stdout
     render = _coloured if has_colours(out, color) else plain
     for line in lines:
@@ -72,16 +72,16 @@ def _coloured(line: Line) -> str:
 
 
 def print_notice(sentence: str) -> None:
-    """Write a sentence to stderr, beside the data."""
+    """Write a sentence to stderr, so that it does not mix with the data on stdout."""
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
 
 
 @contextmanager
-def progress_bar(said: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Shows a bar on stderr where that is a terminal, and takes it away at the end.
+def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on stderr if that is a terminal, and remove it at the end.
 
-    Gives what to call with the number of things done since the last call; `total` is how many there are, where known.
-    Where there are none, there is no bar.
+    Yields a function to call with the number of items done since the last call. `total` is the number of all items, if
+    known; if it is 0, there is no bar.
     """
     if total == 0 or not sys.stderr.isatty():
         yield lambda done: None
@@ -91,5 +91,5 @@ def progress_bar(said: str, total: int | None = None) -> Iterator[Callable[[int]
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(said, total=total)
+        task = bar.add_task(label, total=total)
         yield lambda done: bar.advance(task, done)

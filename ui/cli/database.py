@@ -30,8 +30,8 @@ from ui.views.styled_text import counted, visible_line
 def upgrade(where: str | None) -> None:
     """`weaklink db upgrade`; see its help."""
     changed = upgrade_store(where)
-    said = "is upgraded to this version" if changed else "is of this version already"
-    sys.stdout.write(visible_line(f"{place_of(where)} {said}") + "\n")
+    state = "is upgraded to this version" if changed else "is of this version already"
+    sys.stdout.write(visible_line(f"{place_of(where)} {state}") + "\n")
 
 
 def create_token(where: str | None, *, name: str, role: str, expires: datetime | None) -> None:
@@ -104,13 +104,13 @@ def _traces_in(store: Store) -> int:
     try:
         return store.maintenance.stats().traces
     except StoreError:
-        return 0  # the check says why
+        return 0  # the check reports why
 
 
 def _checked_lines(found: IntegrityReport) -> Iterator[str]:
-    said = counted(len(found.problems), "problem") if found.problems else "no problem"
+    result = counted(len(found.problems), "problem") if found.problems else "no problem"
     tools = counted(found.toolsets, "set of tools", "sets of tools")
-    yield f"{counted(found.traces, 'trace')}, {counted(found.turns, 'turn')}, {tools} checked: {said} found"
+    yield f"{counted(found.traces, 'trace')}, {counted(found.turns, 'turn')}, {tools} checked: {result} found"
     if found.without_checksums:
         yield f"{counted(found.without_checksums, 'trace')} without checksums: stored by an earlier version"
     if found.outdated:
@@ -146,15 +146,15 @@ def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None
 
 
 def _copied_line(report: CopyReport) -> str:
-    said = [f"{counted(report.copied, 'trace')} copied"]
+    parts = [f"{counted(report.copied, 'trace')} copied"]
     if report.replaced:
-        said.append(f"{report.replaced:,} replaced by a longer version")
+        parts.append(f"{report.replaced:,} replaced by a longer version")
     if report.present:
-        said.append(f"{report.present:,} already there")
+        parts.append(f"{report.present:,} already there")
     if report.running:
-        said.append(f"{report.running:,} still being recorded and left out")
-    said.append(f"{counted(len(report.problems), 'difference')} found" if report.problems else "no difference found")
-    return ", ".join(said)
+        parts.append(f"{report.running:,} still being recorded and left out")
+    parts.append(f"{counted(len(report.problems), 'difference')} found" if report.problems else "no difference found")
+    return ", ".join(parts)
 
 
 @click.pass_context
@@ -206,7 +206,7 @@ def vacuum(where: str | None) -> None:
 
 
 def _agreed(store: Store, doomed: int) -> bool:
-    """Whether there is anything to delete, and the user wants that."""
+    """Whether there is anything to delete, and the user confirms it."""
     if not doomed:
         sys.stderr.write("weaklink: there is no trace to delete\n")
         return False
@@ -239,8 +239,8 @@ def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
         try:
             found = inspect_trace(trace)
         except UnknownFormatError as error:
-            came = " ".join(word for word in (trace.provenance.file, trace.provenance.record) if word)
-            raise UnknownFormatError(f"the trace from {came or 'an unknown source'}: {error}") from error
+            origin = " ".join(word for word in (trace.provenance.file, trace.provenance.record) if word)
+            raise UnknownFormatError(f"the trace from {origin or 'an unknown source'}: {error}") from error
         advance(1)
         return found
 

@@ -1,4 +1,4 @@
-"""`weaklink demo`: the sample traces in a database of their own, and what broke in them."""
+"""`weaklink demo`: import the sample traces into a separate database, and show what broke in them."""
 
 import os
 import shlex
@@ -42,7 +42,7 @@ def demo(where: str | None, color: str) -> None:
 
 
 def _fresh(path: Path) -> Path:
-    """A path where no database is any more."""
+    """The path, after removing the database there. Raises StoreError."""
     try:
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
@@ -60,11 +60,11 @@ def _import_samples(store: Store) -> None:
 
 
 def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
-    """The legend, the sum, and commands to go on with."""
+    """The legend, the totals, and commands to try next."""
     broken = [summary for summary in summaries if summary.status is Status.BROKEN]
     shown, code = _best_example(broken)
     db = f"--db {_short(place)}"
-    said = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
+    headline = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
     command = _command()
     commands = (
         f"{command} show {shown} {db}",
@@ -77,13 +77,13 @@ def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
         (),
         *((Run(line, Style.DIM),) for line in LEGEND),
         (),
-        (Run(said, Style.STRONG),),
+        (Run(headline, Style.STRONG),),
         *((Run(f"  {command}", Style.KEY),) for command in commands),
     ]
 
 
 def _command() -> str:
-    """This command as it can be typed again: by its name where the shell finds it so, else by its path."""
+    """This command as the user can type it: its name if the shell finds it by that, else its path."""
     here = Path(sys.argv[0])
     if here.name != "weaklink" or shutil.which("weaklink") == str(here.absolute()):
         return "weaklink"
@@ -92,13 +92,13 @@ def _command() -> str:
 
 
 def _short(place: str) -> str:
-    """A place as it is typed: with `~` for the home folder, quoted where a shell would misread it."""
+    """A path or URL as the user would type it: with `~` for the home folder, quoted if a shell requires it."""
     home = f"{Path.home()}/"
     rest = shlex.quote(place.removeprefix(home))
     return f"~/{rest}" if place.startswith(home) and rest[0] != "'" else shlex.quote(place)
 
 
 def _best_example(broken: Sequence[TraceSummary]) -> tuple[int, str]:
-    """The trace to look at first, and its code: one whose JSON is broken, where there is one."""
+    """The trace to look at first, and its code: one with broken JSON, if there is one."""
     coded = [(one.id, one.broken.code) for one in broken if one.broken]
     return next((pair for pair in coded if pair[1] == _FIRST), (coded or [(1, _FIRST)])[0])

@@ -1,4 +1,4 @@
-"""`weaklink diff`: runs of one task side by side, and where they first part."""
+"""`weaklink diff`: compare runs of one task, and show where they first diverge."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -88,13 +88,13 @@ def _runs(word: str, source: str | None, where: str | None) -> Iterator[Compared
 
 
 def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[ComparedRun]:
-    """The newest runs of a task that a filter selects."""
+    """The newest runs that are of a task and match a filter, if given."""
     terms = ([task_filter(task)] if task is not None else []) + ([expression] if expression else [])
-    wanted = filter_of([" ".join(f"({term})" for term in terms)] if len(terms) > 1 else terms)
+    combined = filter_of([" ".join(f"({term})" for term in terms)] if len(terms) > 1 else terms)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         fill_text_index(store)
-        found = store.paging().page(wanted, limit=_MOST_OF_A_TASK + 1)
+        found = store.paging().page(combined, limit=_MOST_OF_A_TASK + 1)
         if len(found) < 2:
             what = f"{counted(len(found), 'run')} of this task" if task is not None else counted(len(found), "trace")
             named = f" that match `{expression}`" if expression else ""
@@ -113,7 +113,7 @@ def task_filter(task: str) -> str:
 
 
 def _file_and_record(word: str) -> tuple[str, str | None]:
-    """A word as file and record; the file's own name may hold `#`."""
+    """Split a word into file and record; the name of the file may contain `#` too."""
     path, mark, record = word.rpartition("#")
     return (word, None) if not mark or Path(word).exists() or not is_path(path) else (path, record)
 
@@ -129,7 +129,7 @@ def _traces(file: PlacedFile, source: str | None) -> Iterator[tuple[str, Trace]]
 
 
 def _chosen(found: Iterator[tuple[str, Trace]], word: str, record: str) -> Sequence[tuple[str, Trace]]:
-    """The trace of that number, else the first that has the name."""
+    """The trace with this number, or the first with this name or id. Raises UnreadableFileError."""
     count = 0
     for count, (_, trace) in enumerate(found, 1):
         if count == int(record) if record.isdecimal() else _is_called(trace, record):

@@ -1,4 +1,4 @@
-"""`weaklink doctor -- COMMAND`: a command several times, where its runs part, and why."""
+"""`weaklink doctor -- COMMAND`: run a command several times, and show where and why its runs diverge."""
 
 import secrets
 import subprocess
@@ -43,15 +43,15 @@ def doctor(
 def _recorded(
     command: Sequence[str], number: int, upstream: str | None, where: str | None, *, show_output: bool
 ) -> CommandRun:
-    """One run, in a process of its own: a supervisor is made before a program has threads."""
+    """Record one run in a separate process, since a Supervisor must be made before the program has threads."""
     run = secrets.token_hex(8)
     options = [*(("--upstream", upstream) if upstream else ()), *(("--db", where) if where else ())]
     words = [sys.executable, "-m", "weaklink", "run", "--quiet", "--run-id", run, *options, "--", *command]
     stdout = sys.stderr if show_output else subprocess.DEVNULL
     done = subprocess.run(words, stdout=stdout, stderr=None if show_output else subprocess.PIPE, check=False)
     if done.returncode in _COULD_NOT_RUN:
-        said = (done.stderr or b"").decode("utf-8", "replace").strip().rpartition("\n")[2]
-        sys.stderr.write(f"{visible_line(said)}\n" if said else f"weaklink: run {number} could not be recorded\n")
+        message = (done.stderr or b"").decode("utf-8", "replace").strip().rpartition("\n")[2]
+        sys.stderr.write(f"{visible_line(message)}\n" if message else f"weaklink: run {number} could not be recorded\n")
         raise SystemExit(done.returncode)
     with open_store(where) as store:
         return recorded_run(store, run, number, done.returncode)

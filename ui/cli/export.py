@@ -1,4 +1,4 @@
-"""`weaklink export`: traces out of the database, as others read them."""
+"""`weaklink export`: write traces of the database in formats for people and other tools."""
 
 import sys
 import time

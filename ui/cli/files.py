@@ -21,14 +21,14 @@ from inspector.text import decode
 
 STDIN = "-"
 WRITER_TIMEOUT_S = 5.0
-"""How long a named pipe is waited for that nothing writes to yet."""
+"""How long to wait for a writer to open a named pipe."""
 
 
 @contextmanager
 def open_output(path: str | None) -> Iterator[TextIO]:
-    """A stream of UTF-8 text: the file at `path`, or stdout where it is None or `-`.
+    """A stream of UTF-8 text: the file at `path`, or stdout if it is None or `-`.
 
-    A file takes its place, readable by its owner only, when all is written; if anything fails, what was there stays.
+    The file appears when everything is written, readable by its owner only; if anything fails, an old file stays.
     Raises UnwritableFileError.
     """
     if path is not None and path != STDIN:
@@ -43,9 +43,9 @@ def open_output(path: str | None) -> Iterator[TextIO]:
 
 
 def open_binary(path: str) -> AbstractContextManager[BinaryIO]:
-    """A file, a pipe, or standard input where `path` is `-`, as bytes.
+    """A file, a pipe, or standard input if `path` is `-`, as bytes.
 
-    Raises UnreadableFileError, also for a named pipe that nothing writes to within `WRITER_PATIENCE_S`, and for devices
+    Raises UnreadableFileError, also for a named pipe that nothing writes to within `WRITER_TIMEOUT_S`, and for devices
     other than terminals and the null device: some of them never end.
     """
     if path == STDIN:
@@ -66,13 +66,13 @@ def open_binary(path: str) -> AbstractContextManager[BinaryIO]:
 
 
 def _open_pipe(path: str) -> BinaryIO:
-    """A named pipe, which opens when something writes to it; one of the shell's (`<(...)`) opens at once."""
+    """Open a named pipe once something writes to it; those of a shell's `<(...)` open at once."""
     opened: Queue[BinaryIO] = Queue()
     Thread(target=lambda: opened.put(Path(path).open("rb")), daemon=True).start()  # noqa: SIM115  # the caller closes it
     try:
         return opened.get(timeout=WRITER_TIMEOUT_S)
     except Empty:
-        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread's waiting
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))  # lets the thread's `open` return
         opened.get().close()
         raise UnreadableFileError(f"cannot read {path}: nothing writes to this named pipe (FIFO)") from None
 
@@ -80,7 +80,7 @@ def _open_pipe(path: str) -> BinaryIO:
 def read_text(path: str) -> str:
     """The whole text of a file or of standard input; bytes that are not UTF-8 are kept.
 
-    Raises UnreadableFileError, also for one of more than `RECORD_BYTES`.
+    Raises UnreadableFileError, also for more than `RECORD_BYTES` bytes.
     """
     with open_binary(path) as file:
         try:
@@ -93,9 +93,9 @@ def read_text(path: str) -> str:
 
 
 def read_tool_file(path: str) -> tuple[ToolDefinition, ...]:
-    """The tool definitions of a JSON file: a list of them, or an object that holds it under `tools`.
+    """The tool definitions of a JSON file: a list of them, or an object that has it under `tools`.
 
-    Raises UnreadableFileError where the file is no JSON or holds anything else.
+    Raises UnreadableFileError if the file is not JSON or contains anything else.
     """
     try:
         value: Json = json.loads(read_text(path))

@@ -1,4 +1,4 @@
-"""`weaklink formats`: the formats there are, and which one a text is in."""
+"""`weaklink formats`: list the formats, or detect the format of a text."""
 
 import sys
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:
 
 
 def _entry(format: Format, width: int) -> Iterator[Line]:
-    """A format's name beside what it looks like; below, what else there is to know of it."""
+    """A format's name and summary; below them its aliases, models, and what it reads and writes."""
     supports = f"reads {', '.join(_reads(format))}; writes {', '.join(_writes(format))}"
     facts = {"": format.summary, "also ": ", ".join(format.aliases), "models ": ", ".join(format.models), " ": supports}
     room, name = max(width - _INDENT, 20), Run(f"{format.name:{_INDENT}}", Style.STRONG)
@@ -68,16 +68,16 @@ def _entry(format: Format, width: int) -> Iterator[Line]:
 
 
 def _reads(format: Format) -> list[str]:
-    return ["calls", *_beside_calls(format)]
+    return ["calls", *_besides_calls(format)]
 
 
 def _writes(format: Format) -> list[str]:
-    """Calls, and for a format with a template what a family presents to its model."""
+    """Calls; for a format with a chat template also results and tools."""
     return ["calls", "results", "tools"] if format.name in TEMPLATES else ["calls"]
 
 
-def _beside_calls(format: Format) -> list[str]:
-    """What a format reads beside calls."""
+def _besides_calls(format: Format) -> list[str]:
+    """What a format reads besides calls."""
     kinds = {SpanKind.TOOL_RESULT: "results", SpanKind.REASONING: "reasoning", SpanKind.TOOL_DEFINITIONS: "tools"}
     return [word for kind, word in kinds.items() if kind in format.readers] + ["ids"] * format.ids
 

@@ -23,14 +23,14 @@ _INTERRUPTED = 130
 
 
 class WholeWords(BashComplete):
-    """Click's, but it is told the line up to the cursor, and answers with what bash takes for the last word alone."""
+    """Click's bash completion, but it reads the line up to the cursor, and completes bash's last word."""
 
     source_template = BashComplete.source_template.replace(_WORDS, _LINE)
     name = "bash"
     _before = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the one at the cursor, and that one as far as it is written."""
+        """The words before the one at the cursor, and that one as far as it is typed."""
         line = os.environ["COMP_WORDS"]
         words = split_arg_string(line)
         begun = words.pop() if words and not line[-1:].isspace() else ""
@@ -40,7 +40,7 @@ class WholeWords(BashComplete):
         return words[1:], begun
 
     def format_completion(self, item: CompletionItem) -> str:
-        """One line: what kind it is, and what is in the place of bash's word."""
+        """One line: the kind of the completion, and the text that replaces bash's last word."""
         return f"{item.type},{str(item.value).removeprefix(self._before)}"
 
 
@@ -125,7 +125,7 @@ class LazyGroup(click.Group):
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The subcommand of that name, imported now."""
+        """The subcommand with this name, imported on demand; None if there is none."""
         entry = self.table.get(cmd_name)
         if entry is None:
             return None
@@ -137,7 +137,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Click's, but a mistyped name is compared with the table."""
+        """Like Click's, but suggests a name of the table for a mistyped one."""
         if args[0] not in self.table and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_unknown_command(args[0], self.table, ctx.command_path), ctx)
         return super().resolve_command(ctx, args)
@@ -152,7 +152,7 @@ class LazyGroup(click.Group):
                 formatter.write_dl(listed)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What a shell offers while a subcommand is being typed, from the table."""
+        """Completions for a subcommand that is being typed, from the table."""
         found = [
             CompletionItem(name, help=entry.summary)
             for name, entry in self.table.items()
@@ -161,7 +161,7 @@ class LazyGroup(click.Group):
         return found + (click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else [])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Click's, but the end of a pipe and Ctrl-C end the command quietly."""
+        """Like Click's, but a closed pipe or Ctrl-C ends the command quietly."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -187,7 +187,7 @@ def weaklink() -> None:
 
 
 def run() -> int:
-    """Run the command with this process's arguments; the exit code."""
+    """Run the command with this process's arguments, and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -210,7 +210,7 @@ def run() -> int:
 
 
 def _fail(sentence: str) -> int:
-    """Say why the command could not run; the exit code for it."""
+    """Print why the command could not run, and return the exit code for that."""
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
     return _COULD_NOT_RUN
 

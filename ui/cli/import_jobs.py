@@ -1,12 +1,12 @@
-"""Files read by several processes at once, and handed over in their order, as one process would.
+"""Reads files in several processes, and yields their records in the order in which one process would.
 
-Each worker reads some of the small files, and of a large file every N-th trace: it reads all of the file, which costs
-little, and inspects its own share. It sends the traces as rows, so that the process that writes has little to do with
-them, several at once: their columns' names are sent once then. That process takes files and traces in their order: what
-a worker has ready early waits, at most `_MAX_READ_AHEAD` times `_TOGETHER` traces.
+Each worker reads some of the small files, and every N-th trace of a large file: it reads the whole file, which is
+cheap, and inspects its share. Workers send traces as rows, so that the writing process has little left to do, and in
+batches, so that column names are sent once per batch. The writing process takes files and traces in order; traces that
+a worker has ready early wait, at most `_MAX_READ_AHEAD` batches of `_BATCH_RECORDS` traces.
 
-Workers are spawned. A server to fork them from (`forkserver`) finds modules by its own path, not by that of this
-process, and fails in a folder with an `inspector/` of its own.
+Workers are spawned. The server process of `forkserver` would find modules by its own path, not by that of this process,
+and would fail in a folder with another `inspector/`.
 """
 
 import gc
@@ -41,23 +41,23 @@ from ui.importing.files import (
     with_reports,
 )
 
-_TOGETHER, _BYTES_TOGETHER = 16, 1 << 18  # records that are sent at once, and bytes of their texts
-_MAX_READ_AHEAD = 64 // _TOGETHER
+_BATCH_RECORDS, _BATCH_BYTES = 16, 1 << 18  # records that are sent at once, and bytes of their texts
+_MAX_READ_AHEAD = 64 // _BATCH_RECORDS
 _LARGE_BYTES = 1 << 20
 _POLL_S = 0.01
 _MIN_BYTES_PER_PROCESS = 4 << 20
-_SHARED_BYTES = 1 << 20  # of a file that is worth several processes
-_FILE_BYTES = 4_096  # what opening and recognising a file costs, in bytes to read
+_SHARED_BYTES = 1 << 20  # size from which several processes read a file
+_FILE_BYTES = 4_096  # cost of opening and recognising a file, as bytes read
 _ALLOCATIONS = 50_000
 _CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
 
 
 ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
-"""A file, and which of its records are to be inspected."""
+"""A file, and the share of its records to inspect."""
 
 
 class ImportOptions(Struct, frozen=True):
-    """How files are read, as the command's options say it."""
+    """The options of the command on how files are read."""
 
     source: str | None = None
     patterns: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class ImportOptions(Struct, frozen=True):
     database: str | None = None
 
     def read(self, tasks: Iterable[ReadTask]) -> Iterator[Iterator[FileRecord]]:
-        """What each task gives, in this process. What the `database` keeps already is not inspected again."""
+        """The records of each task, read in this process. Traces that `database` contains are not inspected again."""
         redacts = redactor_of(self.patterns, no_redact=self.no_redact, no_content=self.no_content)
         with nullcontext() if self.database is None else open_store(self.database, read_only=True) as store:
             kept = nothing_kept if store is None or not store.traces(limit=1) else store.kept_inspection
@@ -75,43 +75,43 @@ class ImportOptions(Struct, frozen=True):
 
 
 def collect_rarely() -> None:
-    """Let the garbage collector look for cycles rarely: traces have none, and looking takes a twelfth of the time."""
+    """Make the garbage collector run rarely: traces have no cycles, and it would take a twelfth of the time."""
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS)
 
 
 def job_count(files: Sequence[PlacedFile]) -> int:
-    """How many processes are worth it: two where there is a second core and more to read than a process costs."""
+    """The number of processes that pays off: 2 if there is a second core and enough to read, else 1."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return 2 if cores > 1 and sum(map(_size, files)) >= _MIN_BYTES_PER_PROCESS else 1
 
 
 @contextmanager
 def read_in_order(
-    files: Sequence[PlacedFile], wanted: ImportOptions, jobs: int
+    files: Sequence[PlacedFile], options: ImportOptions, jobs: int
 ) -> Iterator[Iterator[Iterator[ReadItem]]]:
-    """What each file gives (see `read_file`), in order; each is to be gone through before the next one is asked for.
+    """The items of each file (see `read_file`), in order; consume those of a file before requesting the next.
 
-    With one job this process reads, with more so many others do; what is no file, this process reads with all that is
-    read with it. A worker that dies costs its file, not the rest.
+    With one job this process reads, with more jobs that many workers read. If an input is not a file, this process
+    reads everything. A worker that dies loses its current file, not the rest.
     """
     if jobs == 1 or any(file.content is not None for file in files):
-        yield map(with_reports, files, wanted.read((file, RecordShare()) for file in files))
+        yield map(with_reports, files, options.read((file, RecordShare()) for file in files))
         return
     readers = _readers(files, jobs)
-    count = max((number + 1 for some in readers for number in some), default=0)
+    count = max((number + 1 for numbers in readers for number in numbers), default=0)
     with ExitStack() as running:
         workers = [
-            running.enter_context(_worker(list(_tasks(files, readers, number)), wanted)) for number in range(count)
+            running.enter_context(_worker(list(_tasks(files, readers, number)), options)) for number in range(count)
         ]
         yield (
-            with_reports(file, _in_turn([workers[number] for number in some]))
-            for file, some in zip(files, readers, strict=True)
+            with_reports(file, _in_turn([workers[number] for number in numbers]))
+            for file, numbers in zip(files, readers, strict=True)
         )
 
 
 def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
-    """The workers that read each file: all of them a large one, a small one that which has the least to read so far."""
+    """The workers that read each file: all of them a large file, the least loaded one a small file."""
     found: list[range] = []
     loads = [0] * jobs
     for file in files:
@@ -126,19 +126,19 @@ def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
 
 
 def _tasks(files: Sequence[PlacedFile], readers: Sequence[range], number: int) -> Iterator[ReadTask]:
-    """What one worker reads."""
-    for file, some in zip(files, readers, strict=True):
-        if number in some:
-            yield file, RecordShare(some.index(number), len(some))
+    """The tasks of one worker."""
+    for file, numbers in zip(files, readers, strict=True):
+        if number in numbers:
+            yield file, RecordShare(numbers.index(number), len(numbers))
 
 
 def _in_turn(workers: Sequence["_Worker"]) -> Iterator[FileRecord]:
-    """The records of a file, of which each worker reads every so many, in their order, and the file's end."""
+    """The records of a file in order, taken from its workers in turn, and the file's end."""
     reading = [worker.next_task() for worker in workers]
     for records in cycle(reading):
         record = next(records)
         if isinstance(record, ReadEnd):
-            for rest in reading:  # nothing, unless one of the processes died
+            for rest in reading:  # empty, unless one of the processes died
                 deque(rest, maxlen=0)
             yield record
             return
@@ -153,8 +153,8 @@ def _size(file: PlacedFile) -> int:
 
 
 @contextmanager
-def _worker(tasks: Sequence[ReadTask], wanted: ImportOptions) -> Iterator["_Worker"]:
-    worker = _Worker(tasks, wanted)
+def _worker(tasks: Sequence[ReadTask], options: ImportOptions) -> Iterator["_Worker"]:
+    worker = _Worker(tasks, options)
     try:
         yield worker
     finally:
@@ -162,15 +162,15 @@ def _worker(tasks: Sequence[ReadTask], wanted: ImportOptions) -> Iterator["_Work
 
 
 class _Worker:
-    """Another process, and the tasks that it still has to do."""
+    """A worker process, and the tasks that it still has to do."""
 
-    def __init__(self, tasks: Sequence[ReadTask], wanted: ImportOptions) -> None:
+    def __init__(self, tasks: Sequence[ReadTask], options: ImportOptions) -> None:
         self._left = deque(tasks)
-        self._wanted = wanted
+        self._options = options
         self._start()
 
     def next_task(self) -> Iterator[FileRecord]:
-        """What the next task gives; an end that refuses its file where the process dies on it."""
+        """The records of the next task; a ReadEnd that refuses its file if the process dies."""
         file, _ = self._left.popleft()
         records: Sequence[FileRecord] = ()
         while not (records and isinstance(records[-1], ReadEnd)):
@@ -182,17 +182,17 @@ class _Worker:
             yield from records
 
     def stop(self) -> None:
-        """End the process, whatever it is at."""
+        """Terminate the process, whatever it is doing."""
         self._inbox.close()
         self._process.terminate()
         self._process.join()
 
     def _start(self) -> None:
         self._inbox, outbox = _CONTEXT.Pipe(duplex=False)
-        self._process = _CONTEXT.Process(target=_work, args=(list(self._left), self._wanted, outbox), daemon=True)
+        self._process = _CONTEXT.Process(target=_work, args=(list(self._left), self._options, outbox), daemon=True)
         before = signal.signal(
             signal.SIGINT, signal.SIG_IGN
-        )  # Ctrl-C is for the process that writes; this one inherits
+        )  # Ctrl-C is for the process that writes; the worker inherits this
         try:
             self._process.start()
         finally:
@@ -206,39 +206,39 @@ class _Worker:
         return f"the process that read it ended before its time ({how}); `--jobs 1` reads it in the one that reports"
 
 
-def _work(tasks: Sequence[ReadTask], wanted: ImportOptions, outbox: Connection) -> None:
-    """The life of a worker."""
+def _work(tasks: Sequence[ReadTask], options: ImportOptions, outbox: Connection) -> None:
+    """The main function of a worker process."""
     ready: Queue[bytes | None] = Queue(_MAX_READ_AHEAD)
     sender = Thread(target=_send, args=(ready, outbox), daemon=True)
     sender.start()
     collect_rarely()
-    for records in wanted.read(tasks):
-        for some in _together(records):
-            written = pickle.dumps(some, pickle.HIGHEST_PROTOCOL)
-            while len(written) > _LARGE_BYTES and ready.qsize():
-                time.sleep(_POLL_S)  # of large ones only one waits
-            ready.put(written)
+    for records in options.read(tasks):
+        for batch in _batches(records):
+            pickled = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
+            while len(pickled) > _LARGE_BYTES and ready.qsize():
+                time.sleep(_POLL_S)  # a large batch is queued only if no other one waits
+            ready.put(pickled)
     ready.put(None)
     sender.join()
 
 
-def _together(records: Iterable[FileRecord]) -> Iterator[list[FileRecord]]:
-    """The records of a file, several at once, the last of them with its end."""
-    some: list[FileRecord] = []
+def _batches(records: Iterable[FileRecord]) -> Iterator[list[FileRecord]]:
+    """The records of a file in batches; the last batch contains the file's end."""
+    batch: list[FileRecord] = []
     size = 0
     for record in records:
-        some.append(record)
+        batch.append(record)
         size += record.draft.size if isinstance(record, ReadRecord) and record.draft is not None else 0
-        if len(some) >= _TOGETHER or size > _BYTES_TOGETHER:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
+        if len(batch) >= _BATCH_RECORDS or size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _send(ready: "Queue[bytes | None]", outbox: Connection) -> None:
     try:
         while (item := ready.get()) is not None:
             outbox.send_bytes(item)
-    except OSError:  # nobody takes it any more
+    except OSError:  # the reading end is closed
         os._exit(0)

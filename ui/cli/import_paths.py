@@ -1,6 +1,6 @@
-"""`weaklink import`: log files into the database, with a report of every file and of every record skipped.
+"""`weaklink import`: import log files into the database, and report every file and every skipped record.
 
-With `--to DIR`, the results of blocks go into a folder: the plan, the totals, and what was set aside.
+With `--to DIR`, write the results of blocks into a folder: the plan, the totals, and the blocks that were set aside.
 """
 
 import signal
@@ -40,13 +40,13 @@ from ui.views.styled_text import counted, visible_line
 _MOST_NOTES = 6
 
 _FAILED, _COULD_NOT_RUN = 1, 2
-_MOST_SAID = 20
+_MOST_PRINTED = 20
 _ELSEWHERE = "its results are on another machine; name a folder that all nodes share, or a URL"
 
 _UNCHANGED_S = 1.0
-_PATIENCE = 4
+_REREAD_FACTOR = 4
 _BLOCK = 1 << 16
-_EVERY_S = 1.0
+_POLL_S = 1.0
 
 
 @click.pass_context
@@ -70,7 +70,7 @@ def import_paths(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink import_paths`; see its help."""
+    """`weaklink import`; see its help."""
     if to is not None:
         if watch or dry_run or patterns or no_redact or no_content or STDIN in paths:
             raise click.UsageError("--to goes with PATHs, --source, --jobs, --engine and --json only.")
@@ -80,20 +80,20 @@ def import_paths(
         raise click.UsageError("--engine ray writes Parquet files; name their folder with --to.")
     if watch and (dry_run or STDIN in paths):
         raise click.UsageError("--watch imports what is written into files; neither --dry-run nor `-` goes with it.")
-    redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # says at once what is wrong with a pattern
+    redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
     collect_rarely()
-    wanted = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
+    options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
     put = partial(_put, as_json=as_json, every_file=verbose, color=color)
     if watch:
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
-            watch_paths(store, paths, wanted, jobs, put)
+            watch_paths(store, paths, options, jobs, put)
         return
     reports: list[FileReport] = []
     with placed_files(paths, source) as files:
         try:
-            is_empty = not any(file.is_readable for file in files)  # then no database is made
+            is_empty = not any(file.is_readable for file in files)  # if so, no database is created
             with nullcontext() if dry_run or is_empty else open_store(where) as store:
-                import_round(store, files, wanted, jobs, lambda _, report: reports.append(report))
+                import_round(store, files, options, jobs, lambda _, report: reports.append(report))
         except KeyboardInterrupt:
             whole = sum(1 + len(file.with_it) for file in files)
             sys.stderr.write(f"weaklink: {_interrupted(len(reports), whole, dry_run=dry_run)}\n")
@@ -130,7 +130,7 @@ def _put(reports: list[FileReport], *, as_json: bool, every_file: bool, color: s
 def import_results(paths: Sequence[str], to: str, source: str | None, jobs: EngineOptions, *, as_json: bool) -> None:
     """Write the results of every block that is not in the manifest yet, and print the totals of all.
 
-    Exits with 1 where a block was set aside, with 2 where no trace could be read.
+    Exits with 1 if a block was set aside, and with 2 if no trace could be read.
     """
     blocks = plan_traces(paths, source, jobs.block_bytes)
     folder = ResultsFolder(to)
@@ -168,7 +168,7 @@ class _Totals:
     def __init__(self) -> None:
         self.rows: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
-        self.skipped = self.refused = self._said = 0
+        self.skipped = self.refused = self._printed = 0
 
     def add(self, path: str, result: BlockResult) -> None:
         self.rows.update(result.rows)
@@ -176,12 +176,12 @@ class _Totals:
         self.skipped += result.skipped
         self.refused += result.refused is not None
         for notice in (*result.notices, *([result.refused] if result.refused else [])):
-            self._said += 1
-            if self._said <= _MOST_SAID:
+            self._printed += 1
+            if self._printed <= _MOST_PRINTED:
                 print_notice(notice if notice == result.refused else f"{path}: {notice}")
 
     def report(self, to: str, *, resumed: int, set_aside: list[tuple[str, str]], as_json: bool) -> None:
-        if self.skipped + self.refused > _MOST_SAID:
+        if self.skipped + self.refused > _MOST_PRINTED:
             print_notice(f"{self.skipped:,} records were skipped, {self.refused:,} files refused; the first are listed")
         if as_json:
             aside: list[Json] = [{"block": name, "reason": why} for name, why in set_aside]
@@ -200,7 +200,7 @@ class _Totals:
 
 
 class _FileState(Struct, frozen=True):
-    """What the file system says of a file; another one is another content."""
+    """A file's state in the file system; if it differs, so does the content."""
 
     inode: int
     size_bytes: int
@@ -208,23 +208,23 @@ class _FileState(Struct, frozen=True):
 
 
 class _ReadFile(Struct, frozen=True):
-    """What was handed out of a file: as it was then, how much of it, and when it may be looked at again."""
+    """A file when it was last returned: its state, how much of it was due, and when it may be read again."""
 
     state: _FileState
     size_bytes: int
     again_at_s: float = 0.0
 
     def is_all_of(self, state: _FileState) -> bool:
-        """Whether nothing has come since."""
+        """Whether the file has not changed since."""
         return self.state == state and self.size_bytes == state.size_bytes
 
 
 class PathWatcher:
-    """Finds what is to be imported below some paths; a path may come to be there later.
+    """Finds the files below some paths that are due for import; a path may appear later.
 
-    A file is handed out when it is at rest, unchanged since the last look; one of JSON lines also while it grows, as
-    far as its lines are whole. A large file that grows all the time is not read again before four times as long has
-    passed as reading it took. `clock` counts seconds and never goes back.
+    A file is due when it is unchanged since the last call. A file of JSON lines is due also while it grows, up to its
+    last complete line. A large file that grows all the time is not due again before four times as long has passed as
+    reading it took. `clock` returns monotonic seconds.
     """
 
     def __init__(self, paths: Sequence[str], *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -234,7 +234,7 @@ class PathWatcher:
         self._taken: dict[str, _ReadFile] = {}
 
     def due(self) -> list[PlacedFile]:
-        """What has appeared or grown since it was last handed out."""
+        """The files that have appeared or grown since they were last returned."""
         now_s = self._clock()
         seen: dict[str, _FileState] = {}
         found = []
@@ -250,13 +250,13 @@ class PathWatcher:
         return found
 
     def took(self, file: PlacedFile, seconds: float) -> None:
-        """Reading a file took so long."""
+        """Record how long reading a file took."""
         known = self._taken.get(file.path)
         if known is not None:
-            self._taken[file.path] = structs.replace(known, again_at_s=self._clock() + _PATIENCE * seconds)
+            self._taken[file.path] = structs.replace(known, again_at_s=self._clock() + _REREAD_FACTOR * seconds)
 
     def forget(self) -> None:
-        """Everything is to be imported again."""
+        """Forget all files, so that everything is imported again."""
         self._taken.clear()
 
     def _if_due(self, path: str, state: _FileState, now_s: float) -> PlacedFile | None:
@@ -284,7 +284,7 @@ def _state(path: str) -> _FileState | None:
 
 
 def _whole_lines_bytes(path: str, size_bytes: int) -> int:
-    """How many bytes of a file of JSON lines end with a line; 0 for a file of another layout, and where none does."""
+    """The size of the complete lines of a JSON lines file; 0 for a file of another layout or without any."""
     try:
         with Path(path).open("rb") as stream:
             head = stream.read(min(HEAD_BYTES, size_bytes))
@@ -307,14 +307,14 @@ FileCallback: TypeAlias = Callable[[PlacedFile, FileReport], object]
 
 
 def import_round(
-    store: Store | None, files: Sequence[PlacedFile], wanted: ImportOptions, jobs: int | None, done: FileCallback
+    store: Store | None, files: Sequence[PlacedFile], options: ImportOptions, jobs: int | None, done: FileCallback
 ) -> None:
-    """Read the files into the store, or only read them where there is none, and call `done` for each with its report.
+    """Import files into the store, or only read them without a store; call `done` with each file and its report.
 
-    Without `jobs` as many processes read as are worth it. StoreError where the store refuses.
+    Without `jobs`, `job_count` decides how many processes read. Raises StoreError if the store refuses.
     """
-    wanted = structs.replace(wanted, database=None if store is None else store.place.address)
-    with read_in_order(files, wanted, jobs or job_count(files)) as read, import_progress(len(files)) as progress:
+    options = structs.replace(options, database=None if store is None else store.place.address)
+    with read_in_order(files, options, jobs or job_count(files)) as read, import_progress(len(files)) as progress:
         if store is None:
             for file, items in zip(files, read, strict=True):
                 progress.begin(file.name)
@@ -339,14 +339,14 @@ def _report(done: FileCallback, file: PlacedFile, reports: FileReports) -> None:
 def watch_paths(
     store: Store,
     paths: Sequence[str],
-    wanted: ImportOptions,
+    options: ImportOptions,
     jobs: int | None,
     put: Callable[[list[FileReport]], object],
 ) -> None:
-    """Import what appears or grows, until Ctrl-C or SIGTERM; `put` is called with the reports of each round.
+    """Import files that appear or grow, until Ctrl-C or SIGTERM; call `put` with the reports of each round.
 
-    A file that is refused again and again for the same reason is told once. Where the database is moved away or deleted
-    a new one is made, and everything is imported again.
+    A file that is refused repeatedly for the same reason is reported once. If the database is moved away or deleted, a
+    new one is created, and everything is imported again.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     print_notice(f"watching {', '.join(paths)}; Ctrl-C ends it")
@@ -366,9 +366,9 @@ def watch_paths(
                 print_notice("the database was moved away or deleted; a new one is filled")
                 watch.forget()
             files = watch.due()
-            imported += _round(store, files, watch, wanted=wanted, jobs=jobs, put=put_news)
+            imported += _round(store, files, watch, options=options, jobs=jobs, put=put_news)
             if not files:
-                time.sleep(_EVERY_S)
+                time.sleep(_POLL_S)
     except KeyboardInterrupt:
         print_notice(f"no longer watching; imports of files: {imported:,}")
 
@@ -378,11 +378,11 @@ def _round(
     files: Sequence[PlacedFile],
     watch: PathWatcher,
     *,
-    wanted: ImportOptions,
+    options: ImportOptions,
     jobs: int | None,
     put: Callable[[list[FileReport]], object],
 ) -> int:
-    """How many files were read."""
+    """Import the files, and return how many were read."""
     reports: list[FileReport] = []
     began_s = time.monotonic()
 
@@ -396,7 +396,7 @@ def _round(
     if not files:
         return 0
     try:
-        import_round(store, files, wanted, jobs, done)
+        import_round(store, files, options, jobs, done)
     finally:
         if reports:
             put(reports)
@@ -404,20 +404,20 @@ def _round(
 
 
 class ImportProgress(Protocol):
-    """Is told how far the import is."""
+    """Receives the progress of an import."""
 
     def begin(self, path: str) -> None:
-        """The next file, or what else comes next."""
+        """Begin the next file, or another step."""
         ...
 
     def advance(self) -> None:
-        """One more trace."""
+        """Count a trace."""
         ...
 
 
 @contextmanager
 def import_progress(files: int) -> Iterator[ImportProgress]:
-    """Shows how far an import of this many files is, on stderr where that is a terminal."""
+    """Show the progress of an import of this many files on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield _NoProgress()
         return

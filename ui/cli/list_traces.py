@@ -27,8 +27,8 @@ from ui.views.trace_columns import (
 )
 
 _WIDE = 130
-_MOST_COUNTED = 100_000  # traces; in a larger store, to count what no index leads to takes longer than the list
-_SCREEN, _PATIENCE_S = 20, 0.5  # rows that a table's columns are fitted to, unless they take longer to come
+_MOST_COUNTED = 100_000  # traces; in a larger store, counting matches without an index takes longer than the list
+_SCREEN, _PATIENCE_S = 20, 0.5  # rows that a table's columns are fitted to, and how long to wait for them
 _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
 
 
@@ -44,7 +44,7 @@ def list_traces(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink list_traces`; see its help."""
+    """`weaklink list`; see its help."""
     expression = filter_of(words, expression)
     order = ORDERS_BY_WORD[sort]
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
@@ -64,7 +64,7 @@ def list_traces(
                     sys.stdout.write("\t".join(keys) + "\n")
                 _write(store, steps, shown, lambda one: tab_separated(one, keys))
         except KeyboardInterrupt:
-            print_notice(f"interrupted; {steps.said_so_far()}")
+            print_notice(f"interrupted; {steps.progress_text()}")
             raise
         finally:
             remember_list(store, shown)
@@ -77,9 +77,9 @@ def list_traces(
 
 
 class _ShownSteps:
-    """The steps of a scan that found something; meanwhile a bar on a terminal says how much of the list was read.
+    """The steps of a scan that found something; a progress bar on a terminal shows how much of the list was read.
 
-    `is_scan` says whether the list is being looked through, since no index leads to what matches.
+    `is_scan` says whether all traces must be read, because no index finds those that match.
     """
 
     def __init__(self, store: Store, expression: str, order: Order, limit: int) -> None:
@@ -105,15 +105,15 @@ class _ShownSteps:
                     advance = bar.enter_context(progress_bar("traces looked at", self._total))
                     advance(self._looked_at)
 
-    def said_so_far(self) -> str:
-        """How far the scan came."""
+    def progress_text(self) -> str:
+        """How far the scan has come, for a message."""
         if not self._total:
             return "the list is not complete"
         return f"{self._looked_at:,} of {counted(self._total, 'trace')} were looked at"
 
 
 def _write(store: Store, steps: Iterable[ScanStep], shown: list[int], line: Callable[[ListedTrace], str]) -> None:
-    """Print a line for each trace as it comes, and note its id."""
+    """Print a line for each trace as it arrives, and append its id to `shown`."""
     for step in steps:
         for one in _listed(store, step.found):
             sys.stdout.write(line(one) + "\n")
@@ -124,7 +124,7 @@ def _write(store: Store, steps: Iterable[ScanStep], shown: list[int], line: Call
 def _table(
     store: Store, steps: "_ShownSteps", shown: list[int], columns: tuple[str, ...] | None, order: Order
 ) -> Iterator[Line]:
-    """A line a trace under a head: all at once, or as they come where the list is looked through."""
+    """A header, and one line per trace: all at once, or as they arrive if the list is scanned."""
     width = screen_width()
     keys = columns or tuple(key for key in TRACE_COLUMNS if key != "map" or width >= _WIDE)
     layout: FittedColumns | None = None
@@ -155,12 +155,12 @@ def _table(
 
 
 def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dict[int, Line]:
-    """A minimap of each trace, in so many cells, by its id."""
+    """A minimap of each trace, `width` cells wide, by its id."""
     return {one.id: minimap(*store.inspected(one.id), width) for one in summaries}
 
 
 def _listed(store: Store, found: Sequence[Listed]) -> list[ListedTrace]:
-    """What the columns are drawn from."""
+    """The rows that the columns are drawn from: traces with their counts of good calls."""
     now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in found])
     return [ListedTrace(one.summary, now_s, counts.get(one.summary.id, (None, 0))[0]) for one in found]
 
@@ -180,16 +180,16 @@ def search(
     words: tuple[str, ...], expression: str, limit: int, where: str | None, *, as_json: bool, color: str
 ) -> None:
     """`weaklink search`; see its help."""
-    wanted = filter_of(words, expression)
+    combined = filter_of(words, expression)
     found = 0
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
         if waiting := store.search.waiting():
             print_notice(f"{_so_far(store, waiting)}; the others are not searched")
-        steps = _ShownSteps(store, wanted, Order.TIME, limit)
+        steps = _ShownSteps(store, combined, Order.TIME, limit)
         try:
             for step in steps:
-                hits = store.search.hits(wanted, [one.summary for one in step.found])
+                hits = store.search.hits(combined, [one.summary for one in step.found])
                 if as_json:
                     sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in hits)
                 else:
@@ -197,7 +197,7 @@ def search(
                 sys.stdout.flush()
                 found += len(hits)
         except KeyboardInterrupt:
-            print_notice(f"interrupted; {steps.said_so_far()}")
+            print_notice(f"interrupted; {steps.progress_text()}")
             raise
     if not found and not as_json:
         print_notice("no trace holds these words")

@@ -1,4 +1,4 @@
-"""`weaklink log`: records a model's output from standard input or a file while it is written, as a trace."""
+"""`weaklink log`: record a model's output from standard input or a file as a trace, while it is written."""
 
 import os
 import signal
@@ -41,13 +41,13 @@ _LONGEST = max(map(len, _EVENTS))
 _FIRST_LINE = 65_536
 _KEYS = frozenset({"choices", "candidates", "promptFeedback", "usageMetadata", "done"})
 _EVENT_TYPES = ("response.", "message_start", "ping", "error", "content_block_")
-_OF_THE_TURN = frozenset("JSFCR")  # families of rules that one turn can break; the others judge a conversation
-_FIRST_LOOK, _LAST_LOOK = 64, 65_536
+_TURN_FAMILIES = frozenset("JSFCR")  # families of rules that one turn can break; the others judge a conversation
+_FIRST_DETECTION, _LAST_DETECTION = 64, 65_536
 _CERTAIN = 0.7
-_MAX_REPORTED = 100  # each shows its line, for which the text so far is looked through
+_MAX_REPORTED = 100  # each shows its line, which requires a search of the text so far
 _READ_BYTES = 65_536
 _POLL_S = 0.1
-_MISSING_S = 2.0  # whoever rotates a file moves it away before there is a new one
+_MISSING_S = 2.0  # log rotation moves a file away before it creates a new one
 
 
 class Form(StrEnum):
@@ -62,9 +62,9 @@ FORM_CHOICES = ("auto", *(form.value for form in Form))
 
 
 def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
-    """What begins with these bytes; None where more must come first, which is at most one line.
+    """The form of an input that begins with these bytes; None if more bytes are needed, at most one line.
 
-    Lines of JSON are those whose first object has the keys of a provider's stream: models write JSON too.
+    An input counts as NDJSON only if its first object has the keys of a provider's stream: models write JSON too.
     """
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     if text.startswith(_EVENTS):
@@ -93,7 +93,7 @@ _STREAM_TYPES = {Form.SSE: "text/event-stream", Form.NDJSON: "application/x-ndjs
 
 
 class LastTurn:
-    """A sink that passes everything on, and remembers the last turn that ended."""
+    """A sink that forwards all events, and keeps the last turn that ended."""
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
@@ -101,7 +101,7 @@ class LastTurn:
 
     @property
     def dropped(self) -> int:
-        """What the sink turned away."""
+        """The number of events that the sink dropped."""
         return int(getattr(self.sink, "dropped", 0))
 
     def accept(self, event: RecordEvent) -> None:
@@ -116,7 +116,7 @@ class LastTurn:
 
 
 class LoggedSession:
-    """One trace of one turn, which begins with the first byte; without any there is no trace."""
+    """A trace of one turn that begins with the first byte; without input there is no trace."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class LoggedSession:
         self._decoder: Decoder | None = None
 
     def feed(self, raw: bytes) -> None:
-        """Record what came."""
+        """Record a piece of the input."""
         if self._turn is None:
             self._turn = self._logger.assistant(prompt=self._prompt, tools=self._tools)
         if self._form is None:
@@ -154,7 +154,7 @@ class LoggedSession:
             self._read(raw)
 
     def end(self, broke: str = "") -> None:
-        """The input ended; `broke` says why where that was not its end."""
+        """End the turn; `broke` is the reason if the input broke off."""
         if self._turn is None:
             return
         if self._form is None:
@@ -167,10 +167,10 @@ class LoggedSession:
             self._turn.abort(broke)
         else:
             self._turn.finish()
-        self._say(self._faults.close())
-        self._say(self._of_the_whole())
+        self._print(self._faults.close())
+        self._print(self._turn_faults())
         self._logger.close()
-        self._say([self._summary()])
+        self._print([self._summary()])
 
     def _read(self, raw: bytes) -> None:
         if self._form is Form.TEXT or self._form is None:
@@ -187,15 +187,15 @@ class LoggedSession:
         self._turn.extend(events, api=self._decoder.api if self._decoder is not None else "")
         for event in events:
             if isinstance(event, PartGrew) and event.part == "text":
-                self._say(self._faults.feed(event.text))
+                self._print(self._faults.feed(event.text))
 
-    def _of_the_whole(self) -> list[Line]:
-        """What only the whole turn tells: the faults of the recording, and those of calls in fields of their own."""
+    def _turn_faults(self) -> list[Line]:
+        """Faults that only the whole turn shows: those of the recording, and of calls in separate fields."""
         turn = self._sink.last
         if turn is None:
             return []
         found = inspect_trace(Trace((turn,), format=self._faults.format)).diagnostics
-        of_turn = [one for one in found if one.rule.code[0] in _OF_THE_TURN]
+        of_turn = [one for one in found if one.rule.code[0] in _TURN_FAMILIES]
         return self._faults.also(of_turn, {part.name: part.text for part in turn.parts})
 
     def _summary(self) -> Line:
@@ -203,12 +203,12 @@ class LoggedSession:
         errors, warnings = _count(faults.found, Severity.ERROR), _count(faults.found, Severity.WARNING)
         facts = [counted(faults.calls, "call"), counted(errors, "error"), counted(warnings, "warning")]
         lost = self._logger.mistakes.count
-        said = f"weaklink: recorded one turn as {faults.format}: {', '.join(facts)}"
-        said += f"; {counted(self._sink.dropped, 'event')} dropped" if self._sink.dropped else ""
-        said += f"; not recorded: {self._logger.mistakes.last}" if lost else ""
-        return (Run(said),)
+        text = f"weaklink: recorded one turn as {faults.format}: {', '.join(facts)}"
+        text += f"; {counted(self._sink.dropped, 'event')} dropped" if self._sink.dropped else ""
+        text += f"; not recorded: {self._logger.mistakes.last}" if lost else ""
+        return (Run(text),)
 
-    def _say(self, lines: list[Line]) -> None:
+    def _print(self, lines: list[Line]) -> None:
         if lines:
             print_lines(lines, color=self._color, stream=sys.stderr)
             sys.stderr.flush()
@@ -219,9 +219,9 @@ def _count(found: list[Diagnostic], severity: Severity) -> int:
 
 
 class LiveFaults:
-    """Reads one text piece by piece; where no format was named, from the moment that the text shows one.
+    """Finds the faults of one text piece by piece; without a given format, it begins once the format is detected.
 
-    It looks for that at 64 code points, 128, 256 and so on; at 65,536, or at the end, it takes what is likeliest.
+    Detection runs at 64 code points, 128, 256 and so on; at 65,536, or at the end, the likeliest format is used.
     """
 
     def __init__(
@@ -237,47 +237,47 @@ class LiveFaults:
         self._model, self._prompt, self._tools = model, prompt, tools
         self._name, self._width = name, width
         self._pieces: list[str] = []
-        self._length, self._look_at = 0, _FIRST_LOOK
+        self._length, self._detect_at = 0, _FIRST_DETECTION
         self._segmenter = None if format == AUTO else Segmenter(format, prompt=prompt, tools=tools)
         self.spans = self.calls = 0
         self.found: list[Diagnostic] = []
 
     @property
     def format(self) -> str:
-        """The format's name; `""` while it is not known."""
+        """The format's name; `""` while it is unknown."""
         return "" if self._segmenter is None else self._segmenter.format.name
 
     def feed(self, text: str) -> list[Line]:
-        """The lines that tell of the faults which this piece made known."""
+        """The report lines of the faults that this piece revealed."""
         self._pieces.append(text)
         self._length += len(text)
         if self._segmenter is not None:
-            return self._told(self._segmenter, text)
-        return self._decide(at_end=False) if self._length >= self._look_at else []
+            return self._fed(self._segmenter, text)
+        return self._decide(at_end=False) if self._length >= self._detect_at else []
 
     def close(self) -> list[Line]:
-        """The lines that tell of the faults which the end made known."""
+        """The report lines of the faults that the end revealed."""
         lines = self._decide(at_end=True) if self._segmenter is None else []
-        assert self._segmenter is not None  # it was decided
+        assert self._segmenter is not None  # `_decide` sets it at the end
         self.spans += len(self._segmenter.close())
         return lines + self._taken(self._segmenter)
 
     def also(self, found: Sequence[Diagnostic], texts: dict[str, str]) -> list[Line]:
-        """The lines of faults that others found, in parts whose texts these are, and that were not told yet."""
-        told = {(one.rule.code, one.location) for one in self.found}
-        new = [one for one in found if (one.rule.code, one.location) not in told]
+        """The report lines of other faults that were not reported yet; `texts` are those of their parts."""
+        reported = {(one.rule.code, one.location) for one in self.found}
+        new = [one for one in found if (one.rule.code, one.location) not in reported]
         return [line for one in new for line in self._lines(one, LineIndex(texts.get(one.location.part, "")))]
 
     def _decide(self, *, at_end: bool) -> list[Line]:
         text = "".join(self._pieces)
-        detection = detect_format(text[:_LAST_LOOK], self._model)
-        self._look_at *= 2
-        if detection.confidence < _CERTAIN and self._length < _LAST_LOOK and not at_end:
+        detection = detect_format(text[:_LAST_DETECTION], self._model)
+        self._detect_at *= 2
+        if detection.confidence < _CERTAIN and self._length < _LAST_DETECTION and not at_end:
             return []
         self._segmenter = Segmenter(detection.format, prompt=self._prompt, tools=self._tools)
-        return self._told(self._segmenter, text)
+        return self._fed(self._segmenter, text)
 
-    def _told(self, segmenter: Segmenter, text: str) -> list[Line]:
+    def _fed(self, segmenter: Segmenter, text: str) -> list[Line]:
         self.spans += len(segmenter.feed(text))
         return self._taken(segmenter)
 
@@ -299,11 +299,11 @@ class LiveFaults:
 
 
 class Restarted(Struct, frozen=True):
-    """The file was truncated, or another took its place: what follows is something new."""
+    """The file was truncated or replaced: the following bytes are a new input."""
 
 
 def from_stdin() -> Iterator[bytes]:
-    """Standard input, each piece as soon as it is there."""
+    """Standard input, each piece as soon as it arrives."""
     file = sys.stdin.fileno()
     if os.isatty(file):
         sys.stderr.write("weaklink: reading from the terminal; end with Ctrl-D\n")
@@ -312,7 +312,7 @@ def from_stdin() -> Iterator[bytes]:
 
 
 def from_file(path: str) -> Iterator[bytes]:
-    """A file to its end; a named pipe until its writers are gone. UnreadableFileError."""
+    """A file to its end; a named pipe until its writers have closed it. Raises UnreadableFileError."""
     file = _open(path)
     try:
         while raw := _read(path, file):
@@ -322,10 +322,10 @@ def from_file(path: str) -> Iterator[bytes]:
 
 
 def follow_file(path: str) -> Iterator[bytes | Restarted]:
-    """A file from its beginning, and what is added to it, until it is deleted; a named pipe to its end.
+    """A file from its beginning, and what is appended to it, until it is deleted; a named pipe to its end.
 
-    Looks ten times a second. A file of the same name that takes its place within two seconds is followed from its
-    beginning, as is one that became shorter than what was read of it. UnreadableFileError.
+    Polls ten times a second. If a new file replaces it within two seconds, or if it becomes shorter than what was read,
+    it is read from the beginning after a Restarted. Raises UnreadableFileError.
     """
     if not Path(path).is_file():
         yield from from_file(path)
@@ -342,7 +342,7 @@ def follow_file(path: str) -> Iterator[bytes | Restarted]:
                 if now_s - gone_at_s >= _MISSING_S:
                     return
             elif not os.path.samestat(there, os.fstat(file)):
-                # What was added to the old one since it was last read comes first.
+                # First the rest of the old file.
                 while raw := _read(path, file):
                     yield raw
                 new = _open(path)
@@ -414,9 +414,9 @@ def log(
     def begin() -> LoggedSession:
         logger = TraceLogger(sink, name=shown, model=model, format="" if format == AUTO else format, redactor=redacts)
         chosen = None if form == AUTO else Form(form)
-        said = "<stdin>" if file == STDIN else file
+        label = "<stdin>" if file == STDIN else file
         return LoggedSession(
-            logger, sink, form=chosen, format=format, model=model, prompt=prompt, tools=tools, name=said, color=color
+            logger, sink, form=chosen, format=format, model=model, prompt=prompt, tools=tools, name=label, color=color
         )
 
     try:
@@ -428,7 +428,7 @@ def log(
 
 
 class _End(Enum):
-    """Why nothing more is recorded."""
+    """Why the recording ended."""
 
     INPUT_ENDED = auto()
     INTERRUPTED = auto()
@@ -438,7 +438,7 @@ class _End(Enum):
 def _record(
     begin: Callable[[], LoggedSession], pieces: Iterator[bytes | Restarted], *, passes_on: bool, goes_on: bool
 ) -> _End:
-    """Record pieces until they end; `goes_on` says that they never do by themselves, so that Ctrl-C is their end."""
+    """Record pieces until they end. With `goes_on` they are endless, so Ctrl-C is a normal end."""
     session = begin()
     try:
         for piece in pieces:
@@ -476,5 +476,5 @@ def _pass_on(raw: bytes) -> None:
 
 
 def _sink(place: str | None) -> LastTurn:
-    """The sink for a place; raises what opening it does."""
+    """The sink for a place; raises the errors of opening it."""
     return LastTurn(StoreSink(place) if place is None or is_database(place) else open_sink(place))

@@ -1,4 +1,4 @@
-"""PATH arguments of commands: the files that they stand for, and the traces in those files."""
+"""PATH arguments of commands: the files that they name, and the traces in those files."""
 
 import glob
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,10 @@ _SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite", ".ha
 
 @contextmanager
 def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[list[PlacedFile]]:
-    """The same as files to read; standard input (`-`) and pipes are held in memory or encrypted while this is open.
+    """The files to read; standard input (`-`) and pipes are held in memory or encrypted while this is open.
 
-    A source is read more than once, which a stream cannot be. `source` is what the user said that every file is.
-    Files that are one log together are one of the list; see `files_to_read`.
+    They are held because a source is read more than once. `source` is the source of every file if the user named one.
+    Files that form one log are one item of the list; see `files_to_read`.
     """
     with separate_files(paths) as files:
         streams = [file for file in files if file.called is not None]
@@ -33,13 +33,13 @@ def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[li
 
 @contextmanager
 def separate_files(paths: Sequence[str]) -> Iterator[list[PlacedFile]]:
-    """The same, each file by itself, in the order in which `paths` name them."""
+    """The same, but each file separate, in the order of `paths`."""
     with ExitStack() as kept:
         yield [_readable(file, kept) for file in find_files(paths)]
 
 
 def _readable(file: PlacedFile, kept: ExitStack) -> PlacedFile:
-    """The file, or the copy of a stream that was named; a stream that cannot be opened is refused when it is read."""
+    """The file, or the copy of a named stream; a stream that cannot be opened is refused when it is read."""
     if file.is_walked or not (file.path == STDIN or _is_pipe(file.path)):
         return file
     try:
@@ -62,7 +62,7 @@ def _kept(path: str) -> Iterator[PlacedFile]:
 
 
 def is_path(word: str) -> bool:
-    """Whether a word names a file, a folder or a pattern; anything else is the id of a trace in the database."""
+    """Whether a word names a file, a folder or a pattern; any other word is the id of a trace in the database."""
     if word == STDIN:
         return True
     if word.isdecimal():
@@ -71,7 +71,7 @@ def is_path(word: str) -> bool:
 
 
 def records_of(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
-    """Every trace of a file, redacted, and the records that gave none, as they are read. Raises UnreadableFileError."""
+    """Every trace of a file, redacted, and the skipped records, as they are read. Raises UnreadableFileError."""
     redactor = Redactor()
     for record in _read(file, source):
         yield redactor.trace(record) if isinstance(record, Trace) else _clean(record, redactor)

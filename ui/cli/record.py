@@ -1,4 +1,4 @@
-"""`weaklink record`: the recording proxy from the command line, with a line for each request."""
+"""`weaklink record`: the recording proxy on the command line, with a line for each request."""
 
 import asyncio
 import signal
@@ -27,17 +27,17 @@ from ui.cli.redaction_options import redactor_of
 from ui.cli.run import SUMMED, RequestLines, farewell, lost_messages, run_command
 from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
-_SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
+_SWITCH_S = 0.001  # how long stream I/O may wait for the threads that build the record; the default is 5 ms
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9.-]+")
-_POLL_S = 1.0  # how often the sink is asked for its troubles
+_POLL_S = 1.0  # how often the sink is checked for trouble
 
 
 def banner(
     url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int, is_local: bool = True
 ) -> Iterator[Line]:
-    """Where the proxy listens, what it forwards to, where the record goes, and how clients are pointed at it.
+    """Where the proxy listens, what it forwards to, where the record goes, and how to configure clients.
 
-    `upstreams` are pairs of path prefix and address; `url` is what clients write, with the token where one is needed.
+    `upstreams` are pairs of path prefix and address; `url` is what clients use, with the token if one is needed.
     """
     yield (Run("weaklink records at "), Run(url, Style.STRONG))
     for prefix, address in upstreams:
@@ -67,7 +67,7 @@ def _instructions(base: str) -> Iterator[tuple[str, str]]:
 
 
 class RecordingError(WeaklinkError):
-    """The proxy cannot listen where it was told to."""
+    """The proxy cannot listen on its address."""
 
 
 def record(
@@ -124,12 +124,12 @@ def record(
     with open_store(where) as store:
         sink = StoreSink(store, idle_after_s=idle_after)
         _record(config, sink, redacts, str(store.place), is_quiet=quiet, color=color)
-        with suppress(StoreError):  # it only makes reading faster, and whatever imports next does it
+        with suppress(StoreError):  # it only makes reading faster, and the next import does it
             store.statistics.sum_pending(limit=SUMMED)
 
 
 def _queue_of(collector: str) -> Path:
-    """The folder in which the record for a collector waits."""
+    """The folder of the queue for a collector."""
     name = _UNSAFE.sub("-", urlsplit(collector).netloc) or "collector"
     return user_state_path("weaklink", appauthor=False) / "outbox" / name
 
@@ -137,7 +137,7 @@ def _queue_of(collector: str) -> Path:
 def _record(
     config: ProxyConfig, sink: StoreSink | OutboxSink, redacts: Redacts, place: str, *, is_quiet: bool, color: str
 ) -> None:
-    """Record until the user ends it, and say then what was kept and what was lost."""
+    """Record until the user ends it, then print what was recorded and what was lost."""
     lines = RequestLines(lambda line: _put([line], color=color), is_quiet=is_quiet)
     recorder = Recorder(sink, redactor=redacts, watch=lines)
     try:
@@ -145,8 +145,8 @@ def _record(
     finally:
         recorder.close()
         sink.close()
-        said = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
-        print_lines(said, color=color, stream=sys.stderr)
+        summary = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
+        print_lines(summary, color=color, stream=sys.stderr)
 
 
 async def _serve(
@@ -162,7 +162,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, until.set)
-    looking = asyncio.create_task(_look(sink, lines))
+    watcher = asyncio.create_task(_watch_sink(sink, lines))
     try:
         await run_proxy(
             config,
@@ -177,11 +177,11 @@ async def _serve(
             "`--port` names another port, `--port 0` takes any free one"
         ) from error
     finally:
-        looking.cancel()
+        watcher.cancel()
 
 
-async def _look(sink: StoreSink | OutboxSink, lines: RequestLines) -> None:
-    """Tell, once each, what keeps the sink from writing, and that it writes again."""
+async def _watch_sink(sink: StoreSink | OutboxSink, lines: RequestLines) -> None:
+    """Print once each when the sink cannot write, and when it writes again."""
     taker, where = ("collector", f"in {sink.place}") if isinstance(sink, OutboxSink) else ("database", "in memory")
     while True:
         await asyncio.sleep(_POLL_S)

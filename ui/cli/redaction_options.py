@@ -1,4 +1,4 @@
-"""What is kept of what a command records or imports, as its options say."""
+"""The redactor for what a command records or imports, by its options."""
 
 import click
 
@@ -7,7 +7,7 @@ from inspector.redaction.redactor import Redactor
 
 
 def redactor_of(patterns: tuple[str, ...], *, no_redact: bool, no_content: bool) -> Redacts:
-    """The redactor that the options ask for. Raises UsageError."""
+    """The redactor that the options select. Raises UsageError."""
     if no_redact and (patterns or no_content):
         raise click.UsageError("--no-redact keeps everything; it goes with neither --redact nor --no-content.")
     if no_redact:

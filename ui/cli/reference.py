@@ -1,4 +1,4 @@
-"""`weaklink schema` and `weaklink completion`: the JSON Schemas of what commands print, and scripts for shells."""
+"""`weaklink schema` and `weaklink completion`: JSON Schemas of command output, and completion scripts."""
 
 import sys
 from importlib import resources
@@ -22,7 +22,7 @@ def schema(words: tuple[str, ...]) -> None:
     \b
     weaklink schema list
     weaklink schema db stats
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
     if not words:
         sys.stdout.writelines(f"{name.replace('-', ' ')}\n" for name in schema_names())
         return
@@ -54,7 +54,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     bash   weaklink completion bash >> ~/.bashrc
     zsh    weaklink completion zsh >> ~/.zshrc
     fish   weaklink completion fish > ~/.config/fish/completions/weaklink.fish
-    """  # noqa: D301  # Click wants the backspace itself
-    made = get_completion_class(shell)
-    assert made is not None
-    click.echo(made(ctx.find_root().command, {}, "weaklink", "_WEAKLINK_COMPLETE").source())
+    """  # noqa: D301  # Click needs the backspace itself
+    script_class = get_completion_class(shell)
+    assert script_class is not None
+    click.echo(script_class(ctx.find_root().command, {}, "weaklink", "_WEAKLINK_COMPLETE").source())

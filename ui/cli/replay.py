@@ -1,4 +1,4 @@
-"""`weaklink replay ID -- COMMAND` and `weaklink serve ID`: a recording answers in the place of model servers."""
+"""`weaklink replay ID -- COMMAND` and `weaklink serve ID`: a recording answers instead of model servers."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from storage import StoreSink, open_store
 from storage.exchanges import RUN_ID
 from ui.cli.console import print_lines, print_notice
 from ui.cli.redaction_options import redactor_of
-from ui.cli.replaying import KeptDivergence, Loaded, ReplayRun, load_recording, report_json, report_lines
+from ui.cli.replaying import KeptDivergence, LoadedRecording, ReplayRun, load_recording, report_json, report_lines
 from ui.cli.run import FAILED, RunSink, session_lines
 from ui.cli.supervisor import Supervisor
 from ui.experiments.serving import serving
@@ -55,7 +55,7 @@ def replay(
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that go on live need `--upstream`.")
     if inject == "all":
-        from ui.cli.replay_injection import inject_all  # noqa: PLC0415  # makers of faults load only where one is made
+        from ui.cli.replay_injection import inject_all  # noqa: PLC0415  # fault injection is loaded only when it is used
 
         inject_all(word, command, where, as_json=as_json, color=color)
     try:
@@ -110,22 +110,22 @@ def _replayer(recording: Recording, redactor: Redacts, *, strict: bool) -> Repla
 
 
 def _announce(recording: Recording) -> None:
-    """Say before the start which answers are not those that the server sent."""
+    """Print before the start which answers differ from those that the server sent."""
     if recording.redacted:
         print_notice(f"{counted(recording.redacted, 'recorded answer')} held secrets; the replay sends them redacted.")
     if recording.rebuilt:
-        said = f"{counted(recording.rebuilt, 'answer')} of {len(recording.exchanges)}"
-        print_notice(f"the bytes of {said} were not recorded; the replay sends them whole, rebuilt from the trace.")
+        answers = f"{counted(recording.rebuilt, 'answer')} of {len(recording.exchanges)}"
+        print_notice(f"the bytes of {answers} were not recorded; the replay sends them whole, rebuilt from the trace.")
 
 
-def _parent(loaded: Loaded) -> ExternalId | None:
-    """An id by which the recorded trace, or its run, is found."""
+def _parent(loaded: LoadedRecording) -> ExternalId | None:
+    """An id of the recorded trace, or of its run."""
     ids = [one for trace, _ in loaded.traces for one in trace.external_ids]
     return next((one for one in ids if one.name != RUN_ID), ids[0] if ids else None)
 
 
 def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet: bool, color: str) -> int:
-    """Record the run, whose first turns the recording answers, as a child; the command's exit code."""
+    """Record the run, whose first turns the recording answers, as a child. Returns the command's exit code."""
     run_id = secrets.token_hex(6)
     with open_store(where) as store:
         sink = StoreSink(store)
@@ -138,9 +138,9 @@ def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet
             recorder.close()
             sink.close()
         found = store.traces(f"session:{run_id}", limit=21)
-        said = [*report_lines(run.server, ()), *session_lines(found, str(store.place) if where else "")]
+        lines = [*report_lines(run.server, ()), *session_lines(found, str(store.place) if where else "")]
     if not quiet:
-        print_lines(said, color=color, stream=sys.stderr)
+        print_lines(lines, color=color, stream=sys.stderr)
     return ended.code
 
 
@@ -155,8 +155,8 @@ async def _served(server: ReplayServer, port: int) -> None:
         await until.wait()
 
 
-def _kept_divergence(server: ReplayServer, loaded: Loaded, where: str | None) -> KeptDivergence | None:
-    """Keep the request that stopped the replay as a child of the recorded trace; None where nothing is to be kept."""
+def _kept_divergence(server: ReplayServer, loaded: LoadedRecording, where: str | None) -> KeptDivergence | None:
+    """Save the request that stopped the replay as a child of the recorded trace; None if nothing is saved."""
     first = server.divergences[0] if server.divergences else None
     live = diverged_trace(first) if first is not None and server.on_divergence is OnDivergence.STOP else None
     if first is None or live is None or not first.exchange or not loaded.ids:
@@ -167,10 +167,10 @@ def _kept_divergence(server: ReplayServer, loaded: Loaded, where: str | None) ->
         if any(one is exchange for one in own) or (not own and turn in trace.turns):
             ids = [one for one in trace.external_ids if one.name != RUN_ID] or [*trace.external_ids]
             parent = ParentTrace(ids[0], ParentWhy.FORK) if ids else None
-            asked = canonical(body_value(first.live), MatchLevel.CANONICAL)
-            same = ExternalId("divergence", digest(asked).hex()[:16])  # so that the same request is kept once
+            request = canonical(body_value(first.live), MatchLevel.CANONICAL)
+            same = ExternalId("divergence", digest(request).hex()[:16])  # so that the same request is saved only once
             child = replace(live, parent=parent, external_ids=(same,))
-            with suppress(StoreError), open_store(where) as store:  # one that cannot be written is no divergence
+            with suppress(StoreError), open_store(where) as store:  # a failure to save is not reported
                 (saved,) = store.save([(child, inspect_trace(child))])
                 return KeptDivergence(id_, first.turn, saved.id, len(live.turns), str(store.place) if where else "")
     return None
@@ -186,7 +186,7 @@ def _end(
     quiet: bool,
     color: str,
 ) -> NoReturn:
-    """Report, and exit with the code."""
+    """Print the report, and exit."""
     never_made = () if allow_unused or server.divergences else server.replayer.never_made()
     exit_code = DIVERGED if server.divergences or never_made else code
     if as_json:

@@ -1,4 +1,4 @@
-"""Faults on purpose: a replay whose recorded answer is altered, and whether the agent recovered."""
+"""Fault injection: a replay with an altered answer, and whether the agent recovers."""
 
 import json
 import subprocess
@@ -18,12 +18,12 @@ from inspector.model import Json, Trace
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.matching import Match
 from ui.cli.console import print_lines
-from ui.cli.replaying import Loaded, ReplayRun
+from ui.cli.replaying import LoadedRecording, ReplayRun
 from ui.views.styled_text import Line, Run, Style, visible_line
 
 
 class InjectionResult(Struct, frozen=True):
-    """What became of an injected fault: the codes that were found in its turn, and the status of the agent's chain."""
+    """The result of an injected fault: the codes that were found of its rules, and the status of the agent's chain."""
 
     kind: str
     turn: int
@@ -35,7 +35,7 @@ class InjectionResult(Struct, frozen=True):
 
     @property
     def as_json(self) -> dict[str, Json]:
-        """For programs."""
+        """The result as JSON."""
         return {
             "kind": self.kind,
             "turn": self.turn,
@@ -48,7 +48,7 @@ class InjectionResult(Struct, frozen=True):
 
 
 class _Injection:
-    """Gives the answer of one exchange its fault, the first time; the exchange then answers again as it was."""
+    """Puts the fault into the first answer of one exchange; the exchange can then be answered again, unaltered."""
 
     def __init__(self, run: ReplayRun, fault: AnswerFault, target: RecordedExchange) -> None:
         self._replayer, self._fault, self._target = run.server.replayer, fault, target
@@ -62,8 +62,8 @@ class _Injection:
         return self._fault
 
 
-def inject_one(run: ReplayRun, loaded: Loaded, word: str, *, as_json: bool, color: str) -> NoReturn:
-    """Replay with one fault, report, and exit with the command's code. InjectionError where it has no place."""
+def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: bool, color: str) -> NoReturn:
+    """Replay with one fault, report, and exit with the command's code. Raises InjectionError if it has no place."""
     fault, target = _placed(word, loaded)
     injection, sink = _Injection(run, fault, target), TracesInMemory()
     recorder = Recorder(sink)
@@ -92,7 +92,7 @@ def inject_one(run: ReplayRun, loaded: Loaded, word: str, *, as_json: bool, colo
 
 
 def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json: bool, color: str) -> NoReturn:
-    """Replay once with each kind of fault; a table on stdout says which the agent survives."""
+    """Replay once with each kind of fault, and print a table of those that the agent survives."""
     results: list[dict[str, Json]] = []
     for kind in (*DELIVERY, *CALLS):
         place = ("--db", where) if where else ()
@@ -111,12 +111,12 @@ def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json:
 
 
 def not_possible(kind: str, reason: str) -> dict[str, Json]:
-    """For programs: a fault that has no place in the recording."""
+    """The JSON result of a fault that has no place in the recording."""
     return {"kind": kind, "status": "not possible", "reason": reason}
 
 
-def _placed(word: str, loaded: Loaded) -> tuple[AnswerFault, RecordedExchange]:
-    """The fault, and the exchange whose answer gets it: of the first trace that offers a place."""
+def _placed(word: str, loaded: LoadedRecording) -> tuple[AnswerFault, RecordedExchange]:
+    """The fault, and the exchange whose answer it alters, in the first trace with a place for it."""
     problem: InjectionError | None = None
     for trace, own in loaded.traces:
         try:
@@ -132,7 +132,7 @@ def _placed(word: str, loaded: Loaded) -> tuple[AnswerFault, RecordedExchange]:
 
 
 def _worst(inspections: Sequence[tuple[Trace, Inspection]]) -> str:
-    """The status that says most of what went wrong, of all traces."""
+    """The worst status among all traces."""
     order = ("broken", "aborted", "recovered", "ok")
     statuses = {each.chain.status.value for _, each in inspections}
     return next((status for status in order if status in statuses), next(iter(statuses), "none"))

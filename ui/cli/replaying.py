@@ -1,4 +1,4 @@
-"""A command that a recording answers: its run beside the server, and the report at the end."""
+"""The run of a command against a recording, and the report at the end."""
 
 import asyncio
 import os
@@ -30,8 +30,8 @@ from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 _MOST = 20
 
 
-class Loaded(Struct, frozen=True):
-    """A recording with its traces, the id of their run (`""` where there is none), and the traces' ids in the store."""
+class LoadedRecording(Struct, frozen=True):
+    """A recording with its traces, the id of their run (`""` if there is none), and the traces' ids in the store."""
 
     recording: Recording
     traces: tuple[tuple[Trace, tuple[RecordedExchange, ...]], ...]
@@ -39,10 +39,10 @@ class Loaded(Struct, frozen=True):
     ids: tuple[int, ...] = ()
 
 
-def load_recording(word: str, where: str | None) -> Loaded:
-    """What a word names: a run, a trace, `latest` or the path of a trace file.
+def load_recording(word: str, where: str | None) -> LoadedRecording:
+    """Load the recording that a word names: a run, a trace, `latest` or the path of a trace file.
 
-    StoreError, UnreadableFileError; StoreError too where nothing can be replayed.
+    Raises UnreadableFileError, and StoreError, also if nothing can be replayed.
     """
     run, ids = "", tuple[int, ...]()
     if is_trace_file(word) and Path(word).exists():
@@ -51,13 +51,13 @@ def load_recording(word: str, where: str | None) -> Loaded:
         with open_store(where, create=False) as store:
             kept = store.exchanges.of(word)
             run, ids = kept.run, tuple(kept.traces)
-            found = tuple((store.trace(id_), some) for id_, some in kept.traces.items())
-    if any(one.withheld == NO_CONTENT for _, some in found for one in some):
+            found = tuple((store.trace(id_), exchanges) for id_, exchanges in kept.traces.items())
+    if any(one.withheld == NO_CONTENT for _, exchanges in found for one in exchanges):
         raise StoreError(f"`{word}` was recorded with `--no-content`, so that it cannot be replayed")
     recording = recording_of(found)
     if not recording.exchanges:
         raise StoreError(f"`{word}` has no answers of a model that could be replayed")
-    return Loaded(recording, found, run, ids)
+    return LoadedRecording(recording, found, run, ids)
 
 
 class ReplayRun(Struct, frozen=True):
@@ -69,7 +69,7 @@ class ReplayRun(Struct, frozen=True):
     upstream: str | None
 
     def wait(self, observes: Observes) -> CommandEnd:
-        """Run the command to its end; `observes` is told of the requests that go on live."""
+        """Run the command to its end; `observes` receives the requests that go on live."""
         return asyncio.run(self._supervised(observes))
 
     async def _supervised(self, observes: Observes) -> CommandEnd:
@@ -81,9 +81,9 @@ class ReplayRun(Struct, frozen=True):
 
 
 class KeptDivergence(NamedTuple):
-    """Where both requests of a divergence are kept: trace and turn of the recorded one, and of the live one.
+    """Where both requests of a divergence are saved: trace and turn of the recorded one, and of the live one.
 
-    `place` names the database where a command has to.
+    `place` is the database, if commands must name it.
     """
 
     trace: int
@@ -93,7 +93,7 @@ class KeptDivergence(NamedTuple):
     place: str = ""
 
     def commands(self) -> tuple[str, str]:
-        """What shows them side by side, on stdout and in the terminal's dissector."""
+        """The commands that show both side by side, on stdout and in the TUI."""
         place = f" --db {shlex.quote(self.place)}" if self.place else ""
         turns = f"--requests {self.turn},{self.live_turn}"
         return (
@@ -105,11 +105,11 @@ class KeptDivergence(NamedTuple):
 def report_lines(
     server: ReplayServer, never_made: tuple[ReplayDivergence, ...], kept: KeptDivergence | None = None
 ) -> Iterator[Line]:
-    """The report for a terminal; texts of requests are made visible."""
+    """The report for a terminal; hostile characters in the texts of requests are made visible."""
     replayer = server.replayer
-    said = f"weaklink: replayed {replayer.used} of {counted(len(replayer.exchanges), 'recorded request')}"
-    said += f"; {counted(server.live_requests, 'request')} went upstream" if server.live_requests else ""
-    yield (Run(f"{said}."),)
+    text = f"weaklink: replayed {replayer.used} of {counted(len(replayer.exchanges), 'recorded request')}"
+    text += f"; {counted(server.live_requests, 'request')} went upstream" if server.live_requests else ""
+    yield (Run(f"{text}."),)
     ignored = replayer.ignored
     if ignored:
         yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
@@ -133,7 +133,7 @@ def report_json(
     exit_code: int,
     kept: KeptDivergence | None = None,
 ) -> Json:
-    """The same for programs; ranges are `[start, end]` in code points of the decoded text."""
+    """The report as JSON; ranges are `[start, end]` in code points of the decoded text."""
     replayer = server.replayer
     return {
         "recorded": len(replayer.exchanges),

@@ -1,4 +1,4 @@
-"""`weaklink report`: the pictures of the dashboard and the worst chains, as pages for a pull request or a mail."""
+"""`weaklink report`: the charts of the dashboard and the worst chains, as pages for a pull request or a mail."""
 
 import sys
 import time
@@ -61,7 +61,7 @@ def report(
     paths, expression = paths_and_filter(words, expression)
     if not force:
         check_folder(folder, _is_ours)
-    made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    made_at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     if paths:
         if expression or where:
             raise click.UsageError("--filter and --db go with the database; import the files to filter them.")
@@ -69,7 +69,7 @@ def report(
             if found is None:
                 print_notice("no trace could be read, so there is nothing to report")
                 ctx.exit(_COULD_NOT_RUN)
-            _write(store, folder, StaticReport(title, "", made, found, worst_chains(store, "", worst)))
+            _write(store, folder, StaticReport(title, "", made_at, found, worst_chains(store, "", worst)))
         return
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
@@ -79,23 +79,23 @@ def report(
         if found is None:
             print_notice(_nothing(expression))
             ctx.exit(_COULD_NOT_RUN)
-        _write(store, folder, StaticReport(title, expression, made, found, worst_chains(store, expression, worst)))
+        _write(store, folder, StaticReport(title, expression, made_at, found, worst_chains(store, expression, worst)))
 
 
-def _write(store: Store, folder: Path, made: StaticReport) -> None:
+def _write(store: Store, folder: Path, report: StaticReport) -> None:
     with whole_folder(folder) as target:
         with (target / _FIRST).open("w", encoding="utf-8", newline="\n") as page:
-            page.writelines(report_html(made))
-        for one in made.worst:
+            page.writelines(report_html(report))
+        for one in report.worst:
             title = f"trace {one.id} {trace_title(one)}"[:200]
             with (target / trace_file_name(one.id)).open("w", encoding="utf-8", newline="\n") as page:
                 page.writelines(html_page([(one.id, *store.inspected(one.id))], title=title))
-    told = f"{counted(made.triage.whole.traces, 'trace')}; pages on {counted(len(made.worst), 'broken chain')}"
-    sys.stdout.write(f"{visible_line(str(folder / _FIRST))}: {told}\n")
+    counts = f"{counted(report.triage.whole.traces, 'trace')}; pages on {counted(len(report.worst), 'broken chain')}"
+    sys.stdout.write(f"{visible_line(str(folder / _FIRST))}: {counts}\n")
 
 
 def _is_ours(entry: Path) -> bool:
-    """Whether a file in a folder was written by an earlier report."""
+    """Whether an earlier report wrote this entry of the folder."""
     if entry.name != _FIRST:
         return _TRACE.fullmatch(entry.name) is not None and entry.is_file()
     with entry.open(encoding="utf-8", errors="replace") as page:
@@ -118,12 +118,12 @@ class BrokenPlace(Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """Sorts the chains with the most errors first, then in the order of files."""
+        """The sort key: most errors first, then in the order of files."""
         return -self.errors, self.block.number, self.position
 
 
 class TriageSums(Struct):
-    """The sums behind a Triage, and the `most` worst chains of each kind of break. Parts add up in any order."""
+    """The sums of a Triage, and the `most` worst chains of each kind of break. Sums can be merged in any order."""
 
     most: int
     groups: list[FigureGroups] = field(default_factory=lambda: [FigureGroups(by) for by in _GROUPS])
@@ -133,7 +133,7 @@ class TriageSums(Struct):
     unread: list[str] = field(default_factory=list)
 
     def add(self, trace: Trace, inspection: Inspection, block: Block, position: int) -> None:
-        """Count one more trace."""
+        """Count a trace."""
         keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
         for group in self.groups:
             group.add(keys, figures)
@@ -154,7 +154,7 @@ class TriageSums(Struct):
         self.limit()
 
     def limit(self) -> None:
-        """Forget all but the worst of each kind of break."""
+        """Drop all but the worst chains of each kind of break."""
         kept: dict[str, int] = {}
         found = []
         for one in sorted(self.worst, key=lambda place: place.rank):
@@ -164,7 +164,7 @@ class TriageSums(Struct):
         self.worst = found
 
     def triage(self) -> Triage | None:
-        """The figures; None where there is no trace."""
+        """The figures; None if there is no trace."""
         whole, days, models, codes = (sums.all() for sums in self.groups)
         if not whole:
             return None
@@ -173,23 +173,23 @@ class TriageSums(Struct):
         )
 
     def chosen(self) -> list[BrokenPlace]:
-        """The worst chains, one of each kind of break before the next of the same."""
-        met: dict[str, int] = {}
+        """The worst chains: first one of each kind of break, then the second of each, and so on."""
+        counts: dict[str, int] = {}
         ranked = []
         for one in self.worst:
-            met[one.code] = met.get(one.code, 0) + 1
-            ranked.append((met[one.code], one.rank, one))
+            counts[one.code] = counts.get(one.code, 0) + 1
+            ranked.append((counts[one.code], one.rank, one))
         return [place for _, _, place in sorted(ranked, key=lambda rank: rank[:2])[: self.most]]
 
 
 class BlockTriage(Struct, frozen=True):
-    """Adds up the traces of a block; it can cross to another process."""
+    """Adds up the traces of a block; it can be sent to another process."""
 
     most: int
     source: str | None = None
 
     def __call__(self, block: Block) -> Iterator[TriageSums]:
-        """One answer, at the end of the block."""
+        """Yield one answer, at the end of the block."""
         sums = TriageSums(self.most)
         try:
             for position, (trace, inspection) in enumerate(_inspected(block, self.source)):
@@ -204,7 +204,7 @@ class BlockTriage(Struct, frozen=True):
 def triage_of_files(
     paths: Sequence[str], source: str | None, most: int, jobs: EngineOptions
 ) -> Iterator[tuple[Triage | None, Store]]:
-    """The figures of files, and a temporary store that holds the worst chains; what was not read is printed."""
+    """The figures of files, and a temporary store with the worst chains; prints a notice for unread input."""
     sums = TriageSums(most)
     for piece in run_blocks(plan_traces(paths, source, jobs.block_bytes), BlockTriage(most, source), jobs):
         for answer in piece.answers:
@@ -214,18 +214,18 @@ def triage_of_files(
     for notice in sums.unread:
         print_notice(notice)
     with TemporaryDirectory(prefix="weaklink-") as folder, open_store(str(Path(folder) / "worst.db")) as store:
-        store.save(_again(sums.chosen(), source))
+        store.save(_read_again(sums.chosen(), source))
         yield sums.triage(), store
 
 
-def _again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
-    """The traces at these places, in the order of files; each block is read once, and no further than it must."""
+def _read_again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
+    """The traces at these places, in the order of files; each block is read once, only as far as needed."""
     for block in sorted({place.block for place in places}, key=lambda one: one.number):
-        wanted = {place.position for place in places if place.block == block}
+        positions = {place.position for place in places if place.block == block}
         for position, found in enumerate(_inspected(block, source)):
-            if position in wanted:
+            if position in positions:
                 yield found
-            if position == max(wanted):
+            if position == max(positions):
                 break
 
 
@@ -236,4 +236,4 @@ def _inspected(block: Block, source: str | None) -> Iterator[tuple[Trace, Inspec
                 try:
                     yield record, inspect_trace(record)
                 except UnknownFormatError:
-                    continue  # a trace of no format that is known: `check` reports it
+                    continue  # a trace of an unknown format; `check` reports it

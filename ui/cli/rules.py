@@ -1,4 +1,4 @@
-"""`weaklink rule` and `weaklink rules`: what the codes stand for."""
+"""`weaklink rule` and `weaklink rules`: explain rules and list them."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`weaklink run -- COMMAND`: records a command's requests to models without changing it; a line for each request."""
+"""`weaklink run -- COMMAND`: record a command's requests to models without changing it, and print the result."""
 
 import asyncio
 import os
@@ -34,11 +34,11 @@ from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, style_of, vi
 from ui.views.trace_summary import break_words, listed_status, listed_title
 
 FAILED = 125
-"""The exit code where weaklink itself failed."""
+"""The exit code if weaklink itself failed."""
 _MOST_LINES = 20
 _TITLE = 60
 SUMMED = 16
-"""Blocks of traces that a recording sums up at its end; a tenth of a second each."""
+"""The number of blocks of traces that a recording sums up at its end; each takes a tenth of a second."""
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: "the upstream dropped it",
     ExchangeEnd.CLIENT_LEFT: "the client left",
@@ -49,13 +49,13 @@ _ENDS = {
 
 
 class RunSink:
-    """Gives every trace the id of the run, and a parent where it has none."""
+    """A sink that adds the id of the run to every trace, and a parent if it has none."""
 
     def __init__(self, sink: StoreSink, run_id: str, parent: ParentTrace | None = None) -> None:
         self._sink, self._id, self._parent = sink, ExternalId(RUN_ID, run_id), parent
 
     def accept(self, event: RecordEvent) -> None:
-        """Take one event."""
+        """Pass one event on."""
         if isinstance(event, TraceStarted):
             trace = event.trace
             ids = (*trace.external_ids, self._id)
@@ -63,7 +63,7 @@ class RunSink:
         self._sink.accept(event)
 
     def close(self) -> None:
-        """Write out what is held."""
+        """Close the sink, which writes what it has buffered."""
         self._sink.close()
 
 
@@ -104,7 +104,7 @@ def run_command(
     quiet: bool,
     color: str,
 ) -> NoReturn:
-    """Run a command, record it, say how it went, and exit with its code."""
+    """Run a command, record it, print the result, and exit with its code."""
     try:
         paths, upstreams = routes(os.environ, upstream)
         supervisor = Supervisor()
@@ -130,11 +130,11 @@ def run_command(
     if ended.problem:
         sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
     elif not quiet:
-        said = [
+        summary = [
             *farewell(lines.requests, lines.others, redactor.count, lost=list(lost_messages(recorder, sink))),
             *session_lines(found, place if where else ""),
         ]
-        print_lines(said if lines.requests else _no_requests(lines.others), color=color, stream=sys.stderr)
+        print_lines(summary if lines.requests else _no_requests(lines.others), color=color, stream=sys.stderr)
     raise SystemExit(1 if check and not ended.code and is_broken else ended.code)
 
 
@@ -176,7 +176,7 @@ def _no_requests(others: int) -> Iterator[Line]:
 
 
 class RequestLines:
-    """Puts a line per request to a model; the other requests are only counted."""
+    """Prints a line per request to a model; counts the other requests."""
 
     def __init__(self, put: Callable[[Line], object], *, is_quiet: bool) -> None:
         self._put, self._is_quiet = put, is_quiet
@@ -185,13 +185,13 @@ class RequestLines:
         self.requests = self.others = 0
 
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
-        """Nothing to say: `weaklink tail` shows spans."""
+        """Print nothing: `weaklink tail` shows spans."""
 
     def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
-        """Nothing to say yet: the request's line counts them."""
+        """Print nothing yet: the request's line counts faults."""
 
     def exchange_ended(self, facts: ExchangeFacts) -> None:
-        """Say it."""
+        """Count the request, and print its line."""
         if not facts.key:
             self.others += 1
             return
@@ -201,33 +201,33 @@ class RequestLines:
                 self._put(request_line(facts, datetime.now().astimezone().strftime("%H:%M:%S")))
 
     def trouble(self, message: str) -> None:
-        """Say what keeps the recorder from its work."""
-        self._say(message)
+        """Print a problem of the recorder."""
+        self._print(message)
 
     def storing(self, trouble: Exception | None, backlog: int, *, taker: str, where: str) -> None:
-        """Say, when it changes, that the taker refuses what is recorded, or takes it again."""
+        """Print a message when `taker` begins to refuse the record, and when it accepts it again."""
         if trouble is not None and backlog and self._is_storing:
             self._is_storing = False
-            self._say(f"{trouble}. The traffic goes on; what is recorded waits {where}.")
+            self._print(f"{trouble}. The traffic goes on; what is recorded waits {where}.")
         elif not backlog and not self._is_storing:
             self._is_storing = True
-            self._say(f"The {taker} takes the record again; nothing waits.")
+            self._print(f"The {taker} takes the record again; nothing waits.")
 
-    def _say(self, message: str) -> None:
+    def _print(self, message: str) -> None:
         with self._lock:
             sys.stderr.write(f"weaklink: {visible_line(message)}\n")
             sys.stderr.flush()
 
 
 def request_line(facts: ExchangeFacts, time: str) -> Line:
-    """One request: time, method, path, model, how it ended, how long it took, and what is wrong with the answer."""
+    """The line of one request: time, method, path, model, status, durations, how it ended, and the answer's faults."""
     runs = [
         Run(f"{time} ", Style.DIM),
         Run(f"{facts.method} {visible_line(facts.target.partition('?')[0])} "),
         *((Run(f"{visible_line(facts.model)} ", Style.STRONG),) if facts.model else ()),
         _status(facts),
     ]
-    runs += [Run(f", {said}") for said in _times(facts)]
+    runs += [Run(f", {fact}") for fact in _times(facts)]
     if facts.end in _ENDS and not _is_done(facts):
         runs += (Run(", "), Run(_ENDS[facts.end], Style.ERROR))
     runs += _faults(facts.faults)
@@ -235,17 +235,17 @@ def request_line(facts: ExchangeFacts, time: str) -> Line:
 
 
 def farewell(requests: int, others: int, redacted: int, *, lost: Sequence[str]) -> Iterator[Line]:
-    """What a recording has kept when it ends, and what it lost."""
-    said = f"weaklink: recorded {counted(requests, 'request')}"
-    said += f", {others:,} others passed through" if others else ""
-    said += f"; {counted(redacted, 'secret')} replaced" if redacted else ""
-    yield (Run(f"{said}."),)
+    """What a recording recorded and what it lost, printed when it ends."""
+    text = f"weaklink: recorded {counted(requests, 'request')}"
+    text += f", {others:,} others passed through" if others else ""
+    text += f"; {counted(redacted, 'secret')} replaced" if redacted else ""
+    yield (Run(f"{text}."),)
     for sentence in lost:
         yield (Run(f"{GLYPHS['warning']} {sentence}", Style.WARNING),)
 
 
 def lost_messages(recorder: Recorder, sink: StoreSink | OutboxSink) -> Iterator[str]:
-    """What a recording lost or nearly lost, a sentence each."""
+    """What a recording lost or nearly lost, one sentence each."""
     if recorder.dropped_bytes:
         yield f"{recorder.dropped_bytes:,} bytes came faster than they could be recorded; their turns say so."
     if recorder.refused_events:
@@ -282,7 +282,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _is_done(facts: ExchangeFacts) -> bool:
-    """Whether the answer was whole although the client closed first, as openai's SDK does."""
+    """Whether the answer was complete although the client closed first, as openai's SDK does."""
     return facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults
 
 

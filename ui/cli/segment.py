@@ -1,4 +1,4 @@
-"""`weaklink segment`: splits one raw text, or JSON lines of them, into spans, calls and diagnostics."""
+"""`weaklink segment`: split one raw text, or JSON lines of texts, into spans, calls and diagnostics."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ _FOLDING = Folding(head=24, tail=12)
 
 
 class Defaults(Struct, frozen=True):
-    """What holds for lines that do not say it themselves."""
+    """Values for lines that do not set them."""
 
     format: str = AUTO
     model: str = ""
@@ -44,9 +44,9 @@ class Defaults(Struct, frozen=True):
 def answers(lines: BinaryIO, defaults: Defaults) -> Iterator[str]:
     """The answer to each line, as one line of JSON with its line feed; blank lines get none.
 
-    Only one line is held at a time.
+    Holds one line in memory at a time.
     """
-    from inspector.importers.records import read_lines  # noqa: PLC0415  # a tenth of the time that one text takes
+    from inspector.importers.records import read_lines  # noqa: PLC0415  # importing it takes a tenth of the time for one text
     from inspector.importers.source import Skipped  # noqa: PLC0415  # the same
 
     for line in read_lines(lines):
@@ -57,7 +57,7 @@ def answers(lines: BinaryIO, defaults: Defaults) -> Iterator[str]:
 
 
 def answer(line: bytes, defaults: Defaults) -> str:
-    """The answer to one line: what `text` or `deltas` hold, or `{"id", "error"}` where the line is no request."""
+    """The answer to one line: the segmentation of `text` or `deltas`, or `{"id", "error"}` for an invalid request."""
     id: Json = None
     try:
         request = _request(line)
@@ -68,7 +68,7 @@ def answer(line: bytes, defaults: Defaults) -> str:
 
 
 class _BadLineError(Exception):
-    """A line that is no request; its text says why."""
+    """A line is not a valid request; the message says why."""
 
 
 def _request(line: bytes) -> dict[str, Json]:
@@ -87,7 +87,7 @@ def _request(line: bytes) -> dict[str, Json]:
 
 
 def _deep_value(text: str) -> Json:
-    """A line that nests deeper than the decoder goes, as a tool's schema may: what is too deep is left out."""
+    """The value of a line that nests too deep for the decoder, as a tool's schema may; deeper parts are left out."""
     reading = read_json(text)
     if not reading.nodes or any(fault.rule not in (TOO_DEEP, DUPLICATE_KEY) for fault in reading.faults):
         raise _BadLineError("nested too deep, and not JSON besides")
@@ -133,7 +133,7 @@ def _pieces(deltas: Json) -> list[str]:
 
 
 def _fed(deltas: list[str], format: str, prompt: str, model: str, tools: tuple[ToolDefinition, ...]) -> Segmentation:
-    """The deltas fed one by one, as they arrived."""
+    """The segmentation of the deltas, fed one by one as they arrived."""
     whole = "".join(deltas)
     chosen = detect_format(whole[:_DETECTED_BY], model).format if format == AUTO else format
     segmenter = Segmenter(chosen, prompt=prompt, tools=tools)
@@ -167,7 +167,7 @@ def segment_text(
     full: bool,
     color: str,
 ) -> None:
-    """`weaklink segment_text`; see its help."""
+    """`weaklink segment`; see its help."""
     if as_json and as_text:
         raise click.UsageError("--json and --text exclude each other.")
     if jsonl and as_text:

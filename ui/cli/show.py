@@ -1,4 +1,4 @@
-"""`weaklink show`: one trace, its verdict first."""
+"""`weaklink show`: print one trace, its verdict first."""
 
 import re
 import sys
@@ -44,9 +44,9 @@ def show(
         trace, inspection = store.inspected(number)
         open_turns = unfinished_turns(store.open_turns(number), trace, inspection) if summary.open_turns else ()
     if context is not None or context_diff is not None:
-        printed = context_diff_lines if context is None else context_lines
+        render = context_diff_lines if context is None else context_lines
         turn = context_diff if context is None else context
-        print_lines(printed(trace, turn or 0, width=screen_width()), color=color)
+        print_lines(render(trace, turn or 0, width=screen_width()), color=color)
     elif as_json:
         value = trace_object(number, trace, inspection, liveness=liveness, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")
@@ -74,7 +74,7 @@ def show(
 def _turns_in(ranges: str, count: int) -> set[int]:
     """The numbers, from 1 to `count`, that `ranges` names; `2-5` includes both ends, `7-` goes up to the last turn.
 
-    Raises click.BadParameter where `ranges` is malformed or names no turn of the trace.
+    Raises click.BadParameter if `ranges` is malformed or names no turn of the trace.
     """
     found: set[int] = set()
     for text in ranges.split(","):

@@ -1,4 +1,4 @@
-"""`weaklink sql`: one SQL statement over results that `weaklink import --to DIR` wrote."""
+"""`weaklink sql`: run one SQL statement on results that `weaklink import --to DIR` wrote."""
 
 import csv
 import sys

@@ -1,4 +1,4 @@
-"""`weaklink stats`: metrics of traces in files or a database, with intervals, in groups, and compared."""
+"""`weaklink stats`: metrics of traces in files or a database, with intervals, groups and comparisons."""
 
 import sys
 from collections import Counter
@@ -33,7 +33,7 @@ from ui.views.segment_json import JsonObject
 from ui.views.stats import Statistics, statistics_lines
 
 _COULD_NOT_RUN = 2
-_MOST_SAID = 5
+_MOST_PRINTED = 5
 _PAGE = 500
 _MOST_VIOLATIONS = 1_000
 _MOST_PROMPTS = 100
@@ -164,14 +164,14 @@ def _group(found: Statistics, group: metrics_groups.GroupFigures) -> JsonObject:
 
 
 def _schema(found: Statistics, group: metrics_groups.GroupFigures) -> JsonObject | None:
-    """How intricate the schema of a group's tool is, where that is known."""
+    """The complexity of the schema of a group's tool; None if unknown."""
     tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is metrics_groups.GroupKey.TOOL]
     schema = found.schemas.get(tools[0]) if tools else None
     return None if schema is None else structs.asdict(schema)
 
 
 def _keys(by: Sequence[metrics_groups.GroupKey], values: Sequence[str]) -> JsonObject:
-    """The keys of a group; null where a trace's is not known. An unreadable tool's name is `""`."""
+    """The keys of a group; null if a trace's value is unknown. An unreadable tool's name is `""`."""
     return {
         key.value: value if value or key is metrics_groups.GroupKey.TOOL else None
         for key, value in zip(by, values, strict=True)
@@ -216,7 +216,7 @@ def _comparison(found: Statistics, one: metrics_groups.MeasureComparison) -> Jso
 
 
 class FileStatistics:
-    """Adds up the figures of files. What cannot be read, or is left out, is handed to `notify` in sentences."""
+    """Adds up the figures of files. Calls `notify` with a sentence on input that is unreadable or left out."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class FileStatistics:
         self._redactor = Redactor()
 
     def read(self, file: PlacedFile, source: str | None) -> None:
-        """Count the traces of a file. One that is merely not for us is said, and did not fail."""
+        """Count the traces of a file. A file of an unknown source is reported, but is not a failure."""
         skipped: Counter[str] = Counter()
         is_ours = False
         try:
@@ -253,16 +253,16 @@ class FileStatistics:
         except UnreadableFileError as error:
             self.failed = self.failed or is_ours or not file.is_readable
             self._notify(str(error))
-        self.left_out += max(skipped.total() - _MOST_SAID, 0)
+        self.left_out += max(skipped.total() - _MOST_PRINTED, 0)
 
     def report_rest(self, name: str) -> None:
-        """Notify how many records of the last files were skipped without a notice each."""
+        """Report how many records of the last files were skipped without a notice."""
         if self.left_out:
             self._notify(f"{name}: {self.left_out:,} more records were skipped")
         self.left_out = 0
 
     def sums(self) -> "StatisticsSums":
-        """What was counted, to be added to the sums of other files."""
+        """The sums so far, to be merged with those of other files."""
         return StatisticsSums(
             self._groups_of_traces,
             tuple(self._violations.values()),
@@ -272,7 +272,7 @@ class FileStatistics:
         )
 
     def merge(self, other: "StatisticsSums") -> None:
-        """Add the sums of other files; the first prompt of a hash, and the last schema of a tool, are kept."""
+        """Add the sums of other files; keeps the first prompt of a hash, and the last schema of a tool."""
         for mine, theirs in zip(self._groups_of_traces, other.groups, strict=True):
             mine.merge(theirs)  # type: ignore[arg-type]  # both tuples have the same kinds
         for one in other.violations:
@@ -291,7 +291,7 @@ class FileStatistics:
         self._violations[place] = Violations(*place, known.times + one.times, known.traces + one.traces)
 
     def statistics(self, sides: stats_options.ComparedGroups | None, *, compares: bool, fewest: int) -> Statistics:
-        """What was counted. Raises UsageError for a group that is not there."""
+        """The figures of all counted traces. Raises UsageError for a group without traces."""
         whole = self._whole.all()
         return Statistics(
             whole[0] if whole else None,
@@ -310,7 +310,7 @@ class FileStatistics:
 
     def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
         skipped[file.name] += 1
-        if skipped[file.name] <= _MOST_SAID:
+        if skipped[file.name] <= _MOST_PRINTED:
             self._notify(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
 
     def _add(self, trace: Trace) -> None:
@@ -320,9 +320,9 @@ class FileStatistics:
             self._notify(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
             return
         keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
-        wanted = stats_options.id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
-        if wanted is not None:
-            figures = stats_options.with_expected(figures, inspection, self._expected[wanted])
+        expected_id = stats_options.id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
+        if expected_id is not None:
+            figures = stats_options.with_expected(figures, inspection, self._expected[expected_id])
         for sums in self._groups_of_traces:
             sums.add(keys, figures)
         for one in figures.violations:
@@ -333,14 +333,14 @@ class FileStatistics:
             self._prompts[keys.prompt] = prompt_of(trace)
 
     def _measure(self, tools: tuple[ToolDefinition, ...]) -> None:
-        """Remember how intricate the schemas of these tools are; most turns offer the very same."""
+        """Store the complexity of these tools' schemas; most turns offer the same tuple of tools."""
         if tools is not self._measured:
             self._measured = tools
             self._schemas |= {tool.name: schema_complexity(tool) for tool in tools}
 
 
 class StatisticsSums(Struct, frozen=True):
-    """The sums of some files, which cross from process to process and add up in any order."""
+    """The sums of some files; they can be sent to another process and merged in any order."""
 
     groups: tuple[metrics_groups.FigureGroups | metrics_groups.FigureSlices, ...]
     violations: tuple[Violations, ...]
@@ -350,7 +350,7 @@ class StatisticsSums(Struct, frozen=True):
 
 
 class BlockStatistics(Struct, frozen=True):
-    """What one block adds: its sums, its notices, and how many records it skipped without one."""
+    """The result of one block: its sums, its notices, and how many records it skipped without a notice."""
 
     sums: StatisticsSums
     notices: tuple[str, ...]
@@ -358,14 +358,14 @@ class BlockStatistics(Struct, frozen=True):
 
 
 class BlockCounter(Struct, frozen=True):
-    """Counts the traces of a block; it can cross to another process."""
+    """Counts the traces of a block; it can be sent to another process."""
 
     by: tuple[metrics_groups.GroupKey, ...] = ()
     expected_path: str | None = None
     source: str | None = None
 
     def __call__(self, block: Block) -> Iterator[BlockStatistics]:
-        """One answer, at the end of the block."""
+        """Yield one answer, at the end of the block."""
         notices: list[str] = []
         counted = FileStatistics(self.by, _expected(self.expected_path), notices.append)
         with placed_block(block) as file:
@@ -379,7 +379,7 @@ def _expected(path: str | None) -> stats_options.Expected:
 
 
 def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOptions) -> FileStatistics:
-    """The sums over all blocks of paths. A block that failed again and again is reported, and makes it `failed`."""
+    """The sums over all blocks of paths. A block that failed repeatedly is reported, and sets `failed`."""
     whole = FileStatistics(counter.by, {})
     path, printed = "", 0
     for piece in run_blocks(plan_traces(paths, counter.source, jobs.block_bytes), counter, jobs):
@@ -388,10 +388,10 @@ def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOption
             path, printed = piece.block.path, 0
         for answer in piece.answers:
             whole.merge(answer.sums)
-            for notice in answer.notices[: _MOST_SAID - printed]:
+            for notice in answer.notices[: _MOST_PRINTED - printed]:
                 print_notice(notice)
-            whole.left_out += answer.left_out + max(len(answer.notices) - (_MOST_SAID - printed), 0)
-            printed = min(printed + len(answer.notices), _MOST_SAID)
+            whole.left_out += answer.left_out + max(len(answer.notices) - (_MOST_PRINTED - printed), 0)
+            printed = min(printed + len(answer.notices), _MOST_PRINTED)
         if piece.failed:
             whole.failed = True
             print_notice(f"{piece.block.name} was set aside: {piece.failed}")
@@ -409,7 +409,7 @@ def stored_statistics(
     expected: stats_options.Expected,
     fewest: int,
 ) -> Statistics:
-    """What the traces that a filter lets through come to. Raises FilterError, and UsageError for a group not there."""
+    """The figures of the traces that match a filter. Raises FilterError, and UsageError for a group without traces."""
     whole, groups = store.statistics.figures(expression), store.statistics.figures(expression, by=by) if by else []
     if expected and whole:
         in_all, in_groups = metrics_groups.FigureGroups(), metrics_groups.FigureGroups(by)
@@ -437,7 +437,7 @@ def stored_statistics(
 def _values(
     groups: Sequence[metrics_groups.GroupFigures], by: Sequence[metrics_groups.GroupKey], key: metrics_groups.GroupKey
 ) -> list[str]:
-    """The values that groups have of a key, each once; none where they are not grouped by it."""
+    """The distinct values of a key among groups; none if they are not grouped by it."""
     if key not in by:
         return []
     at = list(by).index(key)
@@ -454,9 +454,9 @@ def _expected_traces(store: Store, expression: str, expected: stats_options.Expe
 def _count(
     store: Store, summary: TraceSummary, expected: stats_options.Expected, sums: Sequence[metrics_groups.FigureGroups]
 ) -> None:
-    wanted = stats_options.id_among(summary.external_ids.items(), expected)
-    assert wanted is not None  # only such are read
+    expected_id = stats_options.id_among(summary.external_ids.items(), expected)
+    assert expected_id is not None  # `_expected_traces` yields only such traces
     trace, inspection = store.inspected(summary.id)
-    figures = stats_options.with_expected(figures_in(trace, inspection), inspection, expected[wanted])
+    figures = stats_options.with_expected(figures_in(trace, inspection), inspection, expected[expected_id])
     for groups in sums:
         groups.add(keys_of(trace, inspection), figures)

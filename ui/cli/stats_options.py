@@ -22,15 +22,15 @@ _KEY_NAMES = tuple(key.value for key in metrics_groups.GroupKey)
 
 
 class ComparedGroups(Struct, frozen=True):
-    """The groups that were named to be compared, by the values of the same keys; the first is the baseline."""
+    """The groups to compare, by their values of the same keys; the first is the baseline."""
 
     by: tuple[metrics_groups.GroupKey, ...]
     values: tuple[tuple[str, ...], ...]
 
 
 def parse_group_keys(words: Sequence[str]) -> tuple[metrics_groups.GroupKey, ...]:
-    """The keys that `--by` names, with commas or repeated. UsageError for any other word."""
-    by = tuple(_key(word.strip()) for given in words for word in given.split(",") if word.strip())
+    """The keys that `--by` names, with commas or repeated. Raises UsageError for any other word."""
+    by = tuple(_key(word.strip()) for option in words for word in option.split(",") if word.strip())
     try:
         metrics_groups.check_keys(by)
     except ValueError as error:
@@ -39,9 +39,9 @@ def parse_group_keys(words: Sequence[str]) -> tuple[metrics_groups.GroupKey, ...
 
 
 def parse_compared_groups(words: Sequence[str]) -> ComparedGroups | None:
-    """The groups that words like `model=a` or `model=a,reasoning=on` name; None where there are none.
+    """The groups that words like `model=a` or `model=a,reasoning=on` name; None if there are no words.
 
-    UsageError where they are not of the same keys, or there is only one.
+    Raises UsageError if their keys differ, or if there is only one group.
     """
     if not words:
         return None
@@ -56,12 +56,12 @@ def parse_compared_groups(words: Sequence[str]) -> ComparedGroups | None:
 
 
 def is_compared_group(word: str) -> bool:
-    """Whether a word names a group, and no path."""
+    """Whether a word names a group, and not a path."""
     return word.partition("=")[0].strip() in _KEY_NAMES and "=" in word
 
 
 class ShownGroups(TypedDict):
-    """The members of `Statistics` that tell of groups."""
+    """The members of `Statistics` about groups."""
 
     groups: list[metrics_groups.GroupFigures]
     baseline: metrics_groups.GroupFigures | None
@@ -71,9 +71,9 @@ class ShownGroups(TypedDict):
 def select_groups(
     groups: Sequence[metrics_groups.GroupFigures], sides: ComparedGroups | None, *, compares: bool, fewest: int
 ) -> ShownGroups:
-    """The groups to show, compared if so wished: with the first that was named, else with that of the most traces.
+    """The groups to show; with `compares` also their comparison with the first of `sides`, else of `groups`.
 
-    UsageError where no trace is in a group that was named.
+    Raises UsageError if a group of `sides` has no trace.
     """
     found = list(groups) if sides is None else _compared_among(groups, sides)
     if not compares or len(found) < 2:
@@ -111,13 +111,13 @@ def _nearest(values: tuple[str, ...], there: dict[tuple[str, ...], metrics_group
 
 
 Expected: TypeAlias = Mapping[str, Sequence[ExpectedCall]]
-"""The expected calls by the external id of the traces that they are about."""
+"""The expected calls of traces, by external id."""
 
 
 def read_expected(path: str | None) -> Expected:
-    """The expected calls of a file of JSON lines, none without a file; a line that tells none is said and left out.
+    """Read the expected calls of a file of JSON lines; none if there is no file. Reports and skips lines without any.
 
-    Raises UnreadableFileError, also where no line tells any.
+    Raises UnreadableFileError, also if no line has any.
     """
     found: dict[str, tuple[ExpectedCall, ...]] = {}
     if path is None:
@@ -143,21 +143,21 @@ def read_expected(path: str | None) -> Expected:
 
 
 def id_among(external_ids: Iterable[tuple[str, str]], expected: Expected) -> str | None:
-    """The first id of a trace, by name and value, whose calls are expected; its place in a file is no id."""
+    """The first id of a trace that has expected calls; `external_ids` are names and values. Positions are no ids."""
     return next((value for name, value in external_ids if name not in POSITION_IDS and value in expected), None)
 
 
 def with_expected(figures: TraceFigures, inspection: Inspection, expected: Sequence[ExpectedCall]) -> TraceFigures:
-    """The figures of a trace, with how its calls agree with those that were expected."""
-    made = [step.call for step in inspection.chain.steps]
-    return structs.replace(figures, expected=agreement(expected, made))
+    """The figures of a trace, with the agreement of its calls with the expected ones."""
+    calls = [step.call for step in inspection.chain.steps]
+    return structs.replace(figures, expected=agreement(expected, calls))
 
 
 def with_agreement(
-    groups: Sequence[metrics_groups.GroupFigures], told: metrics_groups.FigureGroups
+    groups: Sequence[metrics_groups.GroupFigures], expected_groups: metrics_groups.FigureGroups
 ) -> list[metrics_groups.GroupFigures]:
-    """The groups, with the measures that only expected calls tell, from the groups of those traces alone."""
-    agreeing = {group.keys: group for group in told.all()}
+    """The groups, with the measures that need expected calls taken from `expected_groups`."""
+    agreeing = {group.keys: group for group in expected_groups.all()}
     return [
         structs.replace(
             group, tallies={**group.tallies, **{name: agreeing[group.keys].tally(name) for name in _MEASURES}}

@@ -1,4 +1,4 @@
-"""What commands that read a database share: filters as arguments and options, and maintenance before reading."""
+"""Shared by commands that read a database: filters and traces as arguments, and maintenance before reading."""
 
 import json
 import re
@@ -18,9 +18,9 @@ from storage.filter import KEYS, parse_filter
 from ui.cli.console import print_notice, progress_bar
 from ui.views.styled_text import cell_width, counted, visible_line
 
-_BEFORE, _AFTER = 60, 20  # code points that are shown around the character at which a filter goes wrong
+_BEFORE, _AFTER = 60, 20  # code points shown around the error in a filter
 LOCK_TIMEOUT_S = 2.0
-"""How long a command that reads waits for another program that writes."""
+"""How long a reading command waits while another program writes."""
 
 _STEP = 100
 _TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
@@ -28,20 +28,20 @@ _MOST_MARKED = 100_000
 
 
 def filter_of(words: Sequence[str], expression: str = "") -> str:
-    """The filter that the words of a command line make, and must hold beside `expression`.
+    """The filter of the words on a command line, combined with `expression` by `and`.
 
-    Where one of the two cannot be read, it is shown with a caret on stderr, and FilterError says why.
+    If one of the two is invalid, prints it to stderr with a caret at the error, and raises FilterError.
     """
-    said = [text for text in (" ".join(words), expression) if text.strip()]
-    for text in said:
+    filters = [text for text in (" ".join(words), expression) if text.strip()]
+    for text in filters:
         _check(text)
-    return said[0] if len(said) == 1 else " ".join(f"({text})" for text in said)
+    return filters[0] if len(filters) == 1 else " ".join(f"({text})" for text in filters)
 
 
 def paths_and_filter(words: Sequence[str], expression: str) -> tuple[list[str], str]:
-    """The words of a command line that name files, and the filter that the others make beside `expression`.
+    """The words of a command line that name files, and the filter of the others, combined with `expression`.
 
-    The words are a filter where one begins with a key of filters, as `since:1d` does, and names no file.
+    All words are paths, unless one begins with a filter key, such as `since:1d`, and does not name a file.
     """
     if not any(map(_is_term, words)):
         return list(words), expression
@@ -60,13 +60,13 @@ def _check(text: str) -> None:
     except FilterError as error:
         start = max(0, error.position - _BEFORE)
         before = visible_line(text[start : error.position])
-        behind = visible_line(text[error.position : error.position + _AFTER])
-        sys.stderr.write(f"  {before}{behind}\n  {' ' * cell_width(before)}^\n")
+        after = visible_line(text[error.position : error.position + _AFTER])
+        sys.stderr.write(f"  {before}{after}\n  {' ' * cell_width(before)}^\n")
         raise
 
 
 def filter_completions(where: str | None, incomplete: str) -> list[CompletionItem]:
-    """What the filter language and the database know of what is being typed; nothing where there is no database yet."""
+    """Completions from the filter language and the database; none if there is no database yet."""
     try:
         with open_store(where, create=False) as store:
             found = store.complete(incomplete)
@@ -76,7 +76,7 @@ def filter_completions(where: str | None, incomplete: str) -> list[CompletionIte
 
 
 def remember_list(store: Store, ids: Sequence[int]) -> None:
-    """Keep which traces a list showed, so that `#3` names the third of them; nothing where that cannot be written."""
+    """Save which traces a list showed, so that `#3` names the third of them; a failure to save is ignored."""
     path = _last_list()
     kept = write_json({"database": str(store.place), "ids": list(ids)})
     with suppress(OSError, WeaklinkError):
@@ -88,7 +88,7 @@ def remember_list(store: Store, ids: Sequence[int]) -> None:
 def trace_id(store: Store, word: str) -> int:
     """The number of the trace that a word names; `#3` is the third of the list that was shown last.
 
-    StoreError where there is none.
+    Raises StoreError if there is none.
     """
     if not re.fullmatch(r"#[1-9]\d{0,8}", word):
         return store.summary(word).id
@@ -101,7 +101,7 @@ def trace_id(store: Store, word: str) -> int:
 def trace_ids(store: Store, words: Sequence[str]) -> list[int]:
     """The numbers of the traces that words name: `@marked` and `@shown` (in the last list) mean several, each once.
 
-    StoreError where there is none.
+    Raises StoreError if there is none.
     """
     found: list[int] = []
     for word in words:
@@ -118,7 +118,7 @@ def trace_ids(store: Store, words: Sequence[str]) -> list[int]:
 
 
 def _listed_ids(store: Store, word: str) -> list[int]:
-    """The traces of the last list of this database, as far as they are still there."""
+    """The ids that the last list of this database showed. Raises StoreError if there is no such list."""
     try:
         kept = json.loads(_last_list().read_text(encoding="utf-8"))
         ids = kept["ids"] if kept["database"] == str(store.place) else None
@@ -134,7 +134,7 @@ def _last_list() -> Path:
 
 
 def recover_traces(store: Store) -> None:
-    """End the traces whose recorder was killed, so that none is shown as running for ever."""
+    """End the traces whose recorder was killed, so that none is shown as running forever."""
     try:
         store.recover()
     except StoreError as error:
@@ -144,7 +144,7 @@ def recover_traces(store: Store) -> None:
 
 
 def fill_text_index(store: Store) -> None:
-    """Read what waits into the text index."""
+    """Add the traces that are not indexed yet to the text index."""
     waiting = store.maintenance.stats().not_indexed
     try:
         with progress_bar("reading traces into the text index", waiting) as advance:

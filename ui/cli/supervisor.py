@@ -1,13 +1,13 @@
-"""Runs a command so that none of its processes outlives weaklink, and leaves its terminal and signals alone.
+"""Runs a command so that none of its processes outlives weaklink, without changing its terminal and signals.
 
 Three processes take part. weaklink forks the supervisor before it has threads; the supervisor forks the command. All
 are in one process group, so that the terminal's signals (Ctrl-C, Ctrl-Z, the size of the window) reach the command
-without weaklink, which blocks them. A signal that another process sends to weaklink is passed on to the command.
+directly; weaklink blocks them. A signal that another process sends to weaklink is passed on to the command.
 
-Orders go to the supervisor through a pipe, a JSON object a line. When weaklink ends, by whatever means, the pipe ends,
-and the supervisor ends the command and all its descendants: it is their subreaper (Linux), so that one that lost its
-parent becomes its child and is found. When the supervisor is killed, the kernel kills the command, and what the command
-had started becomes weaklink's child, which ends it. On macOS there is no subreaper: there a process whose parent has
+Orders go to the supervisor through a pipe, as JSON lines. When weaklink ends for any reason, the pipe closes, and the
+supervisor ends the command and all its descendants. It is their subreaper (Linux): orphaned descendants become its
+children, so that it finds them. If the supervisor is killed, the kernel kills the command, and the processes that the
+command started become children of weaklink, which ends them. macOS has no subreaper: there, a process whose parent
 ended before weaklink is not found.
 """
 
@@ -34,18 +34,18 @@ _IS_LINUX = platform.system() == "Linux"
 _GRACE_S = 2.0  # after SIGTERM, before SIGKILL
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
-"""What a shell ends with where a command is not there, or cannot be run."""
+"""The exit codes of a shell for a command that does not exist, or cannot be run."""
 
 
 class CommandEnd(Struct, frozen=True):
-    """How a command ended: its exit code, or 128 and the number of the signal; `problem` says why it never ran."""
+    """How a command ended: its exit code, or 128 plus the number of the signal; `problem` says why it never ran."""
 
     code: int
     problem: str = ""
 
 
 class Supervisor:
-    """A command that is still to be run, or runs. Made before the program has threads."""
+    """Runs one command. Create it before the program has threads, since it forks."""
 
     def __init__(self) -> None:
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
@@ -63,12 +63,12 @@ class Supervisor:
         os.close(reports)
 
     def launch(self, words: Sequence[str], variables: Mapping[str, str]) -> None:
-        """Run a command, with these variables besides the ones there are; signals to weaklink are its own from now."""
+        """Run a command with these additional variables. From now on it receives the signals sent to weaklink."""
         self._order({"run": list(words), "variables": dict(variables)})
         Thread(target=self._pass_signals_on, daemon=True).start()
 
     def wait(self) -> CommandEnd:
-        """Wait for the end of the command and of all that it started."""
+        """Wait for the end of the command and of all processes that it started."""
         report = b""
         while piece := os.read(self._reports, 65_536):
             report += piece
@@ -78,22 +78,22 @@ class Supervisor:
         if not report:  # the supervisor was killed
             end_descendants(os.getpid())
             return CommandEnd(128 + signal.SIGKILL)
-        said = json.loads(report)
-        return CommandEnd(said["code"], said.get("problem", ""))
+        end = json.loads(report)
+        return CommandEnd(end["code"], end.get("problem", ""))
 
     def _order(self, order: Mapping[str, object]) -> None:
         with suppress(BrokenPipeError):
             os.write(self._orders, json.dumps(order).encode() + b"\n")
 
     def _pass_signals_on(self) -> None:
-        """Send the command what another process sent to weaklink; the terminal sends to both by itself."""
+        """Pass on signals from other processes; the terminal itself signals both weaklink and the command."""
         while True:
             if not _IS_LINUX:
                 number = signal.sigwait(_PASSED_ON)
                 is_by_process = number not in _BY_TERMINAL
             else:
                 info = signal.sigwaitinfo(_PASSED_ON)
-                number, is_by_process = info.si_signo, info.si_code <= 0  # SI_USER and its like; SI_KERNEL is above
+                number, is_by_process = info.si_signo, info.si_code <= 0  # SI_USER and its like; SI_KERNEL is positive
             if is_by_process:
                 with suppress(OSError):
                     self._order({"signal": int(number)})
@@ -108,7 +108,7 @@ class _Supervision:
         self._unread = b""
 
     def run(self) -> NoReturn:
-        """Carry out orders until the command, or weaklink, has ended."""
+        """Execute orders until the command or weaklink ends."""
         with suppress(BaseException):  # whatever happens here, this process must not go on as a second weaklink
             self._serve()
         os._exit(0)
@@ -130,7 +130,7 @@ class _Supervision:
                 return
 
     def _take_orders(self) -> bool:
-        """Carry out what came; False where weaklink is gone."""
+        """Execute the orders that arrived; False if weaklink has ended."""
         piece = os.read(self._orders, 65_536)
         *lines, self._unread = (self._unread + piece).split(b"\n")
         for line in lines:
@@ -159,7 +159,7 @@ class _Supervision:
             self._report(code, os.strerror(reason))
 
     def _has_ended(self) -> bool:
-        """Collect what has ended; whether the command did, which ends all that it left behind."""
+        """Reap processes that have ended. If the command has, end those that it left behind, and return True."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -180,13 +180,13 @@ class _Supervision:
 def _become(
     words: list[str], variables: dict[str, str], mask: set[int | signal.Signals], parent: int, write_problem: int
 ) -> NoReturn:
-    """Become the command, in the process that was forked for it."""
+    """Replace the process that was forked for the command by the command."""
     try:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before the line above
+        if os.getppid() != parent:  # the parent died before the line above
             os._exit(128 + signal.SIGKILL)
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores, or we handle
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, or we handle them
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.execvpe(words[0], words, os.environ | variables)
@@ -199,27 +199,27 @@ def _become(
 
 
 def end_descendants(of: int) -> None:
-    """End all processes below one, politely at first; returns when none is left."""
+    """End all descendants of a process, by SIGTERM, then SIGKILL. Return when none is left that this user may end."""
     deadline = time.monotonic() + _GRACE_S
-    wanted = signal.SIGTERM
-    asked: set[int] = set()
+    number = signal.SIGTERM
+    signalled: set[int] = set()
     while left := [pid for pid in _descendants(of) if not _is_dead(pid)]:
         if time.monotonic() > deadline:
-            wanted = signal.SIGKILL
+            number = signal.SIGKILL
         for pid in left:
-            if wanted is signal.SIGKILL or pid not in asked:
-                asked.add(pid)
+            if number is signal.SIGKILL or pid not in signalled:
+                signalled.add(pid)
                 with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, wanted)
-                    os.kill(pid, signal.SIGCONT)  # one that is stopped would not end
+                    os.kill(pid, number)
+                    os.kill(pid, signal.SIGCONT)  # a stopped process would not end
         if all(not _may_end(pid) for pid in left):
             return
-        _collect()
+        _reap()
         time.sleep(0.01)
-    _collect()
+    _reap()
 
 
-def _collect() -> None:
+def _reap() -> None:
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -237,7 +237,7 @@ def _may_end(pid: int) -> bool:
 
 
 def _descendants(of: int) -> Iterator[int]:
-    """The processes below one, parents before their children."""
+    """The descendants of a process, parents before their children."""
     children: dict[int, list[int]] = {}
     for pid, parent in _parents():
         children.setdefault(parent, []).append(pid)
@@ -257,14 +257,14 @@ def _parents() -> Iterator[tuple[int, int]]:
                     stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
                     yield int(entry.name), int(stat.rpartition(")")[2].split()[1])
         return
-    with os.popen("ps -axo pid=,ppid=") as listed:  # no word of it comes from outside
+    with os.popen("ps -axo pid=,ppid=") as listed:  # a constant command
         for line in listed:
             pid, parent = line.split()
             yield int(pid), int(parent)
 
 
 def _is_dead(pid: int) -> bool:
-    """Whether a process has ended and only waits to be collected by its parent."""
+    """Whether a process has ended, even if its parent has not reaped it yet."""
     if not _IS_LINUX:
         return False
     try:

@@ -1,4 +1,4 @@
-"""`weaklink tail`: follows running traces and prints spans as they close and faults as they appear."""
+"""`weaklink tail`: follow running traces, and print spans as they close and faults as they appear."""
 
 import signal
 import sys
@@ -40,17 +40,17 @@ from ui.views.styled_text import Line
 from ui.views.trace import model_of
 
 _RULES_AT_END = (UNRECOVERED_ERROR, NO_FINAL_ANSWER)
-"""What can be said of a trace only when it has ended: until then the agent may still answer."""
+"""Rules that can be checked only when a trace has ended: until then the agent may still answer."""
 
-_EVERY_S = 0.25
+_POLL_S = 0.25
 _CLEANUP_S = 10.0
 
 
 class TailListener(Protocol):
-    """Who writes down what happens; `id` is a trace's number as text."""
+    """Receives what happens in the traces that are followed; `id` is a trace's number as text."""
 
     def trace_began(self, id: str, trace: Trace) -> None:
-        """A trace came into sight; it has no turns here."""
+        """A trace is followed from now on; `trace` has no turns."""
         ...
 
     def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
@@ -58,7 +58,7 @@ class TailListener(Protocol):
         ...
 
     def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
-        """A fault became known; `text` gives what came of its part so far."""
+        """A fault was found; `text` returns the text of its part so far."""
         ...
 
     def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
@@ -66,12 +66,12 @@ class TailListener(Protocol):
         ...
 
     def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
-        """A trace ended; None where it is no longer there."""
+        """A trace ended; `summary` is None if it no longer exists."""
         ...
 
 
 class _GrowingText:
-    """The text of a part as far as it came, in the pieces that it came in."""
+    """The text of a part so far, in the pieces in which it arrived."""
 
     def __init__(self, text: str = "") -> None:
         self._pieces, self._ends = [text], [len(text)]
@@ -81,7 +81,7 @@ class _GrowingText:
         self._ends.append(self._ends[-1] + len(text))
 
     def cut(self, place: Range) -> str:
-        """The text of a range, which costs its length and not that of all before it."""
+        """The text of a range; the cost depends on its length, not on that of the text before it."""
         first = bisect_right(self._ends, place.start)
         last = bisect_left(self._ends, place.end, first)
         start = self._ends[first - 1] if first else 0
@@ -97,25 +97,25 @@ class _TailedTurn(Struct):
 
 
 class _TailedTrace(Struct):
-    """A trace that is followed; `ended` are the turns that were told of."""
+    """A trace that is followed; `ended` are its turns that ended, `reported` its faults that were reported."""
 
     trace: Trace
     spoken: Format | None = None
     open: dict[int, _TailedTurn] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
-    told: set[tuple[object, ...]] = field(default_factory=set)
+    reported: set[tuple[object, ...]] = field(default_factory=set)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
 
 
 class TailReader:
-    """Reads the answers in record events as they grow; `store` is asked for what only a whole trace shows."""
+    """Reads the answers in record events as they grow; reads `store` for faults that only a whole trace shows."""
 
-    def __init__(self, store: Store, tells: TailListener) -> None:
-        self._store, self._tells = store, tells
+    def __init__(self, store: Store, listener: TailListener) -> None:
+        self._store, self._listener = store, listener
         self._traces: dict[str, _TailedTrace] = {}
 
     def take(self, events: Sequence[RecordEvent]) -> None:
-        """Tell what these events mean. StoreError where the store cannot be read."""
+        """Report what these events show. Raises StoreError if the store cannot be read."""
         grown: dict[str, None] = {}
         for event in events:
             self._take(event)
@@ -123,32 +123,32 @@ class TailReader:
                 grown[event.key] = None
         for key in grown:
             if key in self._traces and not self._traces[key].open:
-                self._tell_rest(key, self._traces[key], but=_RULES_AT_END)
+                self._report_rest(key, self._traces[key], but=_RULES_AT_END)
 
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
         """See `Watch`."""
         place = Location(turn, part, span.range)
-        self._tells.span_closed(key, place, span, self._text(key, place).cut(span.inner), calls)
+        self._listener.span_closed(key, place, span, self._text(key, place).cut(span.inner), calls)
 
     def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
         """See `Watch`."""
         trace, place = self._traces[key], diagnostic.location
         mark = (diagnostic.rule.code, place)
-        if mark not in trace.told:
-            trace.told.add(mark)
-            self._tells.fault_found(key, diagnostic, lambda: self._text(key, place).whole())
+        if mark not in trace.reported:
+            trace.reported.add(mark)
+            self._listener.fault_found(key, diagnostic, lambda: self._text(key, place).whole())
 
     def exchange_ended(self, facts: ExchangeFacts) -> None:
-        """See `Watch`; a reading never tells it."""
+        """See `Watch`; a reading never calls it."""
 
     def trouble(self, message: str) -> None:
-        """See `Watch`; a reading never tells it."""
+        """See `Watch`; a reading never calls it."""
 
     def _take(self, event: RecordEvent) -> None:
         match event:
             case TraceStarted(key, trace):
                 self._traces[key] = _TailedTrace(trace)
-                self._tells.trace_began(key, trace)
+                self._listener.trace_began(key, trace)
             case TurnStarted(key, number, role, generation):
                 if role is Role.ASSISTANT:
                     tools = generation.tools if generation is not None else ()
@@ -186,7 +186,7 @@ class TailReader:
             trace.spoken = opened.reading.spoken or trace.spoken
             del trace.open[number]
         trace.ended.add(number)
-        self._tells.turn_ended(key, number, turn, model_of(trace.trace))
+        self._listener.turn_ended(key, number, turn, model_of(trace.trace))
 
     def _end_trace(self, key: str, trace: _TailedTrace) -> None:
         try:
@@ -194,11 +194,11 @@ class TailReader:
         except StoreError:
             summary = None
         if summary is not None:
-            self._tell_rest(key, trace)
-        self._tells.trace_ended(key, summary)
+            self._report_rest(key, trace)
+        self._listener.trace_ended(key, summary)
 
-    def _tell_rest(self, key: str, trace: _TailedTrace, but: Collection[Rule] = ()) -> None:
-        """Tell the faults that only the whole trace shows, of the turns told of, `but` those of some rules."""
+    def _report_rest(self, key: str, trace: _TailedTrace, but: Collection[Rule] = ()) -> None:
+        """Report the faults that only the whole trace shows, in turns that ended, except those of some rules."""
         whole = self._inspected(key)
         if whole is None:
             return
@@ -227,7 +227,7 @@ class TailReader:
 def _named(format: str) -> Format | None:
     try:
         return find_format(format) if format else None
-    except UnknownFormatError:  # of a plug-in that is not here
+    except UnknownFormatError:  # a format of a plug-in that is not installed
         return None
 
 
@@ -237,77 +237,77 @@ def tail(
     """`weaklink tail`; see its help."""
     expression = filter_of(words, expression)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tells: TailListener = _TailJson() if as_json else _TailPrinter(color)
+    listener: TailListener = _TailJson() if as_json else _TailPrinter(color)
     try:
         while True:
             with _opened(where) as store:
                 print_notice(f"following {store.place}; Ctrl-C ends it")
-                _follow(store, expression, tells, from_start=from_start)
-            from_start = True  # another database has come into its place
+                _follow(store, expression, listener, from_start=from_start)
+            from_start = True  # another database has replaced it
     except KeyboardInterrupt:
         return
 
 
 def _opened(where: str | None) -> Store:
-    """The store, as soon as there is one."""
-    is_told = False
+    """Open the store as soon as it exists."""
+    is_announced = False
     while True:
         try:
             return open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S)
         except NoDatabaseYetError:
-            if not is_told:
+            if not is_announced:
                 print_notice(
                     f"there is no database at {place_of(where)} yet; waiting until something is recorded into it"
                 )
-            is_told = True
-        time.sleep(_EVERY_S)
+            is_announced = True
+        time.sleep(_POLL_S)
 
 
-def _follow(store: Store, expression: str, tells: TailListener, *, from_start: bool) -> None:
-    """Tell what happens, until the database is no longer the one at its place."""
+def _follow(store: Store, expression: str, listener: TailListener, *, from_start: bool) -> None:
+    """Report what happens, until the database is moved away or deleted."""
     recover_traces(store)
     following = store.follow(expression, from_start=from_start)
-    reading = TailReader(store, tells)
-    tidied_at_s = time.monotonic()
+    reading = TailReader(store, listener)
+    recovered_at_s = time.monotonic()
     while True:
         events = following.poll()
         reading.take(events)
         sys.stdout.flush()
         if events:
             continue
-        time.sleep(_EVERY_S)
-        if time.monotonic() - tidied_at_s >= _CLEANUP_S:
+        time.sleep(_POLL_S)
+        if time.monotonic() - recovered_at_s >= _CLEANUP_S:
             if store.is_gone():
                 print_notice("the database was moved away or deleted")
                 return
             recover_traces(store)
-            tidied_at_s = time.monotonic()
+            recovered_at_s = time.monotonic()
 
 
 class _TailPrinter:
-    """Tells people."""
+    """Prints lines for people."""
 
     def __init__(self, color: str) -> None:
         self._color = color
 
     def trace_began(self, id: str, trace: Trace) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put([live_lines.trace_began_line(id, trace, screen_width())])
 
     def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_lines.span_lines(id, place.turn, span, text, calls, width=screen_width()))
 
     def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_lines.fault_lines(id, diagnostic, width=screen_width()))
 
     def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_lines.turn_lines(id, number, turn, width=screen_width(), model=model))
 
     def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put([live_lines.trace_ended_line(id, summary, screen_width())])
 
     def _put(self, lines: Iterable[Line]) -> None:
@@ -315,26 +315,26 @@ class _TailPrinter:
 
 
 class _TailJson:
-    """Tells programs, an object a line."""
+    """Prints JSON lines for programs."""
 
     def trace_began(self, id: str, trace: Trace) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_json.trace_began_object(int(id), trace))
 
     def span_closed(self, id: str, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_json.span_closed_object(int(id), place, span, text, calls))
 
     def fault_found(self, id: str, diagnostic: Diagnostic, text: Callable[[], str]) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_json.fault_found_object(int(id), diagnostic, text()))
 
     def turn_ended(self, id: str, number: int, turn: Turn, model: str) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_json.turn_ended_object(int(id), number, turn))
 
     def trace_ended(self, id: str, summary: TraceSummary | None) -> None:
-        """See `Tells`."""
+        """See `TailListener`."""
         self._put(live_json.trace_ended_object(int(id), summary))
 
     def _put(self, value: Json) -> None:

@@ -23,22 +23,22 @@ def tui(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
         ctx.exit(_COULD_NOT_RUN)
-    from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
-    from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # of the same package
+    from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load; not needed above
+    from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # the same
 
     with _opened(trace) as database:
         settle()
-        given = trace if database is None else None
-        WeaklinkApp(database or where, trace=given, against=against, filter_text=expression, theme=theme).run()
+        opened_trace = trace if database is None else None
+        WeaklinkApp(database or where, trace=opened_trace, against=against, filter_text=expression, theme=theme).run()
 
 
 @contextmanager
 def _opened(trace: str | None) -> Iterator[str | None]:
-    """A database of the file that is named in a trace's place, for as long as it is looked at; None where none is."""
+    """A temporary database of the file that `trace` names; None if `trace` does not name a file."""
     if trace is None or trace.isdecimal() or not Path(trace).is_file():
         yield None
         return
-    from ui.importing.opened_file import store_file  # noqa: PLC0415  # the importers, which an id need not load
+    from ui.importing.opened_file import store_file  # noqa: PLC0415  # loads the importers, which an id does not need
 
     with tempfile.TemporaryDirectory(prefix="weaklink-") as folder:
         database = Path(folder, f"{Path(trace).stem}.db")

@@ -1,4 +1,4 @@
-"""`weaklink web`: serves the dashboard, with hostile characters in its terminal output made visible."""
+"""`weaklink web`: serve the dashboard, with hostile characters in its terminal output made visible."""
 
 import io
 import secrets
@@ -22,28 +22,28 @@ _RANDOM = "random"
 
 
 class VisibleStream(io.TextIOBase):
-    """A stream before another one, to which it hands on what is written as something to read."""
+    """A stream that writes to another one, with hostile characters made visible."""
 
     def __init__(self, to: TextIO) -> None:
         self._to = to
 
     def write(self, text: str, /) -> int:
-        """Write what a reader can see of `text`."""
+        """Write `text` with hostile characters made visible."""
         self._to.write(visible(text))
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what waits."""
+        """Flush the other stream."""
         self._to.flush()
 
     def writable(self) -> bool:
-        """It always is."""
+        """Always True."""
         return True
 
 
 @contextmanager
 def visible_output() -> Iterator[None]:
-    """Whatever writes to the terminal in this block cannot steer it; to be begun before loggers take its streams."""
+    """Make hostile characters in all terminal output of this block visible. Enter it before loggers get the streams."""
     with redirect_stdout(VisibleStream(sys.stdout)), redirect_stderr(VisibleStream(sys.stderr)):
         yield
 
@@ -60,9 +60,9 @@ def web(
     results: str | None,
 ) -> None:
     """`weaklink web`; see its help."""
-    word = secrets.token_urlsafe(18) if token == _RANDOM else token
+    secret = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(
-        host, port, word, tuple(name.lower() for name in names), stored_tokens=tokens, user_header=user_header
+        host, port, secret, tuple(name.lower() for name in names), stored_tokens=tokens, user_header=user_header
     )
     if results is not None:
         if tokens or click.get_current_context().get_parameter_source("where") is ParameterSource.COMMANDLINE:
@@ -79,7 +79,7 @@ def web(
 
 
 def _check_database(where: str | None, *, needs_tokens: bool) -> None:
-    """Say before anything is served why the database cannot be read, or that nobody has a token for it."""
+    """Raise StoreError before anything is served if the database cannot be read, or has no valid token."""
     if not needs_tokens:
         with suppress(NoDatabaseYetError):  # the page then opens on its imports
             open_store(where, read_only=True).close()

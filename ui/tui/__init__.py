@@ -1,1 +1,1 @@
-"""The terminal debugger: Textual lives here and nowhere else."""
+"""The terminal debugger. No other package imports Textual."""

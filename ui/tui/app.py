@@ -1,4 +1,4 @@
-"""The terminal debugger as an application: its themes, its keys, its command palette, and which screen opens what."""
+"""The application of the terminal debugger: themes, keys, command palette, and which screen opens which."""
 
 import ctypes
 import gc
@@ -64,7 +64,7 @@ APP_COMMANDS = (
     Command("app.theme", "Theme", "Cycle the themes: dark, light, the terminal's own colours.", ("T",)),
     Command("app.leave", "Quit", "Quit weaklink from anywhere.", ("ctrl+q",)),
 )
-"""The scope `app`: they work everywhere."""
+"""The scope `app`: commands that work everywhere."""
 
 _MMAP_THRESHOLD = -3  # glibc's malloc.h
 _LARGE = 1 << 20
@@ -74,19 +74,19 @@ class CommandPaletteProvider(Provider):
     """Offers the commands of the focused scope and of those around it."""
 
     async def startup(self) -> None:
-        """See what is on offer."""
-        self._offered = list(available_commands(self.screen))
+        """Collect the available commands."""
+        self._available = list(available_commands(self.screen))
         self._keys = key_names(self.screen)
 
     async def discover(self) -> Hits:
-        """Everything that is on offer."""
-        for one in self._offered:
+        """All available commands."""
+        for one in self._available:
             yield DiscoveryHit(self._shown(one), partial(self._run, one), help=one.command.help)
 
     async def search(self, query: str) -> Hits:
-        """What is on offer under such a name, or does such a thing."""
+        """The available commands whose title, id or help match."""
         matcher = self.matcher(query)
-        for one in self._offered:
+        for one in self._available:
             words = f"{one.command.title} {one.command.id} {one.command.help}"
             score = matcher.match(words)
             if score > 0:
@@ -101,9 +101,9 @@ class CommandPaletteProvider(Provider):
 
 
 class WeaklinkApp(App[None]):
-    """Shows the traces of a database; `trace`, an id or a link, is opened at once; `filter_text` is the first filter.
+    """Shows the traces of a database. `trace`, an id or a link, is opened at start; `filter_text` is the first filter.
 
-    `against` is the id of a trace that the opened one is compared with at once.
+    `against` is the id of a trace to compare the opened one with at start.
 
     Raises LinkError for a link that cannot be read.
     """
@@ -111,13 +111,13 @@ class WeaklinkApp(App[None]):
     TITLE = "weaklink"
     ENABLE_COMMAND_PALETTE = True
     COMMAND_PALETTE_BINDING = "ctrl+backslash"  # Textual's own binding, which would hide `app.commands`
-    COMMANDS = {CommandPaletteProvider}  # noqa: RUF012  # Textual declares it so
+    COMMANDS = {CommandPaletteProvider}  # noqa: RUF012  # as Textual declares it
     ACTIONS: ClassVar[tuple[Command, ...]] = APP_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(APP_COMMANDS)]
     CSS = """
     ToastRack { margin-bottom: 0; overflow-y: hidden; }
     Toast { width: auto; max-width: 100%; max-height: 2; padding: 0 1; margin-top: 0; }
-    """  # over the two lines of keys: a toast covers nothing of a trace
+    """  # toasts are over the two lines of keys, so that they cover nothing of a trace
 
     def __init__(
         self,
@@ -128,20 +128,20 @@ class WeaklinkApp(App[None]):
         filter_text: str = "",
         theme: str = "auto",
     ) -> None:
-        name = chosen_theme(theme)  # before Textual takes NO_COLOR out of the environment
+        name = chosen_theme(theme)  # before Textual removes NO_COLOR from the environment
         super().__init__(ansi_color=True if name == "ansi" else None)
         for one in themes():
             self.register_theme(one)
         self.theme = name
         self._access = StoreAccess(where)
-        self._further = ScreenOpener(self, self._access, self.open_trace, self._show_chains)
+        self._opener = ScreenOpener(self, self._access, self.open_trace, self._show_chains)
         self._chains = ChainsScreen(
-            self._access, self.open_trace, filter_text=filter_text, callbacks=self._further.of_chains()
+            self._access, self.open_trace, filter_text=filter_text, callbacks=self._opener.of_chains()
         )
         destinations = CommandDestinations(
-            trace=lambda link: start_work(self, partial(self._open_named, link), "open"),
-            diff=self._further.diff_of,
-            ask=self._further.ask,
+            trace=lambda link: start_work(self, partial(self._open_link, link), "open"),
+            diff=self._opener.diff_of,
+            ask=self._opener.ask,
             show_list=self._show_chains,
         )
         self._line = LineCommands(self, self._access, self._chains, destinations)
@@ -149,21 +149,21 @@ class WeaklinkApp(App[None]):
         self._against = against
 
     async def on_mount(self) -> None:
-        """Begin with the list; a trace that was named is above it."""
+        """Show the list, and above it the trace to open at start."""
         keymap = read_keymap(keymap_path(), every_command())
         self.set_keymap(dict(keymap.keys))
         await self.push_screen(self._chains)
         if keymap.problems:
             self.notify(" ".join(map(visible_line, keymap.problems)), severity="warning", timeout=20, markup=False)
         if self._first is not None:
-            start_work(self, partial(self._open_named, self._first), "open")
+            start_work(self, partial(self._open_link, self._first), "open")
 
     def open_trace(self, id: int, step: int | None = None, link: Link | None = None, words: str = "") -> None:
-        """Open a trace, where a link leads, on a step (from 1) or, without both, on its break.
+        """Open a trace at the place of a link, on a step (from 1) or, without both, on its break.
 
-        `words` are those that `n` finds next in it.
+        `words` are the words that `n` then searches for.
         """
-        callbacks = self._further.of_trace()
+        callbacks = self._opener.of_trace()
         screen = DissectorScreen(
             self._access, id, step=step, link=link, siblings=self._chains, callbacks=callbacks, words=words
         )
@@ -178,12 +178,12 @@ class WeaklinkApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace."""
+        """Show a toast without interpreting markup: many messages quote a trace."""
         shown, head = fit_cell_width(visible_line(message)), visible_line(title)
         super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
 
     def on_notify(self, event: Notify) -> None:
-        """Replace the toast before: there is room for one, over the keys."""
+        """Replace the previous toast: there is room for only one, over the keys."""
         for one in list(self._notifications):
             if one is not event.notification:
                 self._unnotify(one, refresh=False)
@@ -194,7 +194,7 @@ class WeaklinkApp(App[None]):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what a key says; where its screen is still being made, once it is there: fast fingers lose no key."""
+        """Run an action; if its screen is not mounted yet, run it after that, so that no key is lost."""
         screen = default_namespace
         if isinstance(screen, Screen) and not screen.is_mounted:
             screen.call_later(super().run_action, action, screen, namespaces)
@@ -207,11 +207,11 @@ class WeaklinkApp(App[None]):
             self._line.open()
 
     def action_commands(self) -> None:
-        """List what can be done here."""
+        """Open the command palette."""
         self.action_command_palette()
 
     def action_help(self) -> None:
-        """Explain the keys of what has the focus."""
+        """Show the help of the focused widget and its screen."""
         if isinstance(self.screen, HelpScreen):
             return
         commands = [one.command for one in available_commands(self.screen)]
@@ -223,40 +223,40 @@ class WeaklinkApp(App[None]):
             footer.display = not footer.display
 
     def action_theme(self) -> None:
-        """Take the next theme."""
+        """Switch to the next theme."""
         at = THEMES.index(self.theme) if self.theme in THEMES else 0
         self.theme = THEMES[(at + 1) % len(THEMES)]
 
     def action_help_quit(self) -> None:
-        """Say how one gets out, to whoever expects ctrl+c to do it."""
+        """Show which key quits, for users who press ctrl+c."""
         (key, *_) = key_names(self.screen).get("app.leave", ("ctrl+q",))
         self.notify(f"`{key}` ends weaklink from anywhere.")
 
     def action_leave(self) -> None:
-        """End weaklink."""
+        """Quit weaklink."""
         self.exit()
 
     def _show_chains(self, filter_text: str | None) -> None:
-        """Go back to the list, with this filter; None only reads it again."""
+        """Go back to the list with this filter; None only reloads the list."""
         while filter_text is not None and self.screen is not self._chains:
             self.pop_screen()
         self._chains.load(self._chains.filter_text if filter_text is None else filter_text)
 
-    async def _open_named(self, named: Link) -> None:
+    async def _open_link(self, link: Link) -> None:
         against = self._against
         try:
-            summary = await self._access.ask(lambda store: store.summary(named.trace))
-            other = await self._access.ask(lambda store: store.summary(against)) if against is not None else None
+            summary = await self._access.query(lambda store: store.summary(link.trace))
+            other = await self._access.query(lambda store: store.summary(against)) if against is not None else None
         except WeaklinkError as error:
             self.notify(visible_line(str(error)), severity="error", markup=False)
         else:
-            self.open_trace(summary.id, summary.broken.step if summary.broken else None, named)
+            self.open_trace(summary.id, summary.broken.step if summary.broken else None, link)
             if other is not None and other.id != summary.id:
                 self.push_screen(DiffScreen(self._access, (other.id, summary.id), self.open_trace))
 
 
 def every_command() -> tuple[Command, ...]:
-    """Every command of every screen: what a keymap can give keys to."""
+    """Every command of every screen: a keymap can assign keys to them."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
     panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS, DISSECTOR_COMMANDS)
     further = (DIFF_COMMANDS, IMPORT_COMMANDS, LAB_COMMANDS, LIVE_COMMANDS, RULE_COMMANDS, CommandLine.ACTIONS)
@@ -267,11 +267,11 @@ OpenTrace = Callable[[int, int | None], None]
 """Opens a trace on a step."""
 
 ShowChains = Callable[[str | None], None]
-"""Shows the list with a filter, above all else; with None, what is new in it, wherever it is."""
+"""Shows the list with a filter, closing all screens above it; None only reloads the list."""
 
 
 class ScreenOpener:
-    """Opens diff, lab, live view, rules and import over what is on the screen of an application."""
+    """Opens diff, lab, live view, rules and import above the current screen of an application."""
 
     def __init__(self, app: App[Any], access: StoreAccess, open_trace: OpenTrace, show_chains: ShowChains) -> None:
         self._app = app
@@ -280,13 +280,13 @@ class ScreenOpener:
         self._show_chains = show_chains
 
     def of_chains(self) -> ChainCallbacks:
-        """What the list can open."""
+        """The callbacks for the list."""
         return ChainCallbacks(
-            diff=self.diff, reread=self.reread, live=self.live, rules=self.rules, read_in=self.read_in
+            diff=self.diff, reread=self.reread, live=self.live, rules=self.rules, open_import=self.open_import
         )
 
     def of_trace(self) -> TraceCallbacks:
-        """What a trace can open."""
+        """The callbacks for a trace."""
         return TraceCallbacks(diff=self.diff, reread=self.reread, rule=self.rules, live=self.live_above, ask=self.ask)
 
     def diff(self, id: int, place: Location | None = None) -> None:
@@ -298,21 +298,21 @@ class ScreenOpener:
         self._push(DiffScreen(self._access, ids, self._open_trace))
 
     def reread(self, id: int, place: Location | None = None) -> None:
-        """Read the stream of a trace again: at a place, else where it broke."""
+        """Open the lab, which reads the stream of a trace again: at a place, else at its break."""
         self._push(LabScreen(self._access, id, place))
 
     def ask(self, id: int, turn: int | None = None) -> None:
-        """Ask a turn of a trace again, or serve the trace."""
-        from ui.tui.ask_screen import AskScreen  # noqa: PLC0415  # its proxy and recorder load only where they are used
+        """Send the request of a turn again, or serve the trace."""
+        from ui.tui.ask_screen import AskScreen  # noqa: PLC0415  # loads the proxy and the recorder
 
         self._push(AskScreen(self._access, id, turn))
 
     def rules(self, code: str = "") -> None:
-        """List the rules, with the cursor on one."""
+        """List the rules, with the cursor on `code`."""
         self._push(RulesScreen(self._access, self._show_chains, code))
 
     def live(self, id: int | None = None) -> None:
-        """Watch a running trace, the newest where none is named; once it has ended, open it."""
+        """Watch a running trace, by default the newest; once it has ended, open it."""
         start_work(self._app, partial(self._live, id), "live")
 
     def live_above(self, id: int) -> None:
@@ -321,7 +321,7 @@ class ScreenOpener:
 
     async def _live(self, id: int | None) -> None:
         try:
-            found = id if id is not None else await self._access.ask(newest_running)
+            found = id if id is not None else await self._access.query(newest_running)
         except WeaklinkError as error:
             self._toast(error_sentence(error, self._access.name), is_error=True)
             return
@@ -330,34 +330,34 @@ class ScreenOpener:
         else:
             self._push(LiveScreen(self._access, found, lambda ended: self._open_trace(ended, None)))
 
-    def read_in(self) -> None:
-        """Ask for files to import; the list shows what came in by itself."""
+    def open_import(self) -> None:
+        """Open the import dialog; the list is reloaded after an import."""
         self._push(ImportScreen(self._access.where, self._access.name, lambda: self._show_chains(None)))
 
     async def _diff(self, id: int) -> None:
         try:
-            runs = await self._access.ask(partial(chosen_runs, id=id))
+            runs = await self._access.query(partial(chosen_runs, id=id))
         except WeaklinkError as error:
             self._toast(error_sentence(error, self._access.name), is_error=True)
             return
-        if runs.said:
-            self._toast(runs.said)
+        if runs.message:
+            self._toast(runs.message)
         if len(runs.ids) > 1:
             self._push(DiffScreen(self._access, runs.ids, self._open_trace))
 
     def _push(self, screen: Screen[Any]) -> None:
         self._app.push_screen(screen)
 
-    def _toast(self, said: str, *, is_error: bool = False) -> None:
-        self._app.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+    def _toast(self, message: str, *, is_error: bool = False) -> None:
+        self._app.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
 
 def tune_memory() -> None:
-    """To be called once, when everything is imported and nothing has been read yet.
+    """Tune memory. Call this once, when everything is imported and nothing has been read yet.
 
-    Blocks of a megabyte go back to the system as soon as they are free: glibc would keep those that were let go of
-    for later, and copy a text that grows from place to place. The collector no longer looks through what was imported,
-    which took it 100 ms now and then, in the middle of a key.
+    Freed blocks of a megabyte or more return to the system at once: glibc would keep them for reuse, and would copy a
+    growing text from place to place. The garbage collector no longer scans imported modules; that took 100 ms now and
+    then, while the user was typing.
     """
     gc.collect()
     gc.freeze()

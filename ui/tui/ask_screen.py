@@ -1,4 +1,4 @@
-"""The screen that asks a turn again: a form, what would be sent, and a table that fills; or serves the recording."""
+"""The screen that sends a turn's request again: a form, a preview and a table of results; or serves the recording."""
 
 import asyncio
 from collections.abc import Iterable
@@ -39,11 +39,11 @@ _FIELDS = (
     ("advice", "advice against the fault", "yes or no"),
     ("bounds", "most requests and tokens", "40 100000"),
 )
-_EVERY_S = 0.5
+_POLL_S = 0.5
 
 
 class AskScreen(UpperScreen):
-    """Asks turn `turn` of trace `id` again, by default the one that broke the chain."""
+    """Sends the request of turn `turn` of trace `id` again, by default of the turn that broke the chain."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = ASK_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ASK_COMMANDS)]
@@ -53,7 +53,7 @@ class AskScreen(UpperScreen):
     AskScreen #table { height: 1fr; margin: 1 0 0 0; }
     """
 
-    def __init__(self, access: StoreAccess, id: int, turn: int | None) -> None:  # as in `Store`
+    def __init__(self, access: StoreAccess, id: int, turn: int | None) -> None:
         super().__init__(access, "ask again")
         self._trace_id, self._turn = id, turn
         self._previewed: tuple[AskForm, AskPlan] | None = None
@@ -72,13 +72,13 @@ class AskScreen(UpperScreen):
 
     @property
     def form(self) -> AskForm:
-        """What was typed."""
+        """The form as it was typed."""
         text = {name: self.query_one(f"#{name}", Input).value for name, _, _ in _FIELDS}
         is_advised = text.pop("advice").strip().lower() in ("y", "yes")
         return AskForm(**text, is_advised=is_advised)
 
     def on_mount(self) -> None:
-        """Begin with the server."""
+        """Focus the server."""
         self.query_one("#server", Input).focus()
         turn = f", turn {self._turn}" if self._turn else ""
         self.say((Run(f"trace {self._trace_id}{turn}"),))
@@ -88,7 +88,7 @@ class AskScreen(UpperScreen):
         self.action_preview()
 
     def on_input_changed(self) -> None:
-        """What was previewed is another experiment now."""
+        """Discard the preview: the form has changed."""
         self._previewed = None
 
     def action_preview(self) -> None:
@@ -96,7 +96,7 @@ class AskScreen(UpperScreen):
         start_work(self, self._preview, "preview")
 
     def action_send(self) -> None:
-        """Send what was previewed."""
+        """Send the previewed requests."""
         if self._experiment_running is not None:
             self.toast("It runs already.")
         elif self._previewed is None:
@@ -112,32 +112,32 @@ class AskScreen(UpperScreen):
             start_work(self, self._serve, "experiment")
 
     def action_stop(self) -> None:
-        """Stop; what came is kept."""
+        """Stop; keep the results so far."""
         if self._experiment_running is not None:
             self._experiment_running.interrupt()
         else:
             self.workers.cancel_group(self, "experiment")
 
-    def let_go(self) -> None:
-        """Stop before the screen goes; an experiment still keeps what came."""
+    def stop_work(self) -> None:
+        """Stop before the screen closes; an experiment still saves its results so far."""
         if self._experiment_running is not None:
             self._experiment_running.interrupt()
-        super().let_go()
+        super().stop_work()
 
     def show(self, lines: Iterable[Line]) -> None:
-        """Show these lines in the table's place."""
+        """Show these lines in the table."""
         width = self._room()
         for view in self.query("#table").results(LineView):
             view.show(LineList(tuple(row for line in lines for row in (wrapped(line, width) if line else [line]))))
 
     def _room(self) -> int:
-        """How many cells a line of the table has."""
+        """The width of the table in cells."""
         return max((view.size.width for view in self.query("#table").results(LineView)), default=0) or 40
 
     async def _preview(self) -> None:
         form = self.form
         try:
-            plan = await self.access.ask(partial(form.plan, id=self._trace_id, turn=self._turn))
+            plan = await self.access.query(partial(form.plan, id=self._trace_id, turn=self._turn))
             target = form.target(plan)
             form.spending()
         except WeaklinkError as error:
@@ -164,7 +164,7 @@ class AskScreen(UpperScreen):
     async def _experiment(self, form: AskForm, plan: AskPlan, store: Store, bounds: SpendingBounds) -> AskResult:
         self.work("asking")
         self._experiment_running = experiment_of(
-            plan, form.target(plan), store, bounds, lambda said: self.show(result_lines(said))
+            plan, form.target(plan), store, bounds, lambda result: self.show(result_lines(result))
         )
         self._previewed = None
         return await self._experiment_running.run()
@@ -172,14 +172,14 @@ class AskScreen(UpperScreen):
     async def _serve(self) -> None:
         upstream = self.form.server.strip() or None
         try:
-            server, trace = await self.access.ask(partial(replay_server_of, id=self._trace_id))
+            server, trace = await self.access.query(partial(replay_server_of, id=self._trace_id))
             if upstream is not None:
                 server.fork_after = max((self._turn or 1) - 1, 0)
             async with serving(server, 0, upstream) as variables:
                 self.work("serving")
                 while True:
                     self.show(serving_lines(server, variables, trace, self._room()))
-                    await asyncio.sleep(_EVERY_S)
+                    await asyncio.sleep(_POLL_S)
         except (WeaklinkError, OSError) as error:
             self.show([(Run(f"{error}", Style.ERROR),)])
         finally:

@@ -1,6 +1,6 @@
-"""The command line behind `:`: reads a command with its arguments, completes it, and runs it.
+"""The command line that `:` opens: completes a command with its arguments, checks it, and runs it.
 
-`@marked` stands for all marked traces and `@shown` for those that the list shows, in every command that takes traces.
+`@marked` means all marked traces and `@shown` those that the list shows, in every command that takes traces.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -56,7 +56,7 @@ _OF_TRACES = ("ask", "diff", "export", "mark", "unmark")
 
 
 class Completions(Struct, frozen=True):
-    """The lines that could be meant, each whole, and a sentence on the first."""
+    """The possible completions, each a whole line, and a sentence on the first."""
 
     lines: Sequence[str] = ()
     about: str = ""
@@ -66,9 +66,9 @@ Completer = Callable[[str], Awaitable[Completions]]
 
 
 class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
-    """A line at the bottom, over the screen that it acts on; gives what was typed, or None.
+    """A line at the bottom of the screen that it acts on; its result is the typed line, or None.
 
-    `wrong` says in a sentence what is wrong with a line, or returns None.
+    `wrong` returns a sentence on what is wrong with a line, or None.
     """
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (
@@ -101,16 +101,16 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
                 yield LineInput(compact=True, select_on_focus=False)
 
     def on_mount(self) -> None:
-        """Begin to type."""
+        """Focus the line."""
         self.query_one(Input).focus()
         start_work(self, partial(self._look, ""), "complete")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what could be meant."""
+        """Show the completions."""
         start_work(self, partial(self._look, event.value), "complete")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Run it, if nothing is wrong with it."""
+        """Run the command, if the line is valid."""
         wrong = self._wrong(event.value) if event.value.strip() else None
         if wrong is None:
             self.dismiss(event.value.strip() or None)
@@ -118,7 +118,7 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
             self._say((Run(" ✖ ", Style.ERROR), *quoted(visible_line(wrong))))
 
     def on_click(self, event: events.Click) -> None:
-        """A click beside the line closes it."""
+        """Close the line on a click outside it."""
         if event.widget is self:
             self.dismiss(None)
 
@@ -131,7 +131,7 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
         start_work(self, self._take, "take")
 
     def action_close(self) -> None:
-        """Run nothing."""
+        """Close the line without running anything."""
         self.dismiss(None)
 
     async def _take(self) -> None:
@@ -166,7 +166,7 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
 
 
 class CommandDestinations(Struct, frozen=True):
-    """What opens the screens that commands lead to."""
+    """Callbacks that open the screens of commands."""
 
     trace: Callable[[Link], None]
     diff: Callable[[Sequence[int]], None]
@@ -183,20 +183,20 @@ class LineCommands:
         self._app = app
         self._access = access
         self._chains = chains
-        self._to = destinations
-        self._offered: dict[str, AvailableCommand] = {}
+        self._destinations = destinations
+        self._available: dict[str, AvailableCommand] = {}
 
     def open(self) -> None:
         """Show the line over the current screen."""
         screen = self._app.screen
-        self._offered = {one.command.id.partition(".")[2]: one for one in available_commands(screen)}
+        self._available = {one.command.id.partition(".")[2]: one for one in available_commands(screen)}
         self._app.push_screen(CommandLine(self.complete, self.wrong), self._run)
 
     async def complete(self, typed: str) -> Completions:
-        """What could be meant by a line that is typed so far; whole lines."""
+        """The completions of a line as typed so far, as whole lines."""
         verb, blank, rest = typed.lstrip().partition(" ")
         if not blank:
-            names = sorted(one for one in {**_VERBS, **self._offered} if one.startswith(verb))
+            names = sorted(one for one in {**_VERBS, **self._available} if one.startswith(verb))
             about = self._about(names[0]) if len(names) == 1 or verb in names else ""
             return Completions([f"{one} " if one in _VERBS else one for one in names], about)
         about = self._about(verb)
@@ -209,10 +209,10 @@ class LineCommands:
         return Completions([f"{verb} {begun}{one}" for one in found], about)
 
     def wrong(self, line: str) -> str | None:
-        """What is wrong with a line, in a sentence; None for nothing."""
+        """A sentence on what is wrong with a line; None if it is valid."""
         verb, _, rest = line.strip().partition(" ")
         rest = rest.strip()
-        if verb not in _VERBS and verb not in self._offered:
+        if verb not in _VERBS and verb not in self._available:
             return f"There is no command `{verb}`; `tab` completes commands."
         match verb:
             case "filter":
@@ -234,7 +234,7 @@ class LineCommands:
     def _about(self, name: str) -> str:
         if name in _VERBS:
             return _VERBS[name]
-        return self._offered[name].command.help if name in self._offered else ""
+        return self._available[name].command.help if name in self._available else ""
 
     def _arguments(self, verb: str) -> Sequence[str]:
         match verb:
@@ -249,9 +249,9 @@ class LineCommands:
 
     async def _filters(self, typed: str, about: str) -> Completions:
         try:
-            found = await self._access.ask(lambda store: store.complete(typed, len(typed)))
+            found = await self._access.query(lambda store: store.complete(typed, len(typed)))
         except WeaklinkError:
-            return Completions(about=about)  # what is wrong with the store is said in the status line
+            return Completions(about=about)  # the status line shows problems of the store
         lines = [f"filter {typed[: one.start]}{one.text}{typed[one.end :]}" for one in found]
         return Completions(lines, found[0].what if found else about)
 
@@ -262,11 +262,11 @@ class LineCommands:
             case "":
                 return
             case "filter":
-                self._to.show_list(rest)
+                self._destinations.show_list(rest)
             case "sort":
                 self._sort(ORDERS_BY_WORD[rest])
             case "goto":
-                self._to.trace(read_link(rest))
+                self._destinations.trace(read_link(rest))
             case "view":
                 self._show_view(rest)
             case "save-view":
@@ -274,22 +274,22 @@ class LineCommands:
             case _ if verb in _OF_TRACES:
                 start_work(self._app, partial(self._run_on_traces, verb, rest.split()), "line", supersedes=False)
             case _:
-                one = self._offered[verb]
-                start_work(self._app, partial(self._run_offered, one), "line", supersedes=False)
+                one = self._available[verb]
+                start_work(self._app, partial(self._run_available, one), "line", supersedes=False)
 
-    async def _run_offered(self, one: AvailableCommand) -> None:
+    async def _run_available(self, one: AvailableCommand) -> None:
         await self._app.run_action(one.command.action, one.node)
 
     def _sort(self, order: Order) -> None:
         self._chains.order = order
-        self._to.show_list(self._chains.filter_text)
+        self._destinations.show_list(self._chains.filter_text)
 
     def _show_view(self, name: str) -> None:
         view = next((one for one in _views() if one.name == name), None)
         if view is not None:
             order = view.state.get("order", "")
             self._chains.order = Order(order) if order in tuple(Order) else Order.TIME
-            self._to.show_list(view.state.get("filter", ""))
+            self._destinations.show_list(view.state.get("filter", ""))
 
     def _save_view(self, name: str) -> None:
         state = {"filter": self._chains.filter_text, "order": self._chains.order.value}
@@ -304,7 +304,7 @@ class LineCommands:
         path = self._export_path(words) if verb == "export" else ""
         targets = words[:-1] if verb == "export" else words
         try:
-            ids = await self._access.ask(partial(self._ids, words=targets or self._here()))
+            ids = await self._access.query(partial(self._ids, words=targets or self._here()))
             await self._act(verb, ids, path)
         except WeaklinkError as error:
             self._toast(error_sentence(error, self._access.name), is_error=True)
@@ -313,24 +313,24 @@ class LineCommands:
         if not ids:
             self._toast("There is no such trace: none is marked, shown or selected.", is_error=True)
         elif verb == "export":
-            written = await self._access.ask_for_trace(partial(export_traces, ids=ids, path=path))
+            written = await self._access.query_trace(partial(export_traces, ids=ids, path=path))
             self._toast(f"{counted(len(ids), 'trace')} written to {written}.")
         elif verb in ("mark", "unmark"):
-            changed = await self._access.ask(partial(_marked if verb == "mark" else _unmarked, ids=ids))
+            changed = await self._access.query(partial(_marked if verb == "mark" else _unmarked, ids=ids))
             self._toast(f"{counted(changed, 'trace')} {verb}ed.")
             self._chains.load(self._chains.filter_text, keep=self._chains.chains.current)
         elif verb == "diff" and not 1 < len(ids) <= MOST_COMPARED:
             self._toast(f"`diff` compares 2 to {MOST_COMPARED} traces; these are {len(ids):,}.", is_error=True)
         elif verb == "diff":
-            self._to.diff(ids)
+            self._destinations.diff(ids)
         elif len(ids) > _MOST_ASKED:
             self._toast(f"`ask` opens at most {_MOST_ASKED} traces; these are {len(ids):,}.", is_error=True)
         else:
             for id_ in reversed(ids):
-                self._to.ask(id_)
+                self._destinations.ask(id_)
 
     def _here(self) -> Sequence[str]:
-        """The trace that is open, else the one under the list's cursor."""
+        """The open trace, else the one under the list's cursor."""
         opened = next((one for one in reversed(self._app.screen_stack) if isinstance(one, TraceActions)), None)
         if opened is not None:
             return (str(opened.found.id),) if opened.found is not None else ()
@@ -338,7 +338,7 @@ class LineCommands:
         return (str(current.id),) if current is not None else ()
 
     def _ids(self, store: Store, *, words: Sequence[str]) -> list[int]:
-        """The traces that words name, each once, in their order. StoreError where a word names none."""
+        """The traces that words name, each once, in their order. Raises StoreError if a word names none."""
         found: list[int] = []
         for word in words:
             if word in _TARGETS:
@@ -349,7 +349,7 @@ class LineCommands:
         return list(dict.fromkeys(found))
 
     def _export_path(self, words: Sequence[str]) -> str:
-        """Where to export to: the last word; a suffix alone is the suffix of a name that is not taken yet."""
+        """The path to export to: the last word; a suffix alone stands for an unused file name with it."""
         last = words[-1] if words else ""
         if last not in _SUFFIXES:
             return last
@@ -358,8 +358,8 @@ class LineCommands:
         paths = (f"{name}{number}.{last}" for number in ("", *(f"-{at}" for at in range(2, 1_000))))
         return next(path for path in paths if not Path(path).exists())
 
-    def _toast(self, said: str, *, is_error: bool = False) -> None:
-        self._app.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+    def _toast(self, message: str, *, is_error: bool = False) -> None:
+        self._app.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
 
 def _filter_problem(text: str) -> str | None:
@@ -381,13 +381,13 @@ def _link_problem(text: str) -> str | None:
 
 
 def _views() -> list[SavedView]:
-    with suppress(WeaklinkError):  # `V` says what is wrong with the file
+    with suppress(WeaklinkError):  # `V` reports what is wrong with the file
         return [one for one in saved_views() if one.page == VIEWS_PAGE]
     return []
 
 
 def _marked(store: Store, *, ids: Sequence[int]) -> int:
-    """Mark traces that have no mark as a whole; how many."""
+    """Mark the traces that have no mark as a whole; return how many."""
     before = store.marks.of(ids)
     left = [id_ for id_ in ids if not any(one.turn is None and one.step is None for one in before.get(id_, ()))]
     for id_ in left:
@@ -396,10 +396,10 @@ def _marked(store: Store, *, ids: Sequence[int]) -> int:
 
 
 def _unmarked(store: Store, *, ids: Sequence[int]) -> int:
-    """Take the marks of traces as a whole away, except those with a note; how many."""
+    """Remove the marks of traces as a whole, except those with a note; return how many."""
     before = store.marks.of(ids)
-    own = {id_: one for id_ in ids for one in before.get(id_, ()) if one.turn is None and one.step is None}
-    bare = [id_ for id_, one in own.items() if not one.note]
+    whole_marks = {id_: one for id_ in ids for one in before.get(id_, ()) if one.turn is None and one.step is None}
+    bare = [id_ for id_, one in whole_marks.items() if not one.note]
     for id_ in bare:
         store.marks.remove(id_, own_only=True)
     return len(bare)

@@ -1,6 +1,6 @@
-"""Named commands: one table a scope, from which keys, palette, help and footer are made, and the user's own key map.
+"""Named commands: a table per scope, from which keys, palette, help and footer are made; and the user's keymap.
 
-A key map is a TOML file that maps stable command ids to keys:
+A keymap is a TOML file that maps stable command ids to keys:
 
 [chains]
 open = "o"
@@ -22,19 +22,19 @@ from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS, REPLACED_KEYS, Keys
 from textual.screen import Screen
 
 VARIABLE = "WEAKLINK_KEYMAP"
-"""The environment variable that names the keymap file where it is not `keymap.toml` in the config folder."""
+"""The environment variable with the path of the keymap file; default: `keymap.toml` in the config folder."""
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super")
 _MOST_BYTES = 1 << 20
 
 
 class Command(Struct, frozen=True):
-    """Something a user can do where it belongs.
+    """An action that the user can run in its scope.
 
     `id` is stable, for keymap files: `chains.open` is `action_open` of the widget, screen or application whose
-    `ACTIONS` hold it; blanks in its name are `-`. `keys` are Textual's names, the first is what help and footer show.
-    `in_footer` says that the footer has a place for it, under the `title`, or under `short` where not all titles fit;
-    `help` is a sentence.
+    `ACTIONS` contain it; a `-` in the id is `_` in the action. `keys` are Textual's names; help and footer show the
+    first. With `in_footer` the footer shows the command, as `title`, or as `short` if not all titles fit; `help` is a
+    sentence.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Command(Struct, frozen=True):
 
     @property
     def scope(self) -> str:
-        """Where it belongs: the part of the id before the point."""
+        """The part of the id before the dot."""
         return self.id.partition(".")[0]
 
     @property
@@ -56,7 +56,7 @@ class Command(Struct, frozen=True):
 
 
 class AvailableCommand(Struct, frozen=True):
-    """A command, and the node it would act on at this moment."""
+    """A command, and the node that it acts on now."""
 
     command: Command
     node: DOMNode
@@ -71,13 +71,13 @@ def bindings(commands: Sequence[Command]) -> list[Binding]:
 
 
 def commands_of(node: DOMNode | type[DOMNode]) -> tuple[Command, ...]:
-    """The commands that a node's class declares in `ACTIONS`, or has from its base."""
+    """The commands that a node's class declares in `ACTIONS` or inherits."""
     found: tuple[Command, ...] = getattr(node, "ACTIONS", ())
     return found
 
 
 def available_commands(screen: Screen[Any]) -> Iterator[AvailableCommand]:
-    """What can be done on a screen now: with what has the focus, with what holds it, the screen, the application."""
+    """The commands of a screen now: those of the focused widget, of its ancestors, the screen and the application."""
     nodes: list[DOMNode] = list(screen.focused.ancestors_with_self) if screen.focused else [screen, screen.app]
     if screen.is_modal:
         nodes = [node for node in nodes if node is not screen.app]
@@ -90,9 +90,9 @@ def available_commands(screen: Screen[Any]) -> Iterator[AvailableCommand]:
 
 
 def key_names(screen: Screen[Any]) -> dict[str, tuple[str, ...]]:
-    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are respected.
+    """The keys of each command that a screen accepts now, by its id, as shown to users; respects keymaps.
 
-    What is typed into a line that has the focus reaches nothing else.
+    Omits keys that a focused input takes as text.
     """
     found: dict[str, tuple[str, ...]] = {}
     focused = screen.focused
@@ -115,26 +115,26 @@ LINE_COMMANDS = (
     Command("lines.right", "Right", "Scroll right.", ("right",)),
     Command("lines.choose", "Choose", "Open or unfold the line under the cursor.", ("enter",)),
 )
-"""The scope `lines`: they act on the focused `LineView`."""
+"""The scope `lines`: commands on the focused `LineView`."""
 
 _NAMED = frozenset(key.value for key in Keys) | KEY_ALIASES.keys() | frozenset(KEY_NAME_REPLACEMENTS.values())
 
 
 class Keymap(Struct, frozen=True):
-    """Keys by the id of their command, several joined by commas as Textual wants them; what is wrong, in sentences."""
+    """Keys by command id, several joined by commas as Textual expects; `problems` are sentences on invalid entries."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
 def keymap_path() -> Path:
-    """Where the keymap file is, whether or not there is one."""
+    """The path of the keymap file, whether or not it exists."""
     named = os.environ.get(VARIABLE)
     return Path(named).expanduser() if named else platformdirs.user_config_path("weaklink") / "keymap.toml"
 
 
 def read_keymap(path: Path, commands: Sequence[Command]) -> Keymap:
-    """The keymap of a file; an empty one where there is none, unless the user named it."""
+    """The keymap of a file. It is empty if the file does not exist, with a problem if the user named the file."""
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES).decode()
@@ -149,17 +149,17 @@ def read_keymap(path: Path, commands: Sequence[Command]) -> Keymap:
 
 
 def keymap_of(table: Mapping[str, object], commands: Sequence[Command]) -> Keymap:
-    """The keymap that a TOML table says; what cannot be used is left out and told."""
+    """The keymap of a TOML table; invalid entries are left out and reported as problems."""
     known = {command.id: command for command in commands}
     keys: dict[str, str] = {}
     problems: list[str] = []
-    for id_, said in _flat(table):
-        listed = [said] if isinstance(said, str) else said if isinstance(said, list) else []
+    for id_, value in _flat(table):
+        listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         names = [one for one in listed if isinstance(one, str) and is_key(one)]
         if id_ not in known:
             problems.append(f"There is no command `{id_}`{_nearest(id_, known)}")
         elif not listed or len(names) < len(listed):
-            wrong = next((one for one in listed if one not in names), said)
+            wrong = next((one for one in listed if one not in names), value)
             problems.append(f"`{wrong}` is no key for `{id_}`{_nearest(str(wrong), _NAMED)}")
         else:
             keys[id_] = ",".join("comma" if name == "," else name for name in names)
@@ -167,7 +167,7 @@ def keymap_of(table: Mapping[str, object], commands: Sequence[Command]) -> Keyma
 
 
 def is_key(name: str) -> bool:
-    """Whether Textual knows a key by this name: a character, a name like `f5`, or one behind `ctrl+` or the like."""
+    """Whether Textual knows a key by this name: a character, a name like `f5`, or one after `ctrl+` or the like."""
     *modifiers, last = name.split("+") if len(name) > 1 else [name]
     if any(modifier not in _MODIFIERS for modifier in modifiers):
         return False
@@ -175,12 +175,12 @@ def is_key(name: str) -> bool:
 
 
 def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    for name, said in table.items():
+    for name, value in table.items():
         id_ = f"{above}.{name}" if above else name
-        if isinstance(said, dict):
-            yield from _flat(said, id_)
+        if isinstance(value, dict):
+            yield from _flat(value, id_)
         else:
-            yield id_, said
+            yield id_, value
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -189,15 +189,15 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _taken(keys: Mapping[str, str], known: Mapping[str, Command]) -> Iterator[str]:
-    """What is said of each key that the user gave to one command of a scope and that another one has."""
-    for id_, said in keys.items():
+    """A sentence on each key that the user assigned to one command of a scope while another one has it."""
+    for id_, assigned in keys.items():
         for other in known.values():
             has = _spelled(keys.get(other.id, ",".join(other.keys)))
-            both = [key for key in _spelled(said) if key in has]
+            both = [key for key in _spelled(assigned) if key in has]
             if other.id != id_ and other.scope == known[id_].scope and both:
                 yield f"`{both[0]}` is the key of `{id_}` and of `{other.id}`; one of them will not get it."
 
 
 def _spelled(keys: str) -> list[str]:
-    """Keys in the one spelling that Textual gives to each."""
+    """Keys in Textual's canonical spelling."""
     return [binding.key for binding in Binding.make_bindings([Binding(keys, "")])]

@@ -1,4 +1,4 @@
-"""Screens over a screen: help, a choice, a typed line, and what all screens above a list or a trace share."""
+"""Dialogs (help, a choice, a typed line), and the base class of the screens above a list or a trace."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ from ui.tui.store_access import StoreAccess, error_sentence
 from ui.views.styled_text import Line, Run, Style, clipped, padded, quoted, visible_line, visible_runs, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
-"""The command of everything that is above a screen."""
+"""The command that closes a dialog."""
 _KEYS = 20
 _NAME = 16
 _SHOWN = 200
@@ -33,15 +33,15 @@ _Answer = TypeVar("_Answer")
 
 
 class ClosesOnce(Screen[ScreenResultType]):
-    """A screen that goes only from the top: a key that is pressed twice does not take the screen below along."""
+    """A screen that closes only while it is on top, so that a key pressed twice does not close the screen below."""
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Leave it and hand the result over, if it is still there and nothing is above it."""
+        """Close the screen with a result, if it is still the active screen."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
 
 def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]], width: int) -> Iterator[Line]:
-    """What the commands do, scope by scope, and by which keys; a command without one is reached by the palette."""
+    """The help of commands, scope by scope, with their keys; without a key, the name for the command line."""
     scopes: dict[str, list[Command]] = {}
     for command in commands:
         scopes.setdefault(command.scope, []).append(command)
@@ -54,12 +54,12 @@ def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]],
                 yield (*lead, *line)
                 lead = (Run(" " * (_KEYS + 1)),)
         yield ()
-    said = f"`:` runs commands by name, `ctrl+p` finds them. Other keys go into `{keymap_path()}`."
-    yield from wrapped(quoted(said), width)
+    hint = f"`:` runs commands by name, `ctrl+p` finds them. Other keys go into `{keymap_path()}`."
+    yield from wrapped(quoted(hint), width)
 
 
 class HelpScreen(ClosesOnce[None], ModalScreen[None]):
-    """Shows help over the screen it is about."""
+    """Shows the help of the screen below it."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
@@ -78,30 +78,30 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         self._keys = keys
 
     def compose(self) -> ComposeResult:
-        """The lines, and how to leave them."""
+        """The lines, and the key that closes them."""
         with Vertical() as box:
             box.border_title = "help"
             yield LineView()
             yield Static("esc closes", markup=False)
 
     def on_mount(self) -> None:
-        """Let the lines be moved in."""
+        """Focus the lines."""
         self.query_one(LineView).focus()
 
     def on_resize(self) -> None:
-        """Sentences are wrapped at the box's edge."""
+        """Wrap sentences at the box's edge."""
         view = self.query_one(LineView)
         self.call_after_refresh(
             lambda: view.show(LineList(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 30)))))
         )
 
     def action_close(self) -> None:
-        """Leave."""
+        """Close the help."""
         self.dismiss(None)
 
 
 class DialogChoice(Struct, frozen=True):
-    """One of several things: its name, what it is or does, and what choosing it gives."""
+    """One of several choices: its name, what it is or does, and the value of choosing it."""
 
     name: str
     about: str
@@ -109,12 +109,12 @@ class DialogChoice(Struct, frozen=True):
 
 
 def copy_choice(name: str, value: str) -> DialogChoice:
-    """A text to copy as it is; only half a surrogate pair, which no terminal takes, becomes a question mark."""
+    """A choice to copy a text unchanged; only lone surrogates, which no terminal accepts, become question marks."""
     return DialogChoice(name, visible_line(value[:_SHOWN]), value.encode("utf-8", "replace").decode("utf-8"))
 
 
 class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
-    """Gives the value of what was chosen, or None."""
+    """A dialog whose result is the value of the choice, or None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
@@ -140,30 +140,30 @@ class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
             yield LineView()
 
     def on_mount(self) -> None:
-        """Show them."""
+        """Show the choices."""
         view = self.query_one(LineView)
         view.show(_Choices(self._choices))
         view.styles.height = len(self._choices)
         view.focus()
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
-        """That one."""
+        """Close with the choice."""
         self.dismiss(self._choices[event.index].value)
 
     def action_close(self) -> None:
-        """None of them."""
+        """Close without a choice."""
         self.dismiss(None)
 
 
 class _Choices:
-    """Choices as a source of lines, each cut with `…` where the dialog ends."""
+    """Choices as a source of lines, each truncated with `…` at the dialog's edge."""
 
     def __init__(self, choices: Sequence[DialogChoice]) -> None:
         self._choices = choices
 
     @property
     def count(self) -> int:
-        """One line a choice."""
+        """One line per choice."""
         return len(self._choices)
 
     def line(self, index: int, width: int) -> Line:
@@ -174,13 +174,13 @@ class _Choices:
 
 
 def jump_labels(count: int) -> list[str]:
-    """So many labels of equal length, none the beginning of another: letters, or several where 26 do not suffice."""
+    """`count` labels of equal length, none a prefix of another: single letters, or more if 26 do not suffice."""
     length = next(n for n in range(1, count + 2) if len(ascii_lowercase) ** n >= count)
     return ["".join(letters) for letters in islice(product(ascii_lowercase, repeat=length), count)]
 
 
 class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
-    """Gives the label that is typed, or None where no label begins with what is typed; the screen below stays seen."""
+    """A transparent screen whose result is the typed label, or None if no label begins with the typed letters."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (Command(CLOSE.id, CLOSE.title, CLOSE.help, ("escape",)),)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
@@ -194,7 +194,7 @@ class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
         self._typed = ""
 
     def compose(self) -> ComposeResult:
-        """What to do, over the two lines of keys."""
+        """A hint, over the two lines of keys."""
         bar = LineBar()
         bar.styles.dock, bar.styles.height = "bottom", 2
         last = max(self._labels)
@@ -203,7 +203,7 @@ class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
         yield bar
 
     def on_key(self, event: events.Key) -> None:
-        """A letter of a label."""
+        """Take a letter of a label."""
         if event.key == "escape":
             return
         event.stop()
@@ -214,12 +214,12 @@ class JumpScreen(ClosesOnce[str | None], ModalScreen[str | None]):
             self.dismiss(None)
 
     def action_close(self) -> None:
-        """Go nowhere."""
+        """Close without a jump."""
         self.dismiss(None)
 
 
 class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
-    """Gives the line that was typed, or None; `wrong` says what is wrong with a line in a sentence, or None."""
+    """A dialog whose result is the typed line, or None; `wrong` returns a sentence on an invalid line, else None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (
         Command(CLOSE.id, CLOSE.title, CLOSE.help, ("escape",)),
@@ -243,7 +243,7 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         self._title = title
         self._typed = typed
         self._wrong = wrong
-        self._said: Line = quoted(about, Style.DIM)
+        self._sentence: Line = quoted(about, Style.DIM)
 
     def compose(self) -> ComposeResult:
         """The line, and a sentence below it."""
@@ -254,39 +254,39 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
             yield LineBar()
 
     def on_mount(self) -> None:
-        """Begin to type."""
+        """Focus the line."""
         self.query_one(Input).focus()
 
     def on_resize(self) -> None:
-        """Sentences are wrapped at the box's edge."""
+        """Wrap sentences at the box's edge."""
         self.call_after_refresh(self._say)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take it, if nothing is wrong with it."""
+        """Accept the line, if it is valid."""
         wrong = self._wrong(event.value) if self._wrong else None
         if wrong is None:
             self.dismiss(event.value)
         else:
-            self._said = (Run("✖ ", Style.ERROR), *quoted(wrong))
+            self._sentence = (Run("✖ ", Style.ERROR), *quoted(wrong))
             self._say()
 
     async def action_accept(self) -> None:
-        """Take what was typed."""
+        """Accept the line."""
         await self.query_one(Input).action_submit()
 
     def action_close(self) -> None:
-        """Take nothing."""
+        """Close without a line."""
         self.dismiss(None)
 
     def _say(self) -> None:
-        for bar in self.query(LineBar):  # none while the dialog goes
-            lines = list(wrapped(self._said, max(bar.size.width, 20)))
+        for bar in self.query(LineBar):  # none while the dialog closes
+            lines = list(wrapped(self._sentence, max(bar.size.width, 20)))
             bar.styles.height = max(len(lines), 1)
             bar.say(lines)
 
 
 class UpperScreen(ClosesOnce[None]):
-    """Its first widget is a `StatusLine`. `crumbs` are the way to it."""
+    """The base of screens above a list or a trace. It contains a `StatusLine`; `crumbs` are its breadcrumbs."""
 
     def __init__(self, access: StoreAccess, *crumbs: str) -> None:
         super().__init__()
@@ -295,42 +295,42 @@ class UpperScreen(ClosesOnce[None]):
 
     @property
     def status(self) -> StatusLine:
-        """The line at the top."""
+        """The status line, at the top."""
         return self.query_one(StatusLine)
 
     def say(self, about: Line = (), right: Line = (), problem: str = "") -> None:
-        """Say this in the line at the top."""
-        for line in self.query(StatusLine):  # none while the screen goes
-            line.said = StatusText(("chains", *self.crumbs), about, right, problem)
+        """Show this in the status line."""
+        for line in self.query(StatusLine):  # none while the screen closes
+            line.status_text = StatusText(("chains", *self.crumbs), about, right, problem)
 
-    def toast(self, said: str, *, is_error: bool = False) -> None:
-        """Say something for a moment."""
-        self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+    def toast(self, message: str, *, is_error: bool = False) -> None:
+        """Show a toast."""
+        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
     def action_back(self) -> None:
         """Go back to where this was opened."""
-        self.let_go()
+        self.stop_work()
         self.dismiss(None)
 
-    def let_go(self) -> None:
-        """Leave the work that goes on: what it would be shown in goes away."""
+    def stop_work(self) -> None:
+        """Cancel running work: the widgets that would show its results are removed."""
         self.workers.cancel_node(self)
 
-    async def answer(self, question: Callable[[Store], _Answer], *, of_traces: bool = False) -> _Answer | None:
-        """The store's answer; None where it gave none, and then the line at the top says why.
+    async def fetch(self, query: Callable[[Store], _Answer], *, of_traces: bool = False) -> _Answer | None:
+        """The result of a query on the store; None if it failed, and the status line then shows why.
 
-        One that is made `of_traces` as a whole waits for others that are.
+        A query `of_traces` reads whole traces, and waits for others of its kind.
         """
-        ask = self.access.ask_for_trace if of_traces else self.access.ask
+        run = self.access.query_trace if of_traces else self.access.query
         try:
-            return await ask(question)
+            return await run(query)
         except WeaklinkError as error:
             self.say(problem=error_sentence(error, self.access.name))
             return None
 
     @asynccontextmanager
     async def working(self, what: str) -> AsyncIterator[None]:
-        """The line at the top says that this is going on, as long as it is."""
+        """Show in the status line that `what` is in progress, until the block ends."""
         self.work(what)
         try:
             yield
@@ -338,6 +338,6 @@ class UpperScreen(ClosesOnce[None]):
             self.work("")
 
     def work(self, what: str) -> None:
-        """The line at the top says that this is going on; nothing is where it is empty."""
+        """Show in the status line that `what` is in progress; an empty string clears it."""
         for line in self.query(StatusLine):
             line.working = what

@@ -1,4 +1,4 @@
-"""The screen that compares runs: verdict, aligned minimaps, a row a step, and what differs in the selected one."""
+"""The screen that compares runs: verdict, aligned minimaps, a row per step, and what differs in the selected one."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -42,18 +42,18 @@ DIFF_COMMANDS = (
 )
 """The scope `diff`."""
 
-_PATIENCE_S = 0.06  # a cursor that runs over a row does not make its texts be compared
-_BROAD = 116  # cells: from there on the signs are explained
+_PATIENCE_S = 0.06  # texts are compared only once the cursor rests on a row
+_BROAD = 116  # cells; on wider screens the legend is shown
 _MOST_LINES = 20_000
 MOST = 6
-"""Runs that stand side by side."""
+"""The maximum number of runs side by side."""
 
 OpenTrace = Callable[[int, int | None], None]
 """Opens a trace on a step."""
 
 
 class DiffScreen(UpperScreen):
-    """Traces `ids` side by side; `open_trace` is called with what is to be opened."""
+    """Compares traces `ids` side by side; `open_trace` opens one of them on a step."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = DIFF_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(DIFF_COMMANDS)]
@@ -75,7 +75,7 @@ class DiffScreen(UpperScreen):
         self._layer: Layer | None = None
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """The widgets, from top to bottom."""
         yield StatusLine()
         yield LineBar(id="verdict")
         yield LineBar(id="asked")
@@ -88,7 +88,7 @@ class DiffScreen(UpperScreen):
 
     @property
     def grid(self) -> LineView:
-        """The rows, a step each."""
+        """The rows, one per step."""
         return self.query_one("#grid", LineView)
 
     @property
@@ -102,11 +102,11 @@ class DiffScreen(UpperScreen):
         start_work(self, self._read, "runs")
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """Lay the lines out for the new width."""
         self.call_after_refresh(self._say_all)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
-        """Another row is selected."""
+        """Show the row that is selected now."""
         if event.view is self.grid:
             self._say_all()
 
@@ -120,11 +120,11 @@ class DiffScreen(UpperScreen):
         self._to_difference(1)
 
     def action_previous(self) -> None:
-        """Go to the row before in which the runs differ."""
+        """Go to the previous row in which the runs differ."""
         self._to_difference(-1)
 
     def action_parting(self) -> None:
-        """Go to where the runs first part."""
+        """Go to the first divergence of the runs."""
         parted = self._diff.alignment.divergence if self._diff is not None else None
         if parted is not None:
             self.grid.move_to(parted.row, centred=True)
@@ -139,11 +139,11 @@ class DiffScreen(UpperScreen):
         self.action_reload()
 
     def action_next_run(self) -> None:
-        """Compare the first run with the next of the others."""
+        """Compare the first run with the next one."""
         self._choose(1)
 
     def action_previous_run(self) -> None:
-        """Compare the first run with the one before."""
+        """Compare the first run with the previous one."""
         self._choose(-1)
 
     def action_open(self) -> None:
@@ -155,23 +155,23 @@ class DiffScreen(UpperScreen):
         self._open(0)
 
     def action_whole(self) -> None:
-        """Show the texts whole, or only what differs."""
+        """Show whole texts, or only the differences."""
         self._is_whole = not self._is_whole
         self._look()
 
     def action_asked(self) -> None:
-        """Show the verdict and how the runs were asked, whole."""
+        """Show the verdict and the differences between the requests, in full."""
         if self._diff is not None:
             self.query_one("#what", LineBar).say([(Run(" how the runs were asked", Style.STRONG),)])
             self.texts.show(LineList(list(_request_lines(self._diff, max(self.size.width - 2, 20)))))
             self.texts.focus()
 
     def action_requests(self) -> None:
-        """Show what the models of both runs were sent for the selected row, side by side."""
+        """Show the requests of both runs for the selected row, side by side."""
         start_work(self, self._compare_requests, "texts")
 
     def action_next_pane(self) -> None:
-        """Give the keys to the other list."""
+        """Focus the other list."""
         (self.grid if self.focused is self.texts else self.texts).focus()
 
     def action_reload(self) -> None:
@@ -181,7 +181,7 @@ class DiffScreen(UpperScreen):
 
     async def _read(self) -> None:
         async with self.working("comparing the runs"):
-            found = await self.answer(partial(read_runs, ids=self._ids, layer=self._layer), of_traces=True)
+            found = await self.fetch(partial(read_runs, ids=self._ids, layer=self._layer), of_traces=True)
         if found is None:
             return
         self._diff = found
@@ -295,7 +295,7 @@ class _Rows:
 
     @property
     def count(self) -> int:
-        """As many as the alignment has."""
+        """The number of rows of the alignment."""
         return self._owner.rows
 
     def line(self, index: int, width: int) -> Line:
@@ -333,14 +333,14 @@ def _request_lines(diff: RunDiff, width: int) -> Iterator[Line]:
 
 
 class ChosenRuns(Struct, frozen=True):
-    """The ids of the runs to compare, that of the opened trace last; with fewer than two, `said` tells what to do."""
+    """The ids of the runs to compare, that of the opened trace last; with fewer than two, `message` says what to do."""
 
     ids: tuple[int, ...]
-    said: str = ""
+    message: str = ""
 
 
 def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
-    """The marked traces, the oldest first, and then trace `id`; where none is marked, a fork's parent and the fork."""
+    """The marked traces, the oldest first, and then trace `id`; if none is marked, a fork's parent and the fork."""
     marked = sorted(one.id for one in store.traces("marked:yes", limit=100) if one.id != id)
     if not marked:
         parent = fork_parent(store, store.summary(id))
@@ -353,11 +353,11 @@ def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
             )
         return ChosenRuns((id,), "No trace is marked. `m` marks one; `d` then compares it with another.")
     left_out = len(marked) + 1 - MOST
-    said = f"{len(marked):,} traces are marked; only {MOST} runs are shown side by side." if left_out > 0 else ""
-    return ChosenRuns((*marked[: MOST - 1], id), said)
+    message = f"{len(marked):,} traces are marked; only {MOST} runs are shown side by side." if left_out > 0 else ""
+    return ChosenRuns((*marked[: MOST - 1], id), message)
 
 
 def read_runs(store: Store, *, ids: Sequence[int], layer: Layer | None = None) -> RunDiff:
-    """Read and compare these traces at a layer; the first is what the others are compared with. StoreError."""
+    """Read and compare these traces at a layer; all are compared with the first. Raises StoreError."""
     runs = (ComparedRun(str(id_), *store.inspected(id_, in_columns=True)) for id_ in ids)
     return compare([run.at(layer) for run in runs])

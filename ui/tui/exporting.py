@@ -1,4 +1,4 @@
-"""Takes traces and texts out of the screen: into a file, in the form of its suffix, or into the user's editor."""
+"""Exports traces and texts: to a file, in the format of its suffix, or to the user's editor."""
 
 import os
 import shlex
@@ -15,13 +15,16 @@ from storage import Store, TraceSummary
 from ui.reports.trace_files import TRACE_WRITERS, form_of, write_traces
 
 FORMS = ".jsonl a trace file, .json what `show --json` prints, .md a report, .html one page"
-"""What the suffixes stand for, in words."""
+"""The meaning of the suffixes, for messages."""
 _DEFAULT = "vi"
 _WITH_LINE = frozenset({"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "less", "kak", "micro", "ne", "joe"})
 
 
 def export_traces(store: Store, ids: Sequence[int], path: str) -> Path:
-    """Write traces to the file at `path`, completely or not at all; where that is. StoreError, UnwritableFileError."""
+    """Write traces to the file at `path`, completely or not at all; return it.
+
+    Raises StoreError and UnwritableFileError.
+    """
     target = Path(path).expanduser().absolute()
     with whole_file(target) as out:
         write_traces(out, store, ids, TRACE_WRITERS[form_of(path) or "trace"])
@@ -29,12 +32,12 @@ def export_traces(store: Store, ids: Sequence[int], path: str) -> Path:
 
 
 def proposed_name(summary: TraceSummary) -> str:
-    """A name for the file of a trace, of characters that every file system takes."""
+    """A name for the file of a trace, valid on every file system."""
     return f"trace-{summary.id}.html"
 
 
 def export_problem(path: str) -> str | None:
-    """What is wrong with a path to export to, in a sentence; None for nothing."""
+    """A sentence on what is wrong with a path to export to; None if it is valid."""
     if not path.strip():
         return "Enter a file name."
     if form_of(path) is None:
@@ -46,9 +49,9 @@ def export_problem(path: str) -> str | None:
 
 
 def edit_copy(app: App[None], text: str, name: str, line: int) -> str:
-    """Open a copy of a text in the editor, at a line from 1, and wait until it ends; what went wrong, else empty.
+    """Open a copy of a text in the editor, at a line from 1, and wait until it ends. Returns what went wrong, or `""`.
 
-    The copy is readable by this user alone and is deleted afterwards; changes to it are lost.
+    Only this user can read the copy, and it is deleted afterwards; changes to it are lost.
     """
     command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _DEFAULT)
     if not command or shutil.which(command[0]) is None:

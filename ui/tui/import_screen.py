@@ -43,7 +43,7 @@ IMPORT_COMMANDS = (
 """The scope `import`."""
 
 _PATIENCE_S = 5.0
-_EVERY_S = 0.1
+_POLL_S = 0.1
 _BAR = 20
 _KEYS = "enter imports, tab completes, esc leaves"
 _HINTS = 3  # lines of them
@@ -58,7 +58,7 @@ _GAP = 2
 
 
 class FileProgress(Struct):
-    """How far an import is; written by the thread that reads, read by anybody. `left` says that it shall stop."""
+    """The progress of an import; written by the thread that reads, read by any thread. Set `stopped` to stop it."""
 
     files: int = 0
     done: int = 0
@@ -66,30 +66,30 @@ class FileProgress(Struct):
     path: str = ""
     is_indexing: bool = False
     reports: list[FileReport] = field(default_factory=list)
-    left: Event = field(default_factory=Event)
+    stopped: Event = field(default_factory=Event)
 
 
 def import_files(
     where: str | None, path: str, progress: FileProgress, wake: Callable[[], object] = lambda: None
 ) -> None:
-    """Import the files at a path into the database `where`, which is made where there is none.
+    """Import the files at a path into the database `where`, which is created if it does not exist.
 
-    Keys, tokens and passwords are replaced first. `wake` is called after each file. StoreError where the store refuses;
-    the files before it are in the database then.
+    Keys, tokens and passwords are replaced first. Calls `wake` after each file. Raises StoreError if the store refuses;
+    the files before that are then in the database.
     """
     files = files_to_read(files_below([path]))
     progress.files = len(files)
     redacts = Redactor()
     with open_store(where, busy_timeout_s=_PATIENCE_S) as store:
         for file in files:
-            if progress.left.is_set():
+            if progress.stopped.is_set():
                 return
             progress.path = file.name
 
-            def came() -> None:
+            def count_trace() -> None:
                 progress.traces += 1
 
-            progress.reports.extend(save_file(store, read_file(file, None, redacts), on_trace=came))
+            progress.reports.extend(save_file(store, read_file(file, None, redacts), on_trace=count_trace))
             progress.done += 1
             wake()
         progress.is_indexing = True
@@ -97,25 +97,25 @@ def import_files(
 
 
 def _index(index: Callable[..., int], progress: FileProgress) -> None:
-    """Read the new texts into the index, as far as nobody says stop; the next search reads the rest."""
+    """Add the new texts to the text index, until the import is stopped; the next search adds the rest."""
     try:
-        while not progress.left.is_set() and index(limit=200):
+        while not progress.stopped.is_set() and index(limit=200):
             pass
     except StoreError:
-        return  # a search reads them, and says then what is wrong
+        return  # the next search adds them, and then shows what is wrong
 
 
 class PathInput(Input):
-    """The line that a path is typed into."""
+    """The input for a path."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
 
 class ImportScreen(ClosesOnce[None], ModalScreen[None]):
-    """Imports into the database `where`; `imported` is called when traces came in."""
+    """Imports into the database `where`; calls `imported` when traces were imported."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = IMPORT_COMMANDS
-    # Enter is the line's own already.
+    # The input handles enter itself.
     BINDINGS: ClassVar[list[BindingType]] = [*bindings([one for one in IMPORT_COMMANDS if one.id != "import.start"])]
     DEFAULT_CSS = """
     ImportScreen { align: center middle; }
@@ -142,7 +142,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._reports: Sequence[FileReport] = ()
 
     def compose(self) -> ComposeResult:
-        """The path, what could be there, how far it is, and the report."""
+        """The path, its completions, the progress, and the report."""
         with Vertical() as box:
             box.border_subtitle = _KEYS
             box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
@@ -157,20 +157,20 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         return self._progress is not None
 
     def on_mount(self) -> None:
-        """Begin to type."""
+        """Focus the path."""
         self.query_one(PathInput).focus()
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """Lay the lines out for the new width."""
         self.call_after_refresh(self._say_all)
 
     def on_unmount(self) -> None:
-        """Stop behind the file in hand."""
+        """Stop after the current file."""
         if self._progress is not None:
-            self._progress.left.set()
+            self._progress.stopped.set()
 
     def on_input_changed(self) -> None:
-        """Other paths could be there."""
+        """Discard the completions of another path."""
         if self.query_one(PathInput).value not in self._offered:
             self._offered = []
             self._hint(quoted(_ABOUT, Style.DIM))
@@ -191,7 +191,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             start_work(self, partial(self._read, str(Path(typed).expanduser())), "import")
 
     async def action_complete(self) -> None:
-        """Complete the path; where it is complete as far as can be, take the next one that begins so."""
+        """Complete the path; if it is completed as far as possible, insert the next candidate."""
         line = self.query_one(PathInput)
         if self._offered and line.value in self._offered:
             self._at = (self._offered.index(line.value) + 1) % len(self._offered)
@@ -210,9 +210,9 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._put(common)
 
     def action_leave(self) -> None:
-        """Stop behind the file in hand; where nothing is read, close."""
-        if self._progress is not None and not self._progress.left.is_set():
-            self._progress.left.set()
+        """Stop after the current file; if nothing is being read, close."""
+        if self._progress is not None and not self._progress.stopped.is_set():
+            self._progress.stopped.set()
             self._say_progress()
         else:
             self.workers.cancel_node(self)
@@ -224,16 +224,16 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             line.value = path
         line.cursor_position = len(path)
 
-    def _hint(self, said: Line | list[str]) -> None:
-        """Say a sentence, or offer these names."""
-        self._hinted = said
+    def _hint(self, hint: Line | list[str]) -> None:
+        """Show a sentence, or these names."""
+        self._hinted = hint
         self._say_hint()
 
     def _say_hint(self) -> None:
-        for hints in self.query("#hints").results(LineBar):  # none while the dialog goes
-            width, said = max(hints.size.width, 20), self._hinted
-            hints.display = bool(said)
-            hints.say(names_in_rows(said, width, _HINTS) if isinstance(said, list) else list(wrapped(said, width)))
+        for hints in self.query("#hints").results(LineBar):  # none while the dialog closes
+            width, hint = max(hints.size.width, 20), self._hinted
+            hints.display = bool(hint)
+            hints.say(names_in_rows(hint, width, _HINTS) if isinstance(hint, list) else list(wrapped(hint, width)))
 
     async def _read(self, path: str) -> None:
         progress = self._progress = FileProgress()
@@ -241,14 +241,14 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._hint(())
         self._say_keys("esc stops after the current file")
         work = asyncio.create_task(asyncio.to_thread(import_files, self._where, path, progress))
-        work.add_done_callback(lambda task: task.cancelled() or task.exception())  # also where nobody waits any more
+        work.add_done_callback(lambda task: task.cancelled() or task.exception())  # even if no task awaits it
         try:
             while not work.done():
                 self._say_progress()
-                await asyncio.wait([work], timeout=_EVERY_S)
+                await asyncio.wait([work], timeout=_POLL_S)
             self._report(progress, work.exception())
         finally:
-            progress.left.set()
+            progress.stopped.set()
             self._progress = None
             if progress.traces:
                 self._imported()
@@ -281,8 +281,8 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             self._say_report()
 
     def _say_report(self) -> None:
-        """The sum above, which long reports have at their end, and all that was found in each file."""
-        for view in self.query("#report").results(LineView):  # none while the dialog goes
+        """Show the report of each file; above a report that must be scrolled, also its totals."""
+        for view in self.query("#report").results(LineView):  # none while the dialog closes
             width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar
             lead = [row for line in self._lead for row in wrapped(line, width, indent=2)]
             lines = [*lead, *(import_lines(self._reports, width=width) if self._reports else ())]
@@ -296,25 +296,25 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         if progress is None:
             return
         share = progress.done / progress.files if progress.files else 0.0
-        said = f"{bar(share, _BAR):<{_BAR}} {progress.done:,}/{progress.files:,}  {counted(progress.traces, 'trace')}  "
-        what = "stopping after " if progress.left.is_set() else "text index" if progress.is_indexing else ""
-        lead = (Run(said, Style.INFO), Run(what, Style.WARNING))
+        text = f"{bar(share, _BAR):<{_BAR}} {progress.done:,}/{progress.files:,}  {counted(progress.traces, 'trace')}  "
+        what = "stopping after " if progress.stopped.is_set() else "text index" if progress.is_indexing else ""
+        lead = (Run(text, Style.INFO), Run(what, Style.WARNING))
         line = self.query_one("#progress", LineBar)
         name = "" if progress.is_indexing else visible_line(progress.path)
         fits = width_of((*lead, Run(name))) <= line.size.width
         line.say([(*lead, Run(name if fits else f"…/{_last(progress.path)}"))])
 
-    def _say_keys(self, said: str) -> None:
-        self.query_one(Vertical).border_subtitle = said
+    def _say_keys(self, keys: str) -> None:
+        self.query_one(Vertical).border_subtitle = keys
 
 
 def _last(path: str) -> str:
-    """The last part of a path; of a folder with its `/`."""
+    """The last part of a path; for a folder with its `/`."""
     return visible_line(path.rstrip("/").rpartition("/")[2] + "/" * path.endswith("/"))
 
 
 def _wrong_with(path: str) -> str | None:
-    """What is wrong with a path to import, in a sentence; None for nothing."""
+    """A sentence on what is wrong with a path to import; None if it is valid."""
     if not path:
         return "Enter the path of a file or folder."
     first = next(files_below([str(Path(path).expanduser())]), None)
@@ -328,7 +328,7 @@ def _wrong_with(path: str) -> str | None:
 
 
 def completions(typed: str) -> list[str]:
-    """The paths that begin as `typed` does, folders with `/` behind them and first; hidden ones where that is typed."""
+    """The paths that begin with `typed`, folders first and with a final `/`; hidden ones only after a typed dot."""
     folder, _, begun = typed.rpartition("/")
     place = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
     lead = typed[: len(typed) - len(begun)]
@@ -337,14 +337,14 @@ def completions(typed: str) -> list[str]:
 
 
 def common_start(paths: list[str]) -> str:
-    """What all of these paths, at least one, begin with."""
+    """The longest common prefix of these paths, of which there is at least one."""
     first, last = min(paths), max(paths)
     shorter = min(len(first), len(last))
     return first[: next((at for at in range(shorter) if first[at] != last[at]), shorter)]
 
 
 def names_in_rows(names: Sequence[str], width: int, rows: int) -> list[Line]:
-    """As many names as fit into so many rows of `width` cells, and how many more there are."""
+    """As many names as fit into `rows` rows of `width` cells, and how many more there are."""
     cells = [clipped((Run(visible_line(name), Style.DIM),), width) for name in names]
     lines: list[Line] = [()]
     for number, cell in enumerate(cells):

@@ -1,4 +1,4 @@
-"""Reads a stored stream again with any format and any chunking, and compares the result with the stored one."""
+"""Read a stored stream again with any format and any chunking, and compare the result with the stored one."""
 
 import random
 from bisect import bisect_left
@@ -21,30 +21,30 @@ from storage import Store
 from ui.views.trace import title_of
 
 MOST_PIECES = 20_000
-"""Pieces that a stream is cut into at most: reading it takes seconds, whatever its size."""
+"""The maximum number of pieces of a stream, so that reading it takes only seconds, whatever its size."""
 
 _LONGEST_PIECE = 24
 _SAMPLE = 65_536
 TEXT = "text"
-_PIECES_PER_CHECK = 256  # pieces after which a reader looks whether anybody still waits for it
+_PIECES_PER_CHECK = 256  # pieces between checks whether the result is still needed
 
 
 class Chunking(StrEnum):
-    """How a stream is cut, under the name that its column has."""
+    """The ways to cut a stream, with the names of their columns."""
 
     WHOLE = "whole"
-    AS_CAME = "as received"
+    AS_RECEIVED = "as received"
     SINGLE = "characters"
     RANDOM = "random"
 
 
 def pieces_of(part: Part, cut: Chunking, seed: int) -> Iterator[str]:
-    """The pieces that a part's text is cut into, one behind the other; none where it is not known how it came."""
+    """The pieces into which a part's text is cut, in order; none if its chunks were not kept."""
     text = part.text
     match cut:
         case Chunking.WHOLE:
             yield text
-        case Chunking.AS_CAME:
+        case Chunking.AS_RECEIVED:
             yield from _as_recorded(part)
         case Chunking.SINGLE:
             size = single_size(text)
@@ -54,7 +54,7 @@ def pieces_of(part: Part, cut: Chunking, seed: int) -> Iterator[str]:
 
 
 def single_size(text: str) -> int:
-    """How many characters a piece of `characters` has: one, and more only where that were too many pieces."""
+    """The number of characters in a piece of `characters`: one, or more if that would be too many pieces."""
     return max(-(-len(text) // MOST_PIECES), 1)
 
 
@@ -80,9 +80,9 @@ def _at_random(text: str, seed: int) -> Iterator[str]:
 
 
 class LabSample(Struct, frozen=True):
-    """A text, how it came, what the request gave to read it by, and what is stored of it.
+    """A text, its chunks, what the request says about reading it, and its stored inspection.
 
-    `diagnostics` are all that the stored inspection has in this part, also those that only the whole trace shows.
+    `diagnostics` are all of the stored inspection in this part, including those that only the whole trace shows.
     """
 
     id: int
@@ -101,14 +101,14 @@ class LabSample(Struct, frozen=True):
         return self.part.text
 
     def candidates(self) -> list[tuple[Format, float]]:
-        """Every format and how much the text looks like it: that of the stored reading first, then the likeliest."""
+        """Every format with its confidence: that of the stored reading first, then the likeliest ones."""
         text = self.text[:_SAMPLE]
         weighed = [(one, one.confidence(text)) for one in formats()]
         return sorted(weighed, key=lambda pair: (pair[0].name != self.stored.format, -pair[1], pair[0].name))
 
 
 def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | None:
-    """The text at a place, else that of the break, else the longest answer; None where nothing was said. StoreError."""
+    """The text at a place, else at the break, else of the longest answer; None if there is none. Raises StoreError."""
     trace, inspection = store.inspected(id, in_columns=True)
     number = _turn(trace, inspection, place)
     part = trace.turns[number - 1].part(TEXT) if number else None
@@ -117,7 +117,7 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | N
     turn = trace.turns[number - 1]
     first = bisect_left(inspection.parts, number, key=lambda one: one.turn)
     of_turn = (inspection.parts[index] for index in range(first, len(inspection.parts)))
-    unread = PartInspection(number, TEXT, inspection.format, ())  # of a running trace that nobody has inspected so far
+    unread = PartInspection(number, TEXT, inspection.format, ())  # for a running trace that is not inspected yet
     stored = next((one for one in of_turn if (one.turn, one.part) == (number, TEXT)), unread)
     prompt = turn.part(PROMPT_PART)
     wrong = [one for one in inspection.diagnostics if one.location.turn == number and one.location.part == TEXT]
@@ -135,7 +135,7 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | N
 
 
 def _turn(trace: Trace, inspection: Inspection, place: Location | None) -> int:
-    """The number of the turn whose text is to be read; 0 where there is none."""
+    """The number of the turn whose text is read; 0 if there is none."""
     numbers = [place.turn] if place is not None else []
     failed = (step for step in inspection.chain.steps if step.outcome.failed)
     numbers += [step.location.turn for step in islice(failed, 1)]
@@ -162,12 +162,12 @@ def _tools(trace: Trace, inspection: Inspection, number: int) -> OfferedTools:
     if generation is not None and generation.tools:
         return OfferedTools(generation.tools)
     before = (one for one in inspection.parts if one.turn < number and one.definitions)
-    told = [one for one in before if trace.turns[one.turn - 1].role in (Role.SYSTEM, Role.USER)]
-    return OfferedTools([tool for one in told for tool in one.definitions])
+    defining = [one for one in before if trace.turns[one.turn - 1].role in (Role.SYSTEM, Role.USER)]
+    return OfferedTools([tool for one in defining for tool in one.definitions])
 
 
 class ResultMatch(StrEnum):
-    """How a reading compares with the stored one; `UNCUT`: nobody knows how the stream came."""
+    """How a reading compares with the stored one; `UNCUT`: the chunks of the stream were not kept."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -176,7 +176,7 @@ class ResultMatch(StrEnum):
 
 
 class ResultCounts(Struct, frozen=True):
-    """What one reading came to: how many spans, calls and diagnostics, and what its reader raised, if it did."""
+    """The result of one reading: its numbers of spans, calls and diagnostics, or the error that its reader raised."""
 
     likeness: ResultMatch
     spans: int = 0
@@ -186,7 +186,7 @@ class ResultCounts(Struct, frozen=True):
 
 
 class LabResult(Struct, frozen=True):
-    """What a reading holds, as it is compared."""
+    """The content of a reading, for comparison."""
 
     spans: Entries[Span]
     calls: Entries[ToolCall]
@@ -194,13 +194,13 @@ class LabResult(Struct, frozen=True):
 
 
 class ResultNotNeededError(Exception):
-    """Nobody waits for the reading any more."""
+    """The reading is no longer needed."""
 
 
 def read_sample(
     sample: LabSample, format: Format, cut: Chunking, seed: int, is_left: Callable[[], bool]
 ) -> Segmentation | str:
-    """The sample read by a format; a sentence where that is a plug-in and raised. LeftError once `is_left`."""
+    """The sample read by a format; a sentence if its reader raised. Raises ResultNotNeededError once `is_left`."""
     try:
         segmenter = Segmenter(
             format, prompt=sample.prompt, tools=sample.tools, role=sample.role, turn=sample.turn, part=sample.part.name
@@ -218,20 +218,20 @@ def read_sample(
 
 
 class ResultComparison:
-    """Compares readings with the stored one. Of its diagnostics those count that a reading of this text can have.
+    """Compares readings with the stored one, by the stored diagnostics that a reading of this text can have.
 
-    `beyond` counts the others: what only the whole trace shows, such as an answer that was cut off.
+    `beyond` is the number of the others, which only the whole trace shows, such as for an answer that was cut off.
     """
 
-    def __init__(self, sample: LabSample, own: Segmentation | str) -> None:
-        found = own.diagnostics if isinstance(own, Segmentation) else ()
+    def __init__(self, sample: LabSample, reading: Segmentation | str) -> None:
+        found = reading.diagnostics if isinstance(reading, Segmentation) else ()
         codes = {one.rule.code for one in found}
         known = tuple(one for one in sample.diagnostics if one.rule.code in codes)
         self.stored = LabResult(sample.stored.spans, sample.stored.calls, known)
         self.beyond = len(sample.diagnostics) - len(known)
 
     def cell(self, reading: Segmentation | str) -> ResultCounts:
-        """How a reading compares."""
+        """The result of comparing a reading."""
         if isinstance(reading, str):
             return ResultCounts(ResultMatch.ERROR, raised=reading)
         stored = self.stored
@@ -245,5 +245,5 @@ class ResultComparison:
 
 
 def has_no_chunks(sample: LabSample, cut: Chunking) -> bool:
-    """Whether a sample cannot be cut so."""
-    return cut is Chunking.AS_CAME and sample.part.chunks is None
+    """Whether a sample cannot be cut this way, because its chunks were not kept."""
+    return cut is Chunking.AS_RECEIVED and sample.part.chunks is None

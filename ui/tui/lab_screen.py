@@ -66,7 +66,7 @@ _PATIENCE_S = 0.06
 _CHUNKINGS = tuple(Chunking)
 _MOST_LINES = 20_000
 GridCells = dict[tuple[str, Chunking], ResultCounts]
-"""What readings came to, by the format's name and the way of cutting."""
+"""The results of readings, by the format's name and the chunking."""
 
 
 class LabGrid:
@@ -81,11 +81,11 @@ class LabGrid:
 
     @property
     def count(self) -> int:
-        """As many as there are formats."""
+        """The number of formats."""
         return len(self._formats)
 
     def line(self, index: int, width: int) -> Line:
-        """A format, how sure it is of the text, and its cells."""
+        """A format, its confidence, and its cells."""
         format_, confidence = self._formats[index]
         lead: Line = (*padded((Run(f" {format_.name}", Style.STRONG if not index else Style.PLAIN),), _NAME),)
         line = [*lead, Run(f"{confidence:>4.0%} " if confidence else " " * _SURE, Style.DIM)]
@@ -100,8 +100,8 @@ class LabGrid:
         line = [*padded((Run(" format", Style.DIM),), _NAME), Run(f"{'sure':>4} ", Style.DIM)]
         for one in Chunking:
             name = f"{single:,} characters" if one is Chunking.SINGLE and single > 1 else one.value
-            said = Run(f"[{name}]", Style.STRONG) if one is cut else Run(f" {name}", Style.DIM)
-            line += (*padded((said,), _room(width)), Run(" "))
+            label = Run(f"[{name}]", Style.STRONG) if one is cut else Run(f" {name}", Style.DIM)
+            line += (*padded((label,), _room(width)), Run(" "))
         return clipped(line, width)
 
 
@@ -119,11 +119,11 @@ def _cell(cell: ResultCounts | None, room: int) -> Line:
 
 
 def _fitting(cell: ResultCounts, style: Style, room: int) -> Line:
-    return next((said for said in _difference_lines(cell, style) if width_of(said) <= room), ())
+    return next((line for line in _difference_lines(cell, style) if width_of(line) <= room), ())
 
 
 def _difference_lines(cell: ResultCounts, style: Style) -> Iterator[Line]:
-    """What a reading that differs came to, in fewer and fewer words."""
+    """The result of a reading that differs, in fewer and fewer words."""
     word = Run(cell.likeness.value, style)
     spans, calls = counted(cell.spans, "span"), counted(cell.calls, "call")
     faults = counted(cell.diagnostics, "fault")
@@ -136,7 +136,7 @@ _Answer = TypeVar("_Answer")
 
 
 class LabScreen(UpperScreen):
-    """The text at a place of trace `id`, read again. Nothing of it is kept; leaving it ends what goes on."""
+    """Reads the text at a place of trace `id` again. Nothing is stored; closing the screen stops its work."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = LAB_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(LAB_COMMANDS)]
@@ -161,7 +161,7 @@ class LabScreen(UpperScreen):
         self._left = Event()
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """The widgets, from top to bottom."""
         yield StatusLine()
         yield LineBar(id="sample")
         yield LineBar(id="head")
@@ -172,7 +172,7 @@ class LabScreen(UpperScreen):
 
     @property
     def grid(self) -> LineView:
-        """The formats, a row each."""
+        """The formats, one per row."""
         return self.query_one("#grid", LineView)
 
     @property
@@ -182,7 +182,7 @@ class LabScreen(UpperScreen):
 
     @property
     def cells(self) -> GridCells:
-        """What the readings came to, as far as they are done; by format's name and cut."""
+        """The results of the finished readings, by format name and chunking."""
         return self._cells
 
     @property
@@ -191,33 +191,33 @@ class LabScreen(UpperScreen):
         return self._formats[self.grid.cursor][0].name, self._cut
 
     def on_mount(self) -> None:
-        """Read."""
+        """Begin to read."""
         self.grid.focus()
         self._begin()
 
     def on_unmount(self) -> None:
-        """Leave what goes on."""
+        """Stop running work."""
         self._left.set()
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """Lay the lines out for the new width."""
         self.call_after_refresh(self._say_all)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
-        """Another format is selected."""
+        """Show the reading that is selected now."""
         if event.view is self.grid:
             self._look()
 
     def action_next_cut(self) -> None:
-        """Go to the next way of cutting."""
+        """Go to the next chunking."""
         self._choose(1)
 
     def action_previous_cut(self) -> None:
-        """Go to the way of cutting before."""
+        """Go to the previous chunking."""
         self._choose(-1)
 
     def action_next_unlike(self) -> None:
-        """Go to the next reading that differs, row by row, and from the last to the first."""
+        """Go to the next reading that differs, row by row; after the last comes the first."""
         places = [(row, cut) for row in range(len(self._formats)) for cut in _CHUNKINGS]
         if not places:
             return
@@ -232,14 +232,14 @@ class LabScreen(UpperScreen):
         self.toast("No further reading differs, as far as they are done.")
 
     def action_seed(self) -> None:
-        """Cut the stream at other random places."""
+        """Cut the stream at other random positions."""
         self._seed += 1
         self._cells = {key: cell for key, cell in self._cells.items() if key[1] is not Chunking.RANDOM}
         self._cut = Chunking.RANDOM
         self._go_on()
 
     def action_whole(self) -> None:
-        """Show all that was read, or only what differs."""
+        """Show the whole reading, or only the differences."""
         self._is_whole = not self._is_whole
         self._look()
 
@@ -254,7 +254,7 @@ class LabScreen(UpperScreen):
         self.app.push_screen(dialog, partial(self._write, chosen, self._cut))
 
     def action_next_pane(self) -> None:
-        """Give the keys to the other list."""
+        """Focus the other list."""
         (self.grid if self.focused is self.unlike else self.unlike).focus()
 
     def action_reload(self) -> None:
@@ -272,11 +272,11 @@ class LabScreen(UpperScreen):
 
     async def _read_all(self) -> None:
         async with self.working("reading the trace"):
-            sample = await self.answer(partial(sample_of, id=self._trace_id, place=self._place), of_traces=True)
+            sample = await self.fetch(partial(sample_of, id=self._trace_id, place=self._place), of_traces=True)
         if sample is None:
-            if not self.status.said.problem:
-                said = "This trace holds no text that a format could read: its calls came as fields of an API."
-                self.query_one("#sample", LineBar).say([(Run(" "), *quoted(said))])
+            if not self.status.status_text.problem:
+                reason = "This trace holds no text that a format could read: its calls came as fields of an API."
+                self.query_one("#sample", LineBar).say([(Run(" "), *quoted(reason))])
             return
         self._sample, self._cells = sample, {}
         self.crumbs = (f"{self._trace_id} {visible_line(sample.title)}".strip(), "lab")
@@ -291,11 +291,11 @@ class LabScreen(UpperScreen):
         await self._read_cells()
 
     async def _read_cells(self) -> None:
-        """Read what is not read yet, row by row; superseded by itself, it is left between two readings."""
+        """Read the missing cells, row by row; a newer call cancels this one between two readings."""
         sample, comparing = self._sample, self._comparing
         if sample is None or comparing is None:
             return
-        left = Event()  # of this round alone: another seed begins another round
+        left = Event()  # for this round alone: another seed begins another round
         try:
             for row, (format_, _) in enumerate(self._formats):
                 for cut in _CHUNKINGS:
@@ -393,7 +393,7 @@ class LabScreen(UpperScreen):
 
 
 class SelectedResult(Struct, frozen=True):
-    """A reading to be shown beside the stored one."""
+    """A reading to compare with the stored one."""
 
     sample: LabSample
     comparing: ResultComparison
@@ -402,14 +402,14 @@ class SelectedResult(Struct, frozen=True):
     seed: int
 
     def read(self, is_left: Callable[[], bool]) -> Segmentation | str:
-        """The reading, or what its reader raised. LeftError once `is_left`."""
+        """The reading, or a sentence if its reader raised. Raises ResultNotNeededError once `is_left`."""
         return read_sample(self.sample, self.format, self.cut, self.seed, is_left)
 
     def lines(self, width: int, is_left: Callable[[], bool], *, whole: bool) -> list[Line]:
-        """What differs. LeftError once `is_left`."""
+        """The differences, as lines. Raises ResultNotNeededError once `is_left`."""
         if has_no_chunks(self.sample, self.cut):
-            said = " The source did not keep in which pieces this text came."
-            return list(wrapped(quoted(said), width))
+            reason = " The source did not keep in which pieces this text came."
+            return list(wrapped(quoted(reason), width))
         found = self.read(is_left)
         if isinstance(found, str):
             return list(wrapped((Run(" ✖ ", Style.ERROR), *quoted(found)), width, indent=3))
@@ -423,18 +423,21 @@ class SelectedResult(Struct, frozen=True):
 
 
 def sample_line(sample: LabSample, comparing: ResultComparison | None, seed: int) -> Line:
-    """What the sample is, and how it is stored."""
+    """The facts of the sample, and its stored format."""
     chunks = sample.part.chunks
-    came = counted(len(chunks.ends), "chunk") if chunks is not None else "chunks not kept"
+    chunk_count = counted(len(chunks.ends), "chunk") if chunks is not None else "chunks not kept"
     stored = f"stored as {sample.stored.format}"
-    facts = [f" turn {sample.turn}", counted(len(sample.text), "character"), came, stored, f"seed {seed}"]
+    facts = [f" turn {sample.turn}", counted(len(sample.text), "character"), chunk_count, stored, f"seed {seed}"]
     if comparing is not None and comparing.beyond:
         facts.append(f"{counted(comparing.beyond, 'diagnostic')} of the whole trace left out")
     return (Run(" · ".join(facts), Style.DIM),)
 
 
 def write_reading(reading: Segmentation, path: str) -> Path:
-    """Write what `weaklink segment --json` prints, whole or not at all; where that is. UnwritableFileError."""
+    """Write what `weaklink segment --json` prints, completely or not at all; return the path.
+
+    Raises UnwritableFileError.
+    """
     target = Path(path).expanduser().absolute()
     with whole_file(target) as out:
         out.write(write_json(segmentation_object(reading)) + "\n")
@@ -442,7 +445,7 @@ def write_reading(reading: Segmentation, path: str) -> Path:
 
 
 def write_problem(path: str) -> str | None:
-    """What is wrong with a path to write to, in a sentence; None for nothing."""
+    """A sentence on what is wrong with a path to write to; None if it is valid."""
     if not path.strip():
         return "Enter a file name."
     target = Path(path).expanduser()

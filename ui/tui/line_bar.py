@@ -18,21 +18,21 @@ from ui.views.styled_text import Line, Run, Style, cell_width, clipped, padded, 
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PERIOD_S = 0.12
-_BEHIND = Run(" ▸ ", Style.DIM)
-_SHORTEST = 4  # cells of a crumb that is cut
+_SEPARATOR = Run(" ▸ ", Style.DIM)
+_SHORTEST = 4  # cells of a crumb that is truncated
 _LINES = 2
 _ALWAYS = 3
 
 
 class ClickTarget(Struct, frozen=True):
-    """Cells of the first line that can be clicked; `name` says which were."""
+    """Cells of the first line that can be clicked; `name` identifies them."""
 
     name: str
     line: Line
 
 
 class LineBar(Widget):
-    """Shows the lines it is told to, each cut at the screen's edge with `…`."""
+    """Shows lines, each truncated with `…` at the screen's edge."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -40,7 +40,7 @@ class LineBar(Widget):
     """
 
     class Pressed(Message):
-        """A spot was clicked."""
+        """A click target was clicked."""
 
         def __init__(self, bar: "LineBar", name: str) -> None:
             super().__init__()
@@ -64,7 +64,7 @@ class LineBar(Widget):
         self.refresh()
 
     def offer(self, spots: Sequence[ClickTarget], gap: int = 2) -> None:
-        """Show spots beside each other, so many blanks apart."""
+        """Show click targets side by side, `gap` spaces apart."""
         line: list[Run] = [Run(" ")]
         for spot in spots:
             line += (*spot.line, Run(" " * gap))
@@ -79,7 +79,7 @@ class LineBar(Widget):
         return Strip(segments).crop_extend(0, width, base)
 
     def on_click(self, event: events.Click) -> None:
-        """Say which spot it was."""
+        """Post which click target was clicked."""
         at = 1
         for spot in self._spots:
             width = width_of(spot.line)
@@ -89,9 +89,9 @@ class LineBar(Widget):
 
 
 class StatusText(Struct, frozen=True):
-    """What the line says: the way to this screen, what it is about (a filter, a format), and at the right how much.
+    """The content of the status line: breadcrumbs, what the screen is about (a filter, a format), and counts.
 
-    `problem` is what went wrong and still is.
+    `problem` is an error that persists; it is shown instead of the counts.
     """
 
     crumbs: tuple[str, ...] = ()
@@ -101,27 +101,27 @@ class StatusText(Struct, frozen=True):
 
 
 class StatusLine(Widget):
-    """Shows what a screen says of itself; `working` names the slow thing that is going on, if any."""
+    """Shows the status of a screen; `working` names the slow work in progress, if any."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     StatusLine { height: 1; dock: top; background: $surface; color: $foreground; }
     """
-    said: reactive[StatusText] = reactive(StatusText())
+    status_text: reactive[StatusText] = reactive(StatusText())
     working: reactive[str] = reactive("")
 
     def __init__(self) -> None:
         super().__init__()
         self._frame = 0
-        self._turning: Timer | None = None
+        self._spinner: Timer | None = None
 
     def watch_working(self, working: str) -> None:
-        """Turn while something is going on, and only then."""
-        if working and self._turning is None:
-            self._turning = self.set_interval(_PERIOD_S, self._turn)
-        elif not working and self._turning is not None:
-            self._turning.stop()
-            self._turning = None
+        """Animate the line only while work is in progress."""
+        if working and self._spinner is None:
+            self._spinner = self.set_interval(_PERIOD_S, self._turn)
+        elif not working and self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
 
     def render_line(self, y: int) -> Strip:
         """The line."""
@@ -131,30 +131,30 @@ class StatusLine(Widget):
         return Strip(segments).crop_extend(0, width, base)
 
     def _line(self, width: int) -> Line:
-        said = self.said
-        right: Line = said.right
+        text = self.status_text
+        right: Line = text.right
         if self.working:
             right = (Run(f"{_FRAMES[self._frame]} {self.working}  ", Style.INFO), *right)
-        if said.problem:
-            right = (Run("✖ ", Style.ERROR), Run(visible_line(said.problem), Style.ERROR))
+        if text.problem:
+            right = (Run("✖ ", Style.ERROR), Run(visible_line(text.problem), Style.ERROR))
         room = max(width - 2, 10)
         right = clipped(right, max(room - 12, room // 2))
         rest = max(room - width_of(right) - 1, 0)
-        left = clipped((Run(" "), *self._crumbs(rest - 3), Run("  "), *said.about), rest)
+        left = clipped((Run(" "), *self._crumbs(rest - 3), Run("  "), *text.about), rest)
         return (*padded(left, room - width_of(right)), Run(" "), *right, Run(" "))
 
     def _crumbs(self, room: int) -> Line:
-        """The way here; where it is too long, its longest part is cut, for the last one says which screen this is."""
-        crumbs: list[Line] = [(Run(visible_line(crumb)),) for crumb in self.said.crumbs]
+        """The breadcrumbs; if they are too long, the longest is truncated, since the last one names this screen."""
+        crumbs: list[Line] = [(Run(visible_line(crumb)),) for crumb in self.status_text.crumbs]
         if not crumbs:
             return ()
         crumbs[-1] = (Run(crumbs[-1][0].text, Style.STRONG),)
         widths = [width_of(crumb) for crumb in crumbs]
-        beyond = sum(widths) + len(_BEHIND.text) * (len(crumbs) - 1) - room
+        beyond = sum(widths) + len(_SEPARATOR.text) * (len(crumbs) - 1) - room
         if beyond > 0:
             longest = widths.index(max(widths))
             crumbs[longest] = clipped(crumbs[longest], max(widths[longest] - beyond, _SHORTEST))
-        return tuple(run for crumb in crumbs for run in (_BEHIND, *crumb))[1:]
+        return tuple(run for crumb in crumbs for run in (_SEPARATOR, *crumb))[1:]
 
     def _turn(self) -> None:
         self._frame = (self._frame + 1) % len(_FRAMES)
@@ -162,7 +162,7 @@ class StatusLine(Widget):
 
 
 class _Label(Struct, frozen=True):
-    """A command in the footer: where its cells begin, and what they say."""
+    """A command in the footer: where its cells begin, its key and its title."""
 
     start: int
     key: str
@@ -175,7 +175,7 @@ class _Label(Struct, frozen=True):
 
 
 class KeyFooter(Widget):
-    """Two lines of keys for what has the focus; `H` hides them."""
+    """Two lines of keys for the focused widget; `H` hides them."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -190,7 +190,7 @@ class KeyFooter(Widget):
 
     @property
     def besides(self) -> frozenset[str]:
-        """The ids of commands that are worth a place at the head of the footer for what is shown just now."""
+        """The ids of commands to show first in the footer, for what is shown now."""
         return self._besides
 
     @besides.setter
@@ -205,7 +205,7 @@ class KeyFooter(Widget):
         self._look(None)
 
     def on_resize(self) -> None:
-        """Another width holds other labels, also while a dialog is above."""
+        """Lay the labels out for the new width, also below a dialog."""
         self._rows = _laid_out(self._shown, self.size.width)
         self.refresh()
 
@@ -224,7 +224,7 @@ class KeyFooter(Widget):
         return Strip(segments).crop_extend(0, self.size.width, base)
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what the label says."""
+        """Run the command of the clicked label."""
         row = self._rows[event.y] if event.y < len(self._rows) else []
         for label in row:
             if label.start <= event.x < label.start + label.width:
@@ -245,10 +245,10 @@ class KeyFooter(Widget):
 
 
 def _laid_out(shown: Sequence[tuple[str, AvailableCommand]], width: int) -> list[list[_Label]]:
-    """The labels in two rows of `width` cells: by their titles, or all by their short ones where those do not fit.
+    """The labels in two rows of `width` cells: with their titles, or all with short ones if those do not fit.
 
-    What fits into neither row is left to help and command line. The last three, the way back, the command line and the
-    help, always have their place.
+    Labels that do not fit are left out; help and command line have them all. The last three, the way back, the command
+    line and the help, are always shown.
     """
     always, rest = shown[-_ALWAYS:], list(shown[:-_ALWAYS])
     rows = list(_rows(shown, width, is_short=False))

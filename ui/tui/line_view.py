@@ -1,6 +1,6 @@
-"""Lines on a screen: shows any number of them, asking its source only for those in sight; and a line to type into.
+"""Lines on a screen: a view of any number of lines that reads only the visible ones; and a text input.
 
-A click puts the cursor on a line, a second click on the same line chooses it; the wheel scrolls and leaves the cursor.
+A click puts the cursor on a line, a second click on the same line chooses it; the wheel does not move the cursor.
 Nothing is animated: the effect of a key is visible in the next frame.
 """
 
@@ -25,17 +25,17 @@ from ui.tui.commands import LINE_COMMANDS, Command, bindings
 from ui.tui.palette import paint_of
 from ui.views.styled_text import Line, cell_width, visible_line
 
-_STRIPS = 1_024  # as many drawn lines are kept: some screens of the largest terminals
-_ASIDE = 8  # cells that one key goes to the side
+_STRIPS = 1_024  # drawn lines that are kept: a few screens of the largest terminals
+_ASIDE = 8  # cells that one key scrolls sideways
 _NOTHING = RichStyle()
-_LONGEST = 4_096  # cells of a line that are ever drawn
+_LONGEST = 4_096  # the maximum number of cells of a line that are drawn
 
-# Some terminals draw these within the character before them, others behind it: no column would be true.
+# Some terminals draw these within the character before them, others after it: no column would be right.
 _UNCERTAIN: dict[int, None] = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 
 
 class LineInput(Input):
-    """Textual's line, which shows what cannot be seen as glyphs; its `value` is what it is."""
+    """Textual's input, but it shows invisible characters as glyphs; its `value` is the exact text."""
 
     def render_line(self, y: int) -> Strip:
         """The line."""
@@ -51,7 +51,7 @@ def _shown(segment: Segment) -> Segment:
 
 
 class LineSource(Protocol):
-    """What a view shows: lines by index, each made when it comes into sight."""
+    """The content of a view: lines by index, each made when it becomes visible."""
 
     @property
     def count(self) -> int:
@@ -59,12 +59,12 @@ class LineSource(Protocol):
         ...
 
     def line(self, index: int, width: int) -> Line:
-        """Line `index`, from 0, for a screen of `width` cells; what it holds beyond them is reached by scrolling."""
+        """Line `index`, from 0, for a screen of `width` cells; cells beyond them are reached by scrolling."""
         ...
 
 
 class LineList(Struct, frozen=True):
-    """A source of lines that are there already."""
+    """A source of lines that exist already."""
 
     lines: Sequence[Line] = ()
 
@@ -86,14 +86,14 @@ class CellRange(Struct, frozen=True):
 
 
 Highlights = Mapping[int, Sequence[CellRange]]
-"""The cells that are lit, by the index of their line."""
+"""The highlighted cells, by the index of their line."""
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
-    """Shows the lines of a source. Its owner says when they change: `show` for another source, `renew` for this one.
+    """Shows the lines of a source. Call `show` for another source, and `renew` when the lines of this one change.
 
-    `content_width` is how many cells the longest line takes, where that is more than the screen has: then one can
-    scroll aside.
+    `content_width` is the width of the longest line in cells, if that is more than the screen has: the view can then
+    be scrolled sideways.
     """
 
     ACTIONS: ClassVar[tuple[Command, ...]] = LINE_COMMANDS
@@ -122,7 +122,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             return self.view
 
     class Chosen(Moved):
-        """The line under the cursor is wanted: enter, or a second click."""
+        """The line under the cursor was chosen, by enter or a second click."""
 
     def __init__(self, source: LineSource | None = None, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -135,16 +135,16 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def source(self) -> LineSource:
-        """What is shown."""
+        """The source that is shown."""
         return self._source
 
     @property
     def cursor(self) -> int:
-        """The index of the line under the cursor; 0 where there are no lines."""
+        """The index of the line under the cursor; 0 if there are no lines."""
         return self._cursor
 
     def show(self, source: LineSource, *, cursor: int = 0, content_width: int = 0) -> None:
-        """Show another source, with the cursor on a line of it; nothing is lit then."""
+        """Show another source, with the cursor on a line of it and nothing highlighted."""
         self._source = source
         self._content_width = content_width
         self._lit = MappingProxyType({})
@@ -154,7 +154,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.reveal(self._cursor)
 
     def renew(self, index: int | None = None) -> None:
-        """Draw again: everything, as the lines or their number changed; or one line."""
+        """Draw everything again, since lines or their number have changed; or only one line."""
         if index is not None:
             for is_cursor in (False, True):
                 self._strips.discard((index, self._room, is_cursor))
@@ -166,13 +166,13 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def light(self, lit: Highlights) -> None:
-        """Light these cells, and no others."""
+        """Highlight these cells, and no others."""
         before, self._lit = self._lit, lit
         for index in {*before, *lit}:
             self.renew(index)
 
     def move_to(self, index: int, *, centred: bool = False) -> None:
-        """Put the cursor on a line, bring that into sight, and post `Moved` where it was on another."""
+        """Put the cursor on a line, scroll to it, and post `Moved` if it was on another line."""
         before, self._cursor = self._cursor, self._within(index)
         self.reveal(self._cursor, centred=centred)
         if self._cursor != before:
@@ -181,7 +181,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.Moved(self, self._cursor))
 
     def reveal(self, index: int, *, centred: bool = False) -> None:
-        """Scroll as little as brings a line into sight; `centred` puts one that was out of sight into the middle."""
+        """Scroll just far enough to show a line; `centred` puts a line that was not visible into the middle."""
         top, height = self.scroll_offset.y, max(self.scrollable_content_region.height, 1)
         if top <= index < top + height:
             return
@@ -201,32 +201,32 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         return self._strip(index, base).crop_extend(left, left + width, base + self._ground(index))
 
     def notify_style_update(self) -> None:
-        """Forget what was drawn in another theme."""
+        """Discard what was drawn in another theme."""
         super().notify_style_update()
         self._strips.clear()
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """Draw the lines for the new width."""
         self._strips.clear()
         self._measure()
         self.reveal(self._cursor)
 
     def on_focus(self) -> None:
-        """The cursor looks alive."""
+        """Draw the cursor as active."""
         self.renew(self._cursor)
 
     def on_blur(self) -> None:
-        """The cursor looks asleep."""
+        """Draw the cursor as inactive."""
         self.renew(self._cursor)
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor; one where it stands chooses, and so does a double click."""
+        """Move the cursor to the clicked line, or choose the line if the cursor is there already."""
         index = self.scroll_offset.y + event.get_content_offset_capture(self).y
         if not 0 <= index < self._source.count:
             return
-        stood = index == self._cursor
+        was_there = index == self._cursor
         self.move_to(index)
-        if stood:
+        if was_there:
             self.post_message(self.Chosen(self, index))
 
     def action_down(self) -> None:
@@ -234,7 +234,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self._cursor + 1)
 
     def action_up(self) -> None:
-        """Go to the line before."""
+        """Go to the previous line."""
         self.move_to(self._cursor - 1)
 
     def action_page_down(self) -> None:
@@ -254,11 +254,11 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self._source.count - 1)
 
     def action_left(self) -> None:
-        """Show what is to the left."""
+        """Scroll left."""
         self.scroll_to(x=self.scroll_offset.x - _ASIDE, animate=False)
 
     def action_right(self) -> None:
-        """Show what is to the right."""
+        """Scroll right."""
         self.scroll_to(x=self.scroll_offset.x + _ASIDE, animate=False)
 
     def action_choose(self) -> None:
@@ -293,12 +293,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         line = self._source.line(index, self._room)
         strip = Strip([Segment(fit_cell_width(run.text), base + paint.of[run.style] + ground) for run in line])
         for cells in self._lit.get(index, ()):
-            before, lit, behind = strip.divide([cells.start, cells.end, max(strip.cell_length, cells.end)])
-            strip = Strip.join([before, lit.apply_style(paint.lit), behind])
+            before, lit, after = strip.divide([cells.start, cells.end, max(strip.cell_length, cells.end)])
+            strip = Strip.join([before, lit.apply_style(paint.lit), after])
         return strip.crop(0, _LONGEST)
 
     def _ground(self, index: int) -> RichStyle:
-        """What is laid over a line: the cursor's line stands out, less so while another widget has the focus."""
+        """The style over a line: the cursor's line is highlighted, less so while another widget has the focus."""
         if index != self._cursor or not self._source.count:
             return _NOTHING
         paint = paint_of(self.app)
@@ -306,7 +306,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
 
 def fit_cell_width(text: str) -> str:
-    """`text` as wide for Textual as the views took it for: they differ on some marks that follow a letter."""
+    """`text`, changed so that Textual and the views agree on its width: they differ on some marks after a letter."""
     if text.isascii():
         return text
     settled = text.translate(_UNCERTAIN)

@@ -1,4 +1,4 @@
-"""The live view: a stream that grows, its open spans, spans that close, and faults while the model still speaks."""
+"""The live view: a growing stream, its open spans, spans that close, and faults while the model still writes."""
 
 import asyncio
 import time
@@ -37,16 +37,16 @@ LIVE_COMMANDS = (
 )
 """The scope `live`."""
 
-_EVERY_S = 0.2
-_AGAIN_S = 1.0  # after a store that did not answer
-_MOST_EVENTS = 2_000  # things, and lines, below the stream
-_MOST_WAITING = 50_000  # chunks that wait while the view is held still; more are left in the database until then
+_POLL_S = 0.2
+_RETRY_S = 1.0  # after a query that failed
+_MOST_EVENTS = 2_000  # events, and lines of them, below the stream
+_MOST_WAITING = 50_000  # events that wait while the view is paused; the rest stays in the database until then
 _SECONDS = 30
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 class LiveScreen(UpperScreen):
-    """Trace `id` while it is being recorded; `on_ended` is called once it has ended, with this screen gone."""
+    """Shows trace `id` while it is recorded; once it has ended, closes and calls `on_ended`."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = LIVE_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(LIVE_COMMANDS)]
@@ -64,7 +64,7 @@ class LiveScreen(UpperScreen):
         self._rate = ChunkRate()
         self._growing = GrowingTrace(self._span_closed, self._fault_found)
         self._lines = GrowingLines(self._growing, 80)
-        self._told: deque[_LiveEvent] = deque(maxlen=_MOST_EVENTS)
+        self._shown_events: deque[_LiveEvent] = deque(maxlen=_MOST_EVENTS)
         self._events: list[Line] = []
         self._waiting: list[RecordEvent] = []
         self._is_paused = False
@@ -72,7 +72,7 @@ class LiveScreen(UpperScreen):
         self._problem = ""
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """The widgets, from top to bottom."""
         yield StatusLine()
         yield LineView(id="stream")
         yield LineBar(id="heading")
@@ -86,12 +86,12 @@ class LiveScreen(UpperScreen):
 
     @property
     def events(self) -> LineView:
-        """What happened in it, a line each."""
+        """The events of the trace, as lines."""
         return self.query_one("#events", LineView)
 
     @property
     def growing(self) -> GrowingTrace:
-        """The trace as far as it is shown."""
+        """The trace as shown so far."""
         return self._growing
 
     def on_mount(self) -> None:
@@ -101,17 +101,17 @@ class LiveScreen(UpperScreen):
         start_work(self, self._watch, "watch")
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
-        self.call_after_refresh(self._lay_out_anew)
+        """Lay the lines out for the new width."""
+        self.call_after_refresh(self._lay_out_again)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
-        """Whoever goes up in the stream wants to read there; at its end one follows."""
+        """Stop following when the cursor goes up in the stream; follow again at its end."""
         if event.view is self.stream:
             self._follows = event.index >= self._lines.count - 1
             self._say_all()
 
     def action_pause(self) -> None:
-        """Hold the stream still, or go on."""
+        """Pause the stream, or continue."""
         self._is_paused = not self._is_paused
         if not self._is_paused:
             waiting, self._waiting = self._waiting, []
@@ -119,45 +119,45 @@ class LiveScreen(UpperScreen):
         self._say_all()
 
     def action_follow(self) -> None:
-        """Stay at the end of the stream, or let it go."""
+        """Follow the end of the stream, or stop following it."""
         self._follows = not self._follows
         self._show_grown()
 
     def action_next_pane(self) -> None:
-        """Give the keys to the other list."""
+        """Focus the other list."""
         (self.stream if self.focused is self.events else self.events).focus()
 
     def action_open(self) -> None:
-        """Open the trace as far as it came."""
+        """Open the trace as recorded so far."""
         self._leave()
 
     def action_reload(self) -> None:
-        """Begin again."""
+        """Start again from the beginning."""
         self.access.forget()
-        self._begin_anew()
+        self._restart()
         start_work(self, self._watch, "watch")
 
     async def _watch(self) -> None:
-        """Look at the store again and again, until the trace has ended."""
+        """Poll the store until the trace has ended."""
         watched = TraceWatcher(self._trace_id)
         while True:
             try:
                 if len(self._waiting) < _MOST_WAITING:
-                    seen = await self.access.ask(watched.look)
-                    if seen.is_anew:
-                        self._begin_anew()
-                    self._came(seen.events, is_first=seen.is_anew)
+                    seen = await self.access.query(watched.look)
+                    if seen.is_restart:
+                        self._restart()
+                    self._receive(seen.events, is_first=seen.is_restart)
                     self._problem = ""
                     if not seen.is_running and not self._is_paused and self.is_active:
                         self._leave()
                         return
-                await asyncio.sleep(_EVERY_S)
+                await asyncio.sleep(_POLL_S)
             except WeaklinkError as error:
                 self._problem = error_sentence(error, self.access.name)
                 self._say_all()
-                await asyncio.sleep(_AGAIN_S)
+                await asyncio.sleep(_RETRY_S)
 
-    def _came(self, events: Sequence[RecordEvent], *, is_first: bool) -> None:
+    def _receive(self, events: Sequence[RecordEvent], *, is_first: bool) -> None:
         chunks = sum(len(event.chunks) for event in events if isinstance(event, ChunksArrived))
         self._rate.count(0 if is_first else chunks, time.monotonic())
         if self._is_paused:
@@ -192,25 +192,25 @@ class LiveScreen(UpperScreen):
         self.call_after_refresh(self._reveal_end)
         self._say_all()
 
-    def _begin_anew(self) -> None:
+    def _restart(self) -> None:
         self._growing = GrowingTrace(self._span_closed, self._fault_found)
-        self._told.clear()
+        self._shown_events.clear()
         self._waiting = []
-        self._lay_out_anew()
+        self._lay_out_again()
 
-    def _lay_out_anew(self) -> None:
+    def _lay_out_again(self) -> None:
         self._lines = GrowingLines(self._growing, max(self.stream.size.width - 1, 40))
         self._lines.update()
-        self._events = [line for toast in self._told for line in toast(width=self._width)][-_MOST_EVENTS:]
+        self._events = [line for toast in self._shown_events for line in toast(width=self._width)][-_MOST_EVENTS:]
         at = self.stream.cursor
         with self.prevent(LineView.Moved):
             self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else at)
             self.events.show(LineList(self._events), cursor=len(self._events) - 1)
-        self.call_after_refresh(self._reveal_end)  # only then is known how far can be scrolled
+        self.call_after_refresh(self._reveal_end)  # the scroll range is known only then
         self._say_all()
 
     def _reveal_end(self) -> None:
-        for view in self.query("#stream").results(LineView):  # none while the screen goes
+        for view in self.query("#stream").results(LineView):  # none while the screen closes
             if self._follows:
                 view.reveal(self._lines.count - 1)
         for view in self.query("#events").results(LineView):
@@ -223,7 +223,7 @@ class LiveScreen(UpperScreen):
         self._toast(partial(live_lines.fault_lines, "", diagnostic))
 
     def _toast(self, toast: "_LiveEvent") -> None:
-        self._told.append(toast)
+        self._shown_events.append(toast)
         self._events += toast(width=self._width)
 
     @property
@@ -243,8 +243,8 @@ class LiveScreen(UpperScreen):
             about = (*about, Run(f"  {visible_line(model_of(trace))}", Style.DIM))
         self.say(about, self._facts(), self._problem)
         faults = self._growing.faults
-        said = [Run(" what happened", Style.STRONG), Run(f"  {counted(faults, 'fault')} so far", Style.ERROR)]
-        self.query_one("#heading", LineBar).say([tuple(said if faults else said[:1])])
+        heading = [Run(" what happened", Style.STRONG), Run(f"  {counted(faults, 'fault')} so far", Style.ERROR)]
+        self.query_one("#heading", LineBar).say([tuple(heading if faults else heading[:1])])
 
     def _facts(self) -> Line:
         growing = self._growing
@@ -261,26 +261,26 @@ class LiveScreen(UpperScreen):
 
 
 class _LiveEvent(Protocol):
-    """Something that happened, as lines for a width: they are made again for another."""
+    """An event as lines for a width; they are made again for another width."""
 
     def __call__(self, *, width: int) -> Iterable[Line]: ...
 
 
 def newest_running(store: Store) -> int | None:
-    """The id of the trace that began last of those that run, else of those that are idle; None where there is none."""
+    """The id of the newest running trace, else of the newest idle one; None if there is none."""
     pulse = store.paging().pulse()
     return max(pulse.running or pulse.idle, default=None)
 
 
 class ChunkRate:
-    """Counts arrivals by the second; whoever counts says what time it is, in seconds of any clock."""
+    """Counts chunks per second; the caller provides the time, in seconds of any clock."""
 
     def __init__(self) -> None:
         self._seconds: deque[int] = deque([0], _SECONDS)
         self._now = 0
 
     def count(self, chunks: int, at_s: float) -> None:
-        """So many chunks came at this time."""
+        """Count chunks that arrived at this time."""
         second = int(at_s)
         if self._now:
             self._seconds.extend([0] * min(max(second - self._now, 0), _SECONDS))
@@ -289,28 +289,28 @@ class ChunkRate:
 
     @property
     def per_second(self) -> int:
-        """How many came in the last whole second."""
+        """The number of chunks in the last complete second."""
         return self._seconds[-2] if len(self._seconds) > 1 else self._seconds[-1]
 
     def bars(self, cells: int) -> str:
-        """The last seconds as bars, one a second; the highest is the most of them."""
+        """The last seconds as bars, one per second; the highest is that with the most chunks."""
         shown = list(self._seconds)[-cells:]
         most = max(shown) or 1
         return "".join(_BARS[-(-one * (len(_BARS) - 1) // most)] for one in shown)
 
 
 class TraceUpdate(Struct, frozen=True):
-    """What happened since the last look; `is_anew` says that these events tell the trace from its beginning."""
+    """The events since the last poll; `is_restart` says that they start the trace again, from its first known turn."""
 
     events: tuple[RecordEvent, ...]
     is_running: bool
-    is_anew: bool = False
+    is_restart: bool = False
 
 
 class TraceWatcher:
-    """A trace that is followed from its last turns on; again where another store takes the place of the first.
+    """Follows a trace from its last turns on; starts again if another store replaces the first.
 
-    For one thread at a time.
+    Only one thread at a time may call it.
     """
 
     def __init__(self, id: int) -> None:
@@ -319,13 +319,13 @@ class TraceWatcher:
         self._following: Following | None = None
 
     def look(self, store: Store) -> TraceUpdate:
-        """What happened since the last look. StoreError."""
-        is_anew = store is not self._store or self._following is None
-        if self._following is None or is_anew:
+        """The events since the last call. Raises StoreError."""
+        is_restart = store is not self._store or self._following is None
+        if self._following is None or is_restart:
             self._store, self._following = store, store.follow(f"id:{self._id}", from_start=True, most=MOST_TURNS)
         events = tuple(event for event in self._following.poll() if event.key == str(self._id))
         has_ended = any(isinstance(event, TraceEnded) for event in events)
-        return TraceUpdate(events, not has_ended and (bool(events) or self._is_running(store)), is_anew)
+        return TraceUpdate(events, not has_ended and (bool(events) or self._is_running(store)), is_restart)
 
     def _is_running(self, store: Store) -> bool:
         try:

@@ -19,16 +19,16 @@ from ui.views.marked_text import CaretLabel, caret_lines, caret_place, cut_rows
 from ui.views.styled_text import Line, Run, Style, counted, style_of, title, visible_runs
 
 MOST_TURNS = 200
-"""So many turns that have ended are held, the last ones: a trace that runs for days has very many."""
+"""The maximum number of ended turns in memory, the last ones: a trace that runs for days has very many."""
 
 _GUTTER = 18
-_OPEN_END = 4_000  # characters of what no span has closed yet; before them stands how many more there are
+_OPEN_END = 4_000  # shown characters of the text after the last closed span; a line above counts the others
 _OPEN = "▸▸"
 _BAR = Run(f"{'│':>{_GUTTER - 1}} ", Style.GUTTER)
 
 
 class GrowingPart(Struct):
-    """A part's text as far as it came, and what was found in it."""
+    """A part's text so far, and the spans and faults found in it."""
 
     text: str = ""
     spans: list[Span] = field(default_factory=list)
@@ -36,7 +36,7 @@ class GrowingPart(Struct):
 
 
 class GrowingTurn(Struct):
-    """A turn; `ended` once nothing more comes. `dropped` of its chunks never reached the database."""
+    """A turn; `ended` once it is complete. `dropped` of its chunks never reached the database."""
 
     number: int
     role: Role
@@ -49,7 +49,7 @@ class GrowingTurn(Struct):
 
     @property
     def dropped(self) -> int:
-        """How many numbers are missing among those of its chunks."""
+        """How many sequence numbers are missing among its chunks; 0 once it has ended."""
         return max(self.last_sequence + 1 - self.chunks, 0) if not self.ended else 0
 
     @property
@@ -63,44 +63,44 @@ class GrowingTurn(Struct):
         return self.reading.open_span if self.reading is not None and not self.ended else None
 
     def part(self, name: str) -> GrowingPart:
-        """A part by its name, made where it is new."""
+        """A part by its name, created if it is new."""
         return self.parts.setdefault(name, GrowingPart())
 
 
 SpanCallback = Callable[[int, Span, str, Sequence[ToolCall]], None]
-"""Is told of a span that closed: the turn, the span, its words, its calls."""
+"""Called when a span closed, with the turn, the span, its text and its calls."""
 
 FaultCallback = Callable[[Diagnostic], None]
-"""Is told of a fault."""
+"""Called when a fault was found."""
 
 
 class GrowingTrace:
-    """Takes the record events of one trace, and holds its last turns.
+    """Takes the record events of one trace, and keeps its last turns.
 
-    `told` and `found` are called as spans close and faults appear.
+    Calls `on_span` and `on_fault` as spans close and faults appear.
     """
 
-    def __init__(self, told: SpanCallback, found: FaultCallback) -> None:
-        self._told, self._found = told, found
+    def __init__(self, on_span: SpanCallback, on_fault: FaultCallback) -> None:
+        self._on_span, self._on_fault = on_span, on_fault
         self._spoken: Format | None = None
         self._turns: dict[int, GrowingTurn] = {}
         self.trace: Trace | None = None
         self.has_ended = False
-        self._chunks = self._faults = 0  # those of turns that are not held any more
+        self._chunks = self._faults = 0  # those of turns that are no longer in memory
 
     @property
     def turns(self) -> list[GrowingTurn]:
-        """The turns in their order."""
+        """The turns, in order."""
         return [turn for _, turn in sorted(self._turns.items())]
 
     @property
     def before(self) -> int:
-        """How many turns there are before those that are held."""
+        """The number of turns before those in memory."""
         return min(self._turns, default=1) - 1
 
     @property
     def chunks(self) -> int:
-        """How many chunks came."""
+        """How many chunks arrived."""
         return self._chunks + sum(turn.chunks for turn in self._turns.values())
 
     @property
@@ -133,18 +133,18 @@ class GrowingTrace:
         """See `Watch`."""
         grown = self._turns[turn].part(part)
         grown.spans.append(span)
-        self._told(turn, span, span.inner.of(grown.text), calls)
+        self._on_span(turn, span, span.inner.of(grown.text), calls)
 
     def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
         """See `Watch`."""
         self._turns[turn].part(diagnostic.location.part).faults.append(diagnostic)
-        self._found(diagnostic)
+        self._on_fault(diagnostic)
 
     def exchange_ended(self, facts: events.ExchangeFacts) -> None:
-        """See `Watch`; a reading never tells it."""
+        """See `Watch`; a reading never calls it."""
 
     def trouble(self, message: str) -> None:
-        """See `Watch`; a reading never tells it."""
+        """See `Watch`; a reading never calls it."""
 
     def _begun(self, number: int, role: Role, generation: Generation | None) -> GrowingTurn:
         turn = GrowingTurn(number, role)
@@ -172,7 +172,7 @@ class GrowingTrace:
     def _end(self, turn: GrowingTurn, whole: Turn) -> None:
         for part in whole.parts:
             grown = turn.part(part.name)
-            if not part.text.startswith(grown.text):  # the record says otherwise: read again
+            if not part.text.startswith(grown.text):  # the recorded turn differs from the chunks
                 grown.spans.clear()
             grown.text = part.text
         if turn.reading is not None:
@@ -183,7 +183,7 @@ class GrowingTrace:
         self._forget()
 
     def _forget(self) -> None:
-        """Let go of the turns before the last ones."""
+        """Drop all but the last turns."""
         ended = sorted(number for number, turn in self._turns.items() if turn.ended)
         for number in ended[: max(len(ended) - MOST_TURNS, 0)]:
             gone = self._turns.pop(number)
@@ -191,19 +191,19 @@ class GrowingTrace:
 
 
 def is_shown(name: str) -> bool:
-    """Whether a part of this name holds words: those of the wire do not."""
+    """Whether a part of this name is shown: those of the wire protocol are not."""
     return not name.startswith(WIRE_PREFIX)
 
 
 def _named(format_: str) -> Format | None:
     try:
         return find_format(format_) if format_ else None
-    except UnknownFormatError:  # of a plug-in that is not here
+    except UnknownFormatError:  # a format of a plug-in that is not installed
         return None
 
 
 class _PartLines:
-    """The rows of a part: those of closed spans once and for all."""
+    """The rows of a part that closed spans cover; they do not change any more."""
 
     def __init__(self) -> None:
         self.rows: list[Line] = []
@@ -213,20 +213,20 @@ class _PartLines:
 
 
 class GrowingLines:
-    """The lines of a growing trace for a width; `update` before they are asked for."""
+    """The lines of a growing trace for a width; call `update` before reading them."""
 
     def __init__(self, trace: GrowingTrace, width: int) -> None:
         self._trace = trace
         self._width = width
         self._done: list[Line] = []
-        self._sizes: dict[int, int] = {}  # how many of these each turn has, by number
+        self._sizes: dict[int, int] = {}  # how many of the done lines each turn has, by number
         self._before: list[Line] = []
         self._open: list[Line] = []
         self._parts: dict[tuple[int, str], _PartLines] = {}
 
     @property
     def count(self) -> int:
-        """How many lines there are by now."""
+        """The number of lines."""
         return len(self._before) + len(self._done) + len(self._open)
 
     def line(self, index: int, width: int) -> Line:
@@ -238,7 +238,7 @@ class GrowingLines:
         return self._open[index]
 
     def update(self) -> int:
-        """Lay out what came since; by how many lines what was there before has moved up."""
+        """Lay out what has arrived since; return by how many lines the earlier lines have moved up."""
         turns, were = self._trace.turns, len(self._before)
         left = sum(self._sizes.pop(number) for number in list(self._sizes) if number <= self._trace.before)
         del self._done[:left]
@@ -279,7 +279,7 @@ class GrowingLines:
             yield from self._open_end(turn, name, part, kept.until)
 
     def _open_end(self, turn: GrowingTurn, name: str, part: GrowingPart, start: int) -> Iterator[Line]:
-        """What no span has closed yet: in the span that is open, as far as there is one."""
+        """The rows of the text that no span has closed yet, in the style of the open span if there is one."""
         opened = turn.open_span if name == "text" else None
         is_model = turn.role is Role.ASSISTANT
         kind = opened.kind.value if opened is not None else name if is_model else turn.role.value

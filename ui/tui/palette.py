@@ -1,4 +1,4 @@
-"""The palette of meanings as Rich styles and Textual themes: in colours of ours, in the terminal's sixteen, or none."""
+"""The palette of meanings as Rich styles and Textual themes: in our colours, the terminal's sixteen, or none."""
 
 import os
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.styled_text import Style
 
 THEMES = ("dark", "light", "ansi")
-"""What `--theme` takes besides `auto`; `ansi` leaves all colours to the terminal's own theme."""
+"""The values of `--theme` besides `auto`; `ansi` leaves all colours to the terminal's own theme."""
 
 _ATTRIBUTES = MappingProxyType(
     {
@@ -26,7 +26,7 @@ _ATTRIBUTES = MappingProxyType(
         Style.REMOVED: RichStyle(strike=True),
     }
 )
-# Of the sixteen colours, as the command has them: the terminal's own theme decides how they look.
+# Only the sixteen colours, as on the command line: the terminal's theme decides how they look.
 _SIXTEEN = MappingProxyType(
     {
         Style.DIM: RichStyle(dim=True),
@@ -50,9 +50,9 @@ _SIXTEEN = MappingProxyType(
 
 
 class Paint(Struct, frozen=True):
-    """How meanings look: a style for each, and what is laid over the cursor's line and over lit characters.
+    """A style for each meaning, and the styles over the cursor's line and over highlighted characters.
 
-    `asleep` is over the cursor's line while another widget has the focus.
+    `asleep` is that of the cursor's line while another widget has the focus.
     """
 
     of: Mapping[Style, RichStyle]
@@ -62,24 +62,24 @@ class Paint(Struct, frozen=True):
 
 
 def paint_of(app: App[object]) -> Paint:
-    """How meanings look in the application's theme of this moment."""
+    """The styles in the current theme of the application."""
     theme = app.current_theme
     return _paint("ansi" if theme.ansi else "dark" if theme.dark else "light")
 
 
 def themes() -> tuple[Theme, ...]:
-    """The Textual themes made of the palette; they have the names in `THEMES`."""
+    """The Textual themes of the palette, with the names in `THEMES`."""
     return _theme("dark", DARK), _theme("light", LIGHT), _ansi()
 
 
 def chosen_theme(name: str) -> str:
-    """The theme's name; `auto` takes `ansi` where colours are unwanted (NO_COLOR) or few, and asks COLORFGBG."""
+    """The theme's name; `auto` is `ansi` if colours are unwanted (NO_COLOR) or few, else depends on COLORFGBG."""
     if name != "auto":
         return name
     if os.environ.get("NO_COLOR") or not _has_many_colours():
         return "ansi"
-    behind = os.environ.get("COLORFGBG", "").rpartition(";")[2]
-    return "light" if behind in {"7", "15"} else "dark"
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if background in {"7", "15"} else "dark"
 
 
 def _has_many_colours() -> bool:
@@ -141,21 +141,21 @@ def _theme(name: str, colours: Colours) -> Theme:
 
 
 def _ansi() -> Theme:
-    made = BUILTIN_THEMES["ansi-dark"]
-    variables = made.variables | {"edge": "ansi_default", "dim": "ansi_default"}
+    builtin = BUILTIN_THEMES["ansi-dark"]
+    variables = builtin.variables | {"edge": "ansi_default", "dim": "ansi_default"}
     return Theme(
         name="ansi",
         ansi=True,
-        primary=made.primary,
-        secondary=made.secondary,
-        accent=made.accent,
-        warning=made.warning,
-        error=made.error,
-        success=made.success,
-        foreground=made.foreground,
-        background=made.background,
-        surface=made.surface,
-        panel=made.panel,
-        boost=made.boost,
+        primary=builtin.primary,
+        secondary=builtin.secondary,
+        accent=builtin.accent,
+        warning=builtin.warning,
+        error=builtin.error,
+        success=builtin.success,
+        foreground=builtin.foreground,
+        background=builtin.background,
+        surface=builtin.surface,
+        panel=builtin.panel,
+        boost=builtin.boost,
         variables=variables,
     )

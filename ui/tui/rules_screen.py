@@ -1,4 +1,4 @@
-"""Every rule with how often it was broken in the database, and the page on the one under the cursor."""
+"""The screen of all rules, with how often each was broken, and the page on the rule under the cursor."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ _LONGEST_NAME = max(len(rule.name) for rule in RULES) + 1
 
 
 class RulesScreen(UpperScreen):
-    """The rules, with the cursor on `code`; `show_chains` is called with the filter of the chains that are wanted."""
+    """The rules, with the cursor on `code`; `show_chains` shows the list of chains with a filter."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = RULE_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(RULE_COMMANDS)]
@@ -67,7 +67,7 @@ class RulesScreen(UpperScreen):
         self._rules: list[Rule] = list(RULES)
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """The widgets, from top to bottom."""
         yield StatusLine()
         yield LineBar(id="head")
         with Container():
@@ -97,12 +97,12 @@ class RulesScreen(UpperScreen):
         start_work(self, self._count, "count")
 
     def on_resize(self) -> None:
-        """Where there is room, the page is beside the list."""
+        """Put the page beside the list if there is room."""
         self.query_one(Container).set_class(self.size.width >= _BROAD, "broad")
         self.call_after_refresh(self._look)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
-        """Another rule."""
+        """Show the page on the rule that is selected now."""
         if event.view is self.rules:
             self._look()
 
@@ -117,7 +117,7 @@ class RulesScreen(UpperScreen):
         if found == 0:
             self.toast(f"{self.rule.code} was broken in no chain of this database.")
         else:
-            self.let_go()
+            self.stop_work()
             self._show_chains(f"code:{self.rule.code}")
 
     def action_sort(self) -> None:
@@ -132,7 +132,7 @@ class RulesScreen(UpperScreen):
         self.toast(f"Copied: {command}")
 
     def action_next_pane(self) -> None:
-        """Give the keys to the page, or to the list."""
+        """Focus the page, or the list."""
         (self.rules if self.focused is self.page else self.page).focus()
 
     def action_reload(self) -> None:
@@ -142,7 +142,7 @@ class RulesScreen(UpperScreen):
 
     async def _count(self) -> None:
         async with self.working("counting"):
-            found = await self.answer(_found)
+            found = await self.fetch(_found)
         if found is not None:
             self._traces = found
             self._show(self._code or (self.rule.code if self.rules.cursor else ""))
@@ -159,8 +159,8 @@ class RulesScreen(UpperScreen):
         order = "by code" if self._by_code else "the most broken first"
         self.query_one("#head", LineBar).say([(Run("   code   chains  rule", Style.DIM),)])
         broken = sum(1 for count in (self._traces or {}).values() if count)
-        said = f"{counted(len(RULES), 'rule')}, {broken:,} broken, {order}" if self._traces is not None else ""
-        self.say((), (Run(said),))
+        counts = f"{counted(len(RULES), 'rule')}, {broken:,} broken, {order}" if self._traces is not None else ""
+        self.say((), (Run(counts),))
 
     def _look(self) -> None:
         start_work(self, self._explain, "page")
@@ -173,14 +173,14 @@ class RulesScreen(UpperScreen):
 
 
 class _RuleLines:
-    """Rules as a source of lines; `traces` says in how many each was broken, None where that is not known yet."""
+    """Rules as a source of lines; `traces` is in how many traces each was broken, None if not counted yet."""
 
     def __init__(self, rules: list[Rule], traces: Mapping[str, int] | None) -> None:
         self._rules, self._traces = rules, traces
 
     @property
     def count(self) -> int:
-        """As many as there are."""
+        """The number of rules."""
         return len(self._rules)
 
     def line(self, index: int, width: int) -> Line:
@@ -188,11 +188,11 @@ class _RuleLines:
         rule = self._rules[index]
         style = style_of(rule.severity)
         found = self._traces.get(rule.code, 0) if self._traces is not None else None
-        said = "…" if found is None else f"{found:,}" if found else "-"
+        count = "…" if found is None else f"{found:,}" if found else "-"
         return clipped(
             (
                 Run(f" {GLYPHS[rule.severity.value]} {rule.code}", style),
-                Run(f"{said:>9}", Style.STRONG if found else Style.DIM),
+                Run(f"{count:>9}", Style.STRONG if found else Style.DIM),
                 Run(f"  {rule.name:<{_LONGEST_NAME}}", Style.STRONG),
                 *quoted(rule.summary),
             ),
@@ -201,7 +201,7 @@ class _RuleLines:
 
 
 def _found(store: Store) -> dict[str, int]:
-    """In how many traces each rule was broken."""
+    """The number of traces in which each rule was broken."""
     return {group.keys[0]: group.traces for group in store.statistics.figures(by=(GroupKey.CODE,))}
 
 

@@ -14,15 +14,15 @@ from inspector.errors import StoreError, WeaklinkError
 from storage import Store, open_store
 from storage.engine import place_of
 
-_MAX_THREADS = 6  # questions that are being asked at a time; those that nobody waits for any more count too
+_MAX_THREADS = 6  # concurrent queries, including those whose caller no longer waits
 _PATIENCE_S = 5.0  # how long a mark waits for another program that writes
 _Answer = TypeVar("_Answer")
 
 
 class StoreAccess:
-    """Opens the store when it is first asked for, and again where its file went away and came back.
+    """Opens the store on first use, and again if its file was replaced.
 
-    Threads are daemons: a slow question does not hold up the end of the program.
+    Threads are daemons: a slow query does not delay the end of the program.
     """
 
     def __init__(self, where: str | None) -> None:
@@ -34,28 +34,28 @@ class StoreAccess:
 
     @property
     def name(self) -> str:
-        """The database as people name it, without a password."""
+        """The database as users name it, without a password."""
         return str(place_of(self.where))
 
-    async def ask(self, question: Callable[[Store], _Answer]) -> _Answer:
-        """The answer of the store; WeaklinkError where it cannot be opened or refuses.
+    async def query(self, query: Callable[[Store], _Answer]) -> _Answer:
+        """Run a query on the store in a thread. Raises WeaklinkError if the store cannot be opened or refuses.
 
-        Whoever no longer waits (its task is cancelled) leaves the thread to end by itself.
+        If the task that waits is cancelled, the thread ends by itself.
         """
-        return await self._asked(question, self._room)
+        return await self._run_query(query, self._room)
 
-    async def ask_for_trace(self, question: Callable[[Store], _Answer]) -> _Answer:
-        """Like `ask`, of whole traces, which may take much memory: one question after the other.
+    async def query_trace(self, query: Callable[[Store], _Answer]) -> _Answer:
+        """Like `query`, for whole traces, which may take much memory: one query after the other.
 
-        The answer to one that is no longer waited for is gone before the next is asked.
+        The result of a cancelled query is released before the next one runs.
         """
-        return await self._asked(question, self._room_for_traces)
+        return await self._run_query(query, self._room_for_traces)
 
-    async def _asked(self, question: Callable[[Store], _Answer], room: asyncio.Semaphore) -> _Answer:
+    async def _run_query(self, query: Callable[[Store], _Answer], room: asyncio.Semaphore) -> _Answer:
         await room.acquire()
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_Answer] = loop.create_future()
-        found: list[tuple[_Answer | None, BaseException | None]] = []  # which the thread lets go of before the next ask
+        found: list[tuple[_Answer | None, BaseException | None]] = []  # emptied before the next query runs
 
         def settle() -> None:
             room.release()
@@ -65,23 +65,23 @@ class StoreAccess:
             if error is not None:
                 answered.set_exception(error)
             else:
-                answered.set_result(answer)  # type: ignore[arg-type]  # None is an answer where there is no error
+                answered.set_result(answer)  # type: ignore[arg-type]  # None is an answer if there is no error
 
         def run() -> None:
             try:
-                found.append((question(self._opened()), None))
-            except Exception as raised:  # noqa: BLE001  # whatever it is, whoever asked is told
+                found.append((query(self._opened()), None))
+            except Exception as raised:  # noqa: BLE001  # the caller gets any exception
                 found.append((None, raised))
             try:
                 loop.call_soon_threadsafe(settle)
-            except RuntimeError:  # the loop has ended, and with it everybody who could wait
+            except RuntimeError:  # the loop has ended, so no caller waits
                 return
 
         Thread(target=run, name="weaklink-store", daemon=True).start()
         return await answered
 
     def forget(self) -> None:
-        """Let go of the store; the next question opens it again."""
+        """Close the store; the next query opens it again."""
         with self._lock:
             store, self._store = self._store, None
         if store is not None:
@@ -98,26 +98,26 @@ class StoreAccess:
 
 
 def error_sentence(error: WeaklinkError, place: str = "") -> str:
-    """What went wrong, and what to do about it; the database need not be named where it is the one at `place`."""
-    said = str(error).removeprefix(f"{place}: ").rstrip(".")
-    is_told = "`" in said or "try again" in said
-    again = "" if is_told or not isinstance(error, StoreError) else " `ctrl+r` tries again."
-    return f"{said[:1].upper()}{said[1:]}.{again}"
+    """What went wrong, and what to do about it; leaves out the name of the database if it is `place`."""
+    text = str(error).removeprefix(f"{place}: ").rstrip(".")
+    has_advice = "`" in text or "try again" in text
+    again = "" if has_advice or not isinstance(error, StoreError) else " `ctrl+r` tries again."
+    return f"{text[:1].upper()}{text[1:]}.{again}"
 
 
 def start_work(
     node: DOMNode, work: Callable[[], Coroutine[Any, Any, None]], group: str, *, supersedes: bool = True
 ) -> None:
-    """Begin work that ends with its node; what the node began before in the group is left, if this `supersedes` it.
+    """Start work that ends with its node; with `supersedes`, cancel earlier work of the node in this group.
 
-    Nothing of it runs where it is superseded at once, so hand over a function, not a coroutine.
+    Work that is superseded at once never runs, so pass a function, not a coroutine.
     """
     begun: Worker[None] = node.run_worker(partial(_work_on, node, work), group=group, exclusive=supersedes)
     assert begun.node is node
 
 
 async def _work_on(node: DOMNode, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run work; it ends quietly on a screen that was left, whose parts are gone a moment before work is cancelled."""
+    """Run work; end quietly on a closed screen, whose widgets are removed shortly before its work is cancelled."""
     try:
         await work()
     except NoMatches:

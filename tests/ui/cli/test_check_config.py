@@ -136,13 +136,13 @@ def test_a_pattern_that_cannot_be_read_is_said(tmp_path: Path, weaklink: Run) ->
 def test_the_command_line_goes_before_the_configuration(tmp_path: Path) -> None:
     path = str(config(tmp_path, 'select = ["J"]\nignore = ["J104"]\nformat = "hermes"\n[check]\nfail-on = "info"\n'))
     said = check_settings(CheckArguments(), path, no_config=False)
-    assert (said.wanted.select, said.wanted.ignore, said.wanted.format) == (("J",), ("J104",), "hermes")
+    assert (said.options.select, said.options.ignore, said.options.format) == (("J",), ("J104",), "hermes")
     assert said.fail_on == "info"
     given = CheckArguments(None, "auto", ("S2",), ("F",), "never")
     wins = check_settings(given, path, no_config=False)
-    assert (wins.wanted.select, wins.wanted.ignore, wins.wanted.format) == (("S2",), ("F",), "auto")
+    assert (wins.options.select, wins.options.ignore, wins.options.format) == (("S2",), ("F",), "auto")
     assert wins.fail_on == "never"
-    assert check_settings(CheckArguments(), None, no_config=True).wanted.select == ()
+    assert check_settings(CheckArguments(), None, no_config=True).options.select == ()
 
 
 def test_the_command_heeds_it(weaklink: Run, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""The commands as their users see them: names, options and help, apart from what carries them out.
+"""The declarations of the commands: names, options and help, separate from their implementations.
 
-A command's help, a mistyped option and the completion of a shell load nothing else: the module that carries a command
-out is imported when it runs.
+Help, a mistyped option and shell completion load nothing else: the module that implements a command is imported when
+the command runs.
 """

@@ -1,4 +1,4 @@
-"""What declarations of commands are made of: the link to the function that runs, options that several share, types."""
+"""Building blocks of command declarations: the link to the implementation, shared options and parameter types."""
 
 import gc
 import re
@@ -28,14 +28,14 @@ COLUMNS = (
     "map, break"
 )
 BLOCK_MIB = 8
-# Words of the core, which would take long to load: tests/ui/cli/test_declarations.py compares them with it.
+# The values of `Severity`, which is slow to import; tests/ui/cli/test_declarations.py compares them.
 SEVERITIES = ("error", "warning", "info")
 
 
 def implemented_by(place: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
-    """Makes a command run the function at `place` (`module:name`), which is imported then and gets the options by name.
+    """Make a command import and call the function at `place` (`module:name`), which gets the options by name.
 
-    What it decorates only has the help.
+    The decorated function only provides the help text.
     """
 
     def declare(described: Callable[[], None]) -> Callable[..., Any]:
@@ -117,7 +117,7 @@ jobs_options = all_of(
     block_size_option,
     ray_address_option,
 )
-"""Those of a command that works through many files; `ui.importing.engine.takes_engine` makes one value of them."""
+"""Options of commands that process many files; `ui.importing.engine.takes_engine` combines them into one value."""
 
 redaction_options = all_of(
     click.option(
@@ -130,7 +130,7 @@ redaction_options = all_of(
     click.option("--no-redact", is_flag=True, help="Keep keys, tokens and passwords as they are."),
     click.option("--no-content", is_flag=True, help="Mask every word; keep structure, sizes and times."),
 )
-"""What is kept of what a command records or imports; `ui.cli.redaction_options.redactor_of` makes a redactor of it."""
+"""Options that redact what a command records or imports; `ui.cli.redaction_options.redactor_of` reads them."""
 
 judging_options = all_of(
     click.option(
@@ -154,16 +154,16 @@ judging_options = all_of(
     click.option("--config", "config_file", metavar="FILE", help="Read the configuration from FILE."),
     click.option("--no-config", is_flag=True, help="Ignore configuration files."),
 )
-"""Those of every command that fails on faults: rules, severity, report, baseline and configuration."""
+"""Options of every command that fails on faults: rules, severity, report, baseline and configuration."""
 
 
 class FilterType(click.ParamType[str]):
-    """A filter, or one of the words that make one; the shell completes it from the database."""
+    """A filter, or one word of it; the shell completes it from the database."""
 
     name = "filter"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """What the language and the database know; nothing where there is no database yet."""
+        """Completions from the filter language and the database; none if there is no database yet."""
         from ui.cli.store_options import filter_completions  # noqa: PLC0415  # it loads the store
 
         return filter_completions(ctx.params.get("where") or None, incomplete)
@@ -186,9 +186,9 @@ _HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
 
 
 class Moment(click.ParamType[datetime]):
-    """`2026-01-31`, `2026-01-31T18:00` (UTC, or with an offset of its own) or an age: `12h`, `30d`, `8w`, `1y`.
+    """`2026-01-31`, `2026-01-31T18:00` (UTC unless it has an offset) or an age: `12h`, `30d`, `8w`, `1y`.
 
-    With `ahead` an age is a time from now on.
+    With `ahead`, an age counts from now into the future.
     """
 
     name = "date or age"
@@ -197,7 +197,7 @@ class Moment(click.ParamType[datetime]):
         self._sign = 1 if ahead else -1
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The moment, with its zone; fails as click's own types do."""
+        """The moment, with its time zone. Raises BadParameter."""
         if isinstance(value, datetime):
             return value
         text = str(value).strip()
@@ -216,7 +216,7 @@ class Size(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The bytes; fails as click's own types do."""
+        """The number of bytes. Raises BadParameter."""
         if isinstance(value, int):
             return value
         found = _SIZE.fullmatch(str(value).strip())
@@ -226,14 +226,14 @@ class Size(click.ParamType[int]):
 
 
 class ColumnsType(click.ParamType[tuple[str, ...]]):
-    """Names of columns between commas."""
+    """Names of columns, separated by commas."""
 
     name = "columns"
 
     def convert(
         self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """The keys of the columns; fails as click's own types do."""
+        """The keys of the columns. Raises BadParameter."""
         from ui.views.trace_columns import find_column  # noqa: PLC0415  # it loads the store
 
         if isinstance(value, tuple):
@@ -245,11 +245,11 @@ class ColumnsType(click.ParamType[tuple[str, ...]]):
         return tuple(column.key for _, column in found if column is not None)
 
 
-def read_turns(ctx: click.Context, param: click.Parameter, given: str | None) -> tuple[int, int] | None:
-    """The turn of `4`, or the two of `4,6`. Raises BadParameter."""
-    if given is None:
+def read_turns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """The two turns of `4,6`, or the turn of `4` twice; None if the option is not given. Raises BadParameter."""
+    if value is None:
         return None
-    numbers = given.split(",")
+    numbers = value.split(",")
     if len(numbers) > 2 or not all(number.isdecimal() and 0 < len(number) < 10 for number in numbers):
-        raise click.BadParameter(f"`{given}` is neither a turn, such as 4, nor two, such as 4,6.")
+        raise click.BadParameter(f"`{value}` is neither a turn, such as 4, nor two, such as 4,6.")
     return int(numbers[0]), int(numbers[-1])

@@ -34,7 +34,7 @@ def check() -> None:
       weaklink check logs/ --select J,S2 --fail-on warning
       weaklink check logs/ --write-baseline baseline.json
       weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("ask")
@@ -80,7 +80,7 @@ def ask() -> None:
     weaklink ask 12 --upstream https://api.openai.com
     weaklink ask 12 --turn 4 --upstream http://localhost:8000 --set temperature=0 -n 50
     weaklink ask latest --with-fix --upstream https://api.anthropic.com --max-requests 40 --max-tokens 100000
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("doctor", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -105,7 +105,7 @@ def doctor() -> None:
     weaklink doctor -n 20 --fail-on-findings -- ./evaluate.sh
 
     The exit code is 0; 1 with --fail-on-findings where something was found; 125, 126 and 127 as for `weaklink run`.
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("stats")
@@ -148,7 +148,7 @@ def stats() -> None:
     Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare,
     p-values are corrected for multiple comparisons. Tool selection and parameter accuracy require --expected: lines of
     {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's possible answers.
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("sql")
@@ -168,7 +168,7 @@ def sql() -> None:
     Examples:
       weaklink sql 'SELECT status, count(*) FROM traces GROUP BY 1' --on results/
       weaklink sql 'SELECT code, count(*) AS n FROM diagnostics GROUP BY 1 ORDER BY n DESC' --on s3://bucket/results
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("report")

@@ -34,7 +34,7 @@ def export() -> None:
 
     ID is the number that `weaklink list` prints, or an id of the source's own; `@marked` means all marked traces,
     `@shown` those of the last list. FILE is written completely or not at all.
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("join")
@@ -53,7 +53,7 @@ def join() -> None:
     \b
     weaklink join 12 15
     weaklink join 12 --undo
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.group("db")
@@ -189,7 +189,7 @@ def prune() -> None:
     weaklink db prune --older-than 30d
     weaklink db prune --before 7d --keep-ok 0.05 --yes
     weaklink db prune --max-size 10GB --yes
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @database.command("delete")

@@ -82,7 +82,7 @@ def list_traces() -> None:
     A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units. docs/commands.md
     lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `#3` for the third
     trace of the last list, and `latest` for the newest trace that is no fork.
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("search")
@@ -106,7 +106,7 @@ def search() -> None:
     weaklink search '"could not parse"' tool:get_weather
 
     With --json, prints one JSON line per hit.
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("show")
@@ -180,7 +180,7 @@ def diff() -> None:
     weaklink diff before.jsonl#3 after.jsonl#3
     weaklink diff --task 46
     weaklink diff --filter 'session:task_id=46 model:qwen*'
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("tui")

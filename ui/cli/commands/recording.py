@@ -44,7 +44,7 @@ def run() -> None:
 
     The exit code is the command's own; 128 and the number of the signal that ended it, 125 where weaklink failed, 126
     and 127 where the command could not be started, 1 with --check.
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("replay")
@@ -84,7 +84,7 @@ def replay() -> None:
 
     The exit code is the command's own; 3 where a request is not in the recording, 125 where weaklink failed, 126 and
     127 where the command could not be started.
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("serve")

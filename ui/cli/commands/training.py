@@ -25,7 +25,7 @@ _output_option = click.option(
 )
 
 _making_options = declaring.all_of(_output_option, _rejected_option, declaring.jobs_options, _seed_option)
-"""Those of every command that makes new rows."""
+"""Options of every command that makes new rows."""
 
 
 @click.command("lint")
@@ -61,7 +61,7 @@ def lint() -> None:
       weaklink data lint train.jsonl
       weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
       weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("score")
@@ -91,7 +91,7 @@ def score() -> None:
     Examples:
       weaklink data score train.jsonl --expected truth.jsonl
       weaklink data score train.jsonl --min 0.9 --output good.parquet
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("report")
@@ -118,7 +118,7 @@ def report() -> None:
       weaklink data report train.jsonl
       weaklink data report train.jsonl --against before.jsonl --html report.html
       weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("convert")
@@ -140,7 +140,7 @@ def convert() -> None:
     \b
     Example:
       weaklink data convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("verify")
@@ -192,7 +192,7 @@ def verify() -> None:
       weaklink data verify samples.jsonl --verifier tool-use
       weaklink data verify rollouts.jsonl --kept good.parquet --rejected bad.jsonl --best-of 2 --k 1,4,8
       weaklink data verify answers.jsonl --verifier schema-adherence --json
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("inject")
@@ -226,7 +226,7 @@ def inject() -> None:
     Examples:
       weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
       weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("negatives")
@@ -263,7 +263,7 @@ def negatives() -> None:
     Examples:
       weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
       weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("render")
@@ -311,7 +311,7 @@ def render() -> None:
       weaklink data render train.jsonl --output train.eleven.jsonl
       weaklink data render train.jsonl --format hermes,qwen,mistral --on-loss skip
       weaklink data render train.jsonl --as llama-factory --output train.llama-factory.jsonl
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("fix")
@@ -342,7 +342,7 @@ def fix() -> None:
       weaklink data fix train.jsonl
       weaklink data fix train.jsonl --output train.fixed.jsonl
       weaklink data fix data/ --out-dir fixed/ --unsafe --diff
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @click.command("annotate")
@@ -369,7 +369,7 @@ def annotate() -> None:
     weaklink data annotate 12
     weaklink data annotate train.jsonl > train.annotated.jsonl
     weaklink data annotate --filter status:recovered
-    """  # noqa: D301  # Click wants the backspace itself
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 DATA_COMMANDS = MappingProxyType(

@@ -1,4 +1,4 @@
-"""`weaklink data annotate`: step-level data flow and decision points of traces, a JSON object each."""
+"""`weaklink data annotate`: step-level data flow and decision points of traces, one JSON object per trace."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -49,32 +49,32 @@ def annotate(
     jobs: EngineOptions,
     where: str | None,
 ) -> None:
-    """`weaklink annotate`; see its help."""
+    """`weaklink data annotate`; see its help."""
     paths = [word for word in words if is_path(word)]
     ids = [word for word in words if not is_path(word)]
     if expression and words:
         raise click.UsageError("--filter chooses among all traces of the database; give it, or IDs and PATHs.")
-    reading = _TraceReader(source)
+    reader = _TraceReader(source)
     with open_output(output) as out, ExitStack() as opened:
         stored: Iterable[_NumberedTrace] = ()
         if ids or not paths:
             store = opened.enter_context(open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S))
             stored = _stored(store, ids, expression)
         if needs_blocks(paths) or not jobs.is_plain:
-            lines = reading.lines_of_blocks(paths, jobs)
+            lines = reader.lines_of_blocks(paths, jobs)
         else:
-            lines = map(_line, reading.of_files(paths))
+            lines = map(_line, reader.of_files(paths))
         _write(out, chain(map(_line, stored), lines), form)
-    if reading.skipped:
-        print_notice(f"{counted(reading.skipped, 'record')} skipped")
-    if reading.failed or (paths and not reading.traces):
+    if reader.skipped:
+        print_notice(f"{counted(reader.skipped, 'record')} skipped")
+    if reader.failed or (paths and not reader.traces):
         ctx.exit(_COULD_NOT_RUN)
-    if reading.skipped:
+    if reader.skipped:
         ctx.exit(_SKIPPED)
 
 
 class _TraceReader:
-    """Reads files trace by trace, and says of each record that is none where it is and why."""
+    """Reads files trace by trace, and reports where and why it skips a record."""
 
     def __init__(self, source: str | None, notify: Callable[[str], None] = print_notice) -> None:
         self._source, self._notify = source, notify
@@ -96,7 +96,7 @@ class _TraceReader:
             self._notify(str(error))
 
     def lines_of_blocks(self, paths: Sequence[str], jobs: EngineOptions) -> Iterator[str]:
-        """The same as lines, made by the workers of an engine."""
+        """The output lines for the traces of files, made by the workers of an engine."""
         blocks = plan_traces(paths, self._source, jobs.block_bytes)
         for piece in run_blocks(blocks, BlockAnnotator(self._source), jobs):
             for answer in piece.answers:
@@ -129,7 +129,7 @@ class _TraceReader:
 
 
 def _inspected(trace: Trace, rows: SampleRows | None) -> Inspection:
-    """The inspection; a fault that a row of training data shows on purpose breaks nothing, as in `data lint`."""
+    """The inspection. Faults that training data shows on purpose do not break its chain, as in `data lint`."""
     sample = rows.of(trace, trace.provenance.source) if rows is not None else None
     if sample is None:
         return inspect_trace(trace)
@@ -138,7 +138,7 @@ def _inspected(trace: Trace, rows: SampleRows | None) -> Inspection:
 
 
 class AnnotatedRecord(Struct, frozen=True):
-    """The line of one trace, or a notice on what gave none."""
+    """The output line of one trace, or a notice on a record without one."""
 
     line: str | None = None
     notice: str = ""
@@ -147,24 +147,24 @@ class AnnotatedRecord(Struct, frozen=True):
 
 
 class BlockAnnotator(Struct, frozen=True):
-    """Annotates the traces of a block; it can cross to another process."""
+    """Annotates the traces of a block; it can be sent to another process."""
 
     source: str | None = None
 
     def __call__(self, block: Block) -> Iterator[AnnotatedRecord]:
         """The lines and the notices, in the order of the block."""
         notices: list[str] = []
-        reading = _TraceReader(self.source, notices.append)
-        said = skipped = 0
+        reader = _TraceReader(self.source, notices.append)
+        reported = skipped = 0
         with placed_block(block) as file:
-            for trace in reading.of_file(file):
-                for notice in notices[said:]:
+            for trace in reader.of_file(file):
+                for notice in notices[reported:]:
                     yield AnnotatedRecord(notice=notice, is_skipped=True)
-                said = skipped = len(notices)
+                reported = skipped = len(notices)
                 yield AnnotatedRecord(_line(trace))
-        for notice in notices[said:]:
+        for notice in notices[reported:]:
             skipped += 1
-            yield AnnotatedRecord(notice=notice, is_skipped=skipped <= reading.skipped, is_failed=reading.failed)
+            yield AnnotatedRecord(notice=notice, is_skipped=skipped <= reader.skipped, is_failed=reader.failed)
 
 
 def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_NumberedTrace]:
@@ -177,7 +177,7 @@ def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_Numb
 
 
 def _matching(store: Store, expression: str) -> Iterator[int]:
-    """The ids of the traces that match, the newest first, read a page at a time."""
+    """The ids of the matching traces, the newest first, read in pages."""
     after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
         yield from (summary.id for summary in page)
@@ -190,7 +190,7 @@ def _line(numbered: _NumberedTrace) -> str:
 
 
 def _write(out: TextIO, lines: Iterable[str], form: str) -> None:
-    """One object a line; as one array, with brackets around them and commas between."""
+    """Write one object per line for `jsonl`, else one JSON array."""
     if form == "jsonl":
         out.writelines(line + "\n" for line in lines)
         return

@@ -1,4 +1,4 @@
-"""`weaklink data convert`: raw outputs and conversations rewritten for a model of another format, a JSON line each."""
+"""`weaklink data convert`: rewrite raw outputs and conversations in another format, one JSON line each."""
 
 import sys
 from collections.abc import Iterator
@@ -27,13 +27,13 @@ _SKIPPED = 1
 
 @click.pass_context
 def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: str | None) -> None:
-    """`weaklink convert`; see its help."""
-    reads = None if source == AUTO else find_format(source)
-    writes = find_format(target)
+    """`weaklink data convert`; see its help."""
+    source_format = None if source == AUTO else find_format(source)
+    target_format = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()
     try:
         with _open_unpacked(file) as lines:
-            bad = sum(_put(line) for line in _answers(lines, reads, writes, tools))
+            bad = sum(_put(line) for line in _answers(lines, source_format, target_format, tools))
     except DamagedDataError as error:
         raise UnreadableFileError(f"cannot read {file} to its end: {error}") from error
     if bad:
@@ -43,7 +43,7 @@ def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: 
 
 @contextmanager
 def _open_unpacked(path: str) -> Iterator[BinaryIO]:
-    """The content of a file, of which gzip and zstd are unpacked, or what a pipe or standard input brings."""
+    """The content of a file, unpacked if it is gzip or zstd; pipes and standard input are not unpacked."""
     with open_binary(path) as stored:
         if path == STDIN or not Path(path).is_file():
             yield stored
@@ -53,7 +53,7 @@ def _open_unpacked(path: str) -> Iterator[BinaryIO]:
 
 
 def _put(answer: dict[str, Json]) -> bool:
-    """Print an answer at once; whether it is an error."""
+    """Print an answer at once, and return whether it is an error."""
     sys.stdout.write(write_json(answer) + "\n")
     sys.stdout.flush()
     return "error" in answer and len(answer) == 2
@@ -62,7 +62,7 @@ def _put(answer: dict[str, Json]) -> bool:
 def _answers(
     lines: BinaryIO, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...]
 ) -> Iterator[dict[str, Json]]:
-    """The answer to each line in order; blank lines get none, and only one line is held at a time."""
+    """The answer to each line in order; blank lines get none. Holds one line in memory at a time."""
     for line in read_lines(lines):
         if isinstance(line, Skipped):
             yield {"id": None, "error": f"{line.record}: {line.reason}"}
@@ -73,12 +73,12 @@ def _answers(
 def answer(
     line: bytes, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...] = ()
 ) -> dict[str, Json]:
-    """The converted row of one line, or `{"id", "error"}` where the line is none."""
+    """The converted row of one line, or `{"id", "error"}` if the line is not a row."""
     row_id: Json = None
     try:
         row = parse_json_bytes(line.removeprefix(b"\xef\xbb\xbf"))
         if not isinstance(row, dict):
-            raise ValueError("not a JSON object")  # told as any other bad line
+            raise ValueError("not a JSON object")  # reported like any other bad line
         row_id = row.get("id")
         return convert_row(row, source, target, tools=tools)
     except ValueError as error:

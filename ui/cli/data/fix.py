@@ -1,4 +1,4 @@
-"""`weaklink data fix`: training data with its faults repaired, as a copy, each repair listed."""
+"""`weaklink data fix`: write a repaired copy of training data, and list each repair."""
 
 import os
 import sys
@@ -42,17 +42,17 @@ _RAW_TEXT = "raw-text"
 
 
 class RecordCopy(Protocol):
-    """A copy under way. Records are asked for in the order of the file; what lies between them is copied as it is."""
+    """A copy in progress. Callers find records in file order; everything between them is copied unchanged."""
 
     def find(self, record: str) -> bytes | None:
-        """The bytes of a record (`line 3`), up to which everything is copied now; None where it is none of those left.
+        """Copy everything before a record (`line 3`), and return its bytes; None if no remaining record has the name.
 
-        `put` must follow where it is found.
+        If the record is found, call `put` next.
         """
         ...
 
     def put(self, raw: bytes) -> None:
-        """These bytes stand for the record that was found."""
+        """Write these bytes in place of the record that was found."""
         ...
 
     def close(self) -> None:
@@ -61,19 +61,19 @@ class RecordCopy(Protocol):
 
 
 def copy_records(file: SourceFile, out: BinaryIO) -> RecordCopy:
-    """A copy of a JSON file to `out`. A file that is no lines is wholly in memory."""
+    """Begin a copy of a JSON file to `out`. A file that is not JSON lines is held in memory."""
     if layout_of(file.head) == "line":
         return _NumberedLines(file.open(), out)
     return _ElementCopy(file, out)
 
 
 def copy_text(file: SourceFile, out: BinaryIO) -> RecordCopy:
-    """A copy of a file that is one text, the record `file`."""
+    """Begin a copy of a file that is one text; its only record is `file`."""
     return _TextCopy(file, out)
 
 
 class _TextCopy:
-    """Nothing is copied until it is known whether it is repaired."""
+    """Writes the whole text when it is closed."""
 
     def __init__(self, file: SourceFile, out: BinaryIO) -> None:
         with file.open() as stream:
@@ -91,7 +91,7 @@ class _TextCopy:
 
 
 class _NumberedLines:
-    """Numbered as `inspector.importers.records` numbers them: blank lines count."""
+    """Copies lines, numbered as by `inspector.importers.records`: blank lines count."""
 
     def __init__(self, stream: BinaryIO, out: BinaryIO) -> None:
         self._stream, self._out = stream, out
@@ -122,7 +122,7 @@ class _NumberedLines:
 
 
 class _ElementCopy:
-    """Each element is searched for behind the one before it: they come in order, with their exact bytes."""
+    """Copies elements. Each is searched for after the previous one: they come in order, with their exact bytes."""
 
     def __init__(self, file: SourceFile, out: BinaryIO) -> None:
         self._out, self._at = out, 0
@@ -172,7 +172,7 @@ _Rewrite = Callable[[str, Trace, Repair], RewrittenRecord]
 
 
 class FixOptions(Struct, frozen=True):
-    """What is to be repaired: how files are read, the faults of which rules, and whether guesses are made too."""
+    """How files are read, the rules whose faults are repaired, and whether unsafe repairs are applied too."""
 
     source: str | None = None
     format: str = AUTO
@@ -180,18 +180,18 @@ class FixOptions(Struct, frozen=True):
     unsafe: bool = False
 
     def examine(self, trace: Trace) -> RepairInput:
-        """What is wrong with a trace. Raises UnknownFormatError."""
+        """The input for repairs of a trace: its faults and inspection. Raises UnknownFormatError."""
         found = inspect_trace(trace, format=self.format)
         return RepairInput(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls), found)
 
 
-def fix_file(path: str, asked: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
-    """Write the repaired copy of a file to `out`, and report each repair; what became of the file.
+def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
+    """Write the repaired copy of a file to `out`, report each repair, and return the file's summary.
 
-    A trace at a time is in memory. Raises UnreadableFileError where the file cannot be read to its end, or is not one
-    whose texts are repaired: then `out` is not whole.
+    Holds one trace in memory at a time. Raises UnreadableFileError if the file cannot be read to its end or is of a
+    kind that is not repaired; `out` is then incomplete.
     """
-    reading = read_source(path, asked.source)
+    reading = read_source(path, options.source)
     file = SourceFile(path)
     if reading.source not in {*_ROWS, _RAW_TEXT}:
         raise UnreadableFileError(
@@ -202,42 +202,42 @@ def fix_file(path: str, asked: FixOptions, out: BinaryIO, report: FixReport) -> 
         raise UnreadableFileError(f"{path}: unpack it first: `fix` writes a copy that differs only where it repairs")
     is_text = reading.source == _RAW_TEXT
     copy = copy_text(file, out) if is_text else copy_records(file, out)
-    fixing = _Fixing(path, asked, copy, report, _text_rewritten if is_text else rewrite_record)
+    fixer = _FileFixer(path, options, copy, report, _text_rewritten if is_text else rewrite_record)
     for record in reading.records:
         if isinstance(record, Skipped):
-            fixing.skipped += 1
+            fixer.skipped += 1
             print_notice(f"{record.file or path}: {record.record}: {record.reason}")
         else:
-            fixing.trace(record)
+            fixer.trace(record)
     copy.close()
-    return FixedFile(path, reading.source, fixing.traces, fixing.skipped, fixing.records, fixing.changes, fixing.left)
+    return FixedFile(path, reading.source, fixer.traces, fixer.skipped, fixer.records, fixer.changes, fixer.left)
 
 
-class _Fixing:
+class _FileFixer:
     """Repairs the traces of one file, and counts."""
 
-    def __init__(self, path: str, asked: FixOptions, copy: RecordCopy, report: FixReport, rewrite: _Rewrite) -> None:
-        self._path, self._asked, self._copy, self._report, self._rewrite = path, asked, copy, report, rewrite
+    def __init__(self, path: str, options: FixOptions, copy: RecordCopy, report: FixReport, rewrite: _Rewrite) -> None:
+        self._path, self._options, self._copy, self._report, self._rewrite = path, options, copy, report, rewrite
         self.traces = self.skipped = self.records = self.changes = self.left = 0
 
     def trace(self, trace: Trace) -> None:
         self.traces += 1
         try:
-            repair = repair_trace(trace, self._asked.examine, rules=self._asked.rules, unsafe=self._asked.unsafe)
+            repair = repair_trace(trace, self._options.examine, rules=self._options.rules, unsafe=self._options.unsafe)
         except UnknownFormatError as error:
             self.skipped += 1
             print_notice(f"{self._path}: {trace.provenance.record}: {error}")
             return
-        made, unplaced = self._written(trace, repair)
-        self.records += bool(made)
-        self.changes += len(made)
+        applied, unplaced = self._written(trace, repair)
+        self.records += bool(applied)
+        self.changes += len(applied)
         self.left += len(unplaced) + len(repair.refused)
-        if made or unplaced or repair.refused:
+        if applied or unplaced or repair.refused:
             place, title = trace.provenance.record, title_of(trace)
-            self._report.repaired(Repaired(self._path, place, title, made, unplaced, repair.refused))
+            self._report.repaired(Repaired(self._path, place, title, applied, unplaced, repair.refused))
 
     def _written(self, trace: Trace, repair: Repair) -> tuple[tuple[AppliedRepair, ...], tuple[AppliedRepair, ...]]:
-        """The changes that stand in the copy now, and those that found no place there."""
+        """The repairs that the copy now contains, and those that could not be placed in it."""
         is_row = self._rewrite is rewrite_record
         raw = self._copy.find(trace.provenance.record) if repair.changes or is_row else None
         if raw is None:
@@ -250,7 +250,7 @@ class _Fixing:
         return (*rewritten.changes, *of_row), rewritten.unplaced
 
     def _row_repaired(self, text: str, trace: Trace, repair: Repair) -> tuple[str, tuple[AppliedRepair, ...]]:
-        """The row with its own members repaired too, and these repairs."""
+        """The row with its own members repaired too, and those repairs."""
         raw, record = text.encode("utf-8", "surrogateescape"), trace.provenance.record
         try:
             value = parse_json_bytes(raw)
@@ -259,12 +259,12 @@ class _Fixing:
         if not isinstance(value, dict):
             return text, ()
         row = DataRow(self._path, record, int(record.rpartition(" ")[2]), value, raw)
-        asked = self._asked
-        return repair_row(row, repair.trace, repair.inspection, rules=asked.rules, unsafe=asked.unsafe)
+        options = self._options
+        return repair_row(row, repair.trace, repair.inspection, rules=options.rules, unsafe=options.unsafe)
 
 
 def _text_rewritten(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
-    """A file of raw text is its trace's texts, one behind the other."""
+    """The content of a raw text file: the texts of its trace, concatenated."""
     del text, trace
     return RewrittenRecord("".join(part.text for turn in repair.trace.turns for part in turn.parts), repair.changes)
 
@@ -289,12 +289,12 @@ def fix(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink fix`; see its help."""
+    """`weaklink data fix`; see its help."""
     if output is not None and out_dir is not None:
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:
         find_format(format)
-    asked = FixOptions(source, format, _rules(select, ignore), unsafe)
+    options = FixOptions(source, format, _rules(select, ignore), unsafe)
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
@@ -306,7 +306,7 @@ def fix(
     if out_dir is not None:
         for _, target in targets:
             Path(target or out_dir).parent.mkdir(parents=True, exist_ok=True)
-    files = [_fixed(path, target, asked, report) for path, target in targets]
+    files = [_fixed(path, target, options, report) for path, target in targets]
     report.close()
     print_notice(sum_words(files))
     if not any(file.refused is None for file in files):
@@ -315,10 +315,10 @@ def fix(
         ctx.exit(_SKIPPED)
 
 
-def _fixed(path: str, target: str | None, asked: FixOptions, report: FixReport) -> FixedFile:
-    """Repair one file; what became of it. One that cannot be repaired leaves no copy, and is said."""
+def _fixed(path: str, target: str | None, options: FixOptions, report: FixReport) -> FixedFile:
+    """Repair one file, and return its summary. A file that cannot be repaired is reported and leaves no copy."""
     try:
-        file = structs.replace(_written(path, target, asked, report), output=target)
+        file = structs.replace(_written(path, target, options, report), output=target)
     except UnreadableFileError as error:
         file = FixedFile(path, refused=str(error))
         print_notice(str(error))
@@ -326,15 +326,15 @@ def _fixed(path: str, target: str | None, asked: FixOptions, report: FixReport) 
     return file
 
 
-def _written(path: str, target: str | None, asked: FixOptions, report: FixReport) -> FixedFile:
+def _written(path: str, target: str | None, options: FixOptions, report: FixReport) -> FixedFile:
     if target is None:
-        return fix_file(path, asked, _Discarded(), report)
+        return fix_file(path, options, _Discarded(), report)
     with open_output(target) as stream:
-        return fix_file(path, asked, stream.buffer, report)
+        return fix_file(path, options, stream.buffer, report)
 
 
 class _Discarded(BytesIO):
-    """Takes what is written and keeps none of it."""
+    """Discards what is written."""
 
     def write(self, content: object) -> int:
         del content
@@ -342,11 +342,11 @@ class _Discarded(BytesIO):
 
 
 def _targets(paths: Iterable[str], output: str | None, out_dir: str | None) -> list[tuple[str, str | None]]:
-    """Each file, and where its copy goes."""
+    """Each file with the path of its copy, None if there is no copy."""
     found: list[tuple[str, str | None]] = []
-    for given in paths:
-        for path in files_below([given]):
-            found.append((path, _target(given, path, output, out_dir)))
+    for argument in paths:
+        for path in files_below([argument]):
+            found.append((path, _target(argument, path, output, out_dir)))
     if output is not None and len(found) > 1:
         raise click.UsageError(f"`--output` takes the copy of one file, and these are {len(found)}; see `--out-dir`.")
     copies = [target for _, target in found if target is not None]
@@ -356,19 +356,19 @@ def _targets(paths: Iterable[str], output: str | None, out_dir: str | None) -> l
     return found
 
 
-def _target(given: str, path: str, output: str | None, out_dir: str | None) -> str | None:
+def _target(argument: str, path: str, output: str | None, out_dir: str | None) -> str | None:
     if out_dir is None:
         return output
-    inside = os.path.relpath(path, given) if Path(given).is_dir() else Path(path).name
+    inside = os.path.relpath(path, argument) if Path(argument).is_dir() else Path(path).name
     return str(Path(out_dir) / inside)
 
 
 class _OriginalError(WeaklinkError):
-    """A copy would take the place of a file that is to be repaired."""
+    """A copy would overwrite a file that is to be repaired."""
 
 
 def _refuse_originals(targets: Iterable[tuple[str, str | None]]) -> None:
-    """Refuse to write over any of the files, under whatever name: a link, too, leads to the same file."""
+    """Refuse to overwrite any of the files, under any name: a link also leads to the same file."""
     pairs = list(targets)
     originals = {_identity(path): path for path, _ in pairs}
     originals.pop(None, None)
@@ -387,9 +387,9 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]:
-    words, unwanted = _words(select), _words(ignore)
-    return (select_rules(words) if words else frozenset(RULES)) - select_rules(unwanted)
+    words, ignored = _words(select), _words(ignore)
+    return (select_rules(words) if words else frozenset(RULES)) - select_rules(ignored)
 
 
-def _words(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word for piece in given for word in piece.replace(",", " ").split())
+def _words(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for piece in values for word in piece.replace(",", " ").split())

@@ -1,4 +1,4 @@
-"""`weaklink data inject`: error-recovery samples out of good ones, each verified before it is written."""
+"""`weaklink data inject`: make error-recovery samples from good ones, each verified before it is written."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from ui.views.styled_text import counted
 _FAILED = 1
 _COULD_NOT_RUN = 2
 _RESERVE = 1_000
-_MARGIN = 1.5  # of rows tried to rows needed: some offer no place for a fault
+_MARGIN = 1.5  # rows tried per row needed: some rows have no place for a fault
 _MOST_OF_ONE = 8
 
 
@@ -38,7 +38,7 @@ def inject(
     jobs: EngineOptions,
     seed: int,
 ) -> None:
-    """`weaklink inject`; see its help."""
+    """`weaklink data inject`; see its help."""
     weights = _rates(rates)
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)
@@ -58,10 +58,10 @@ def inject(
 def _variants(
     row: DataRow, *, seed: int, rates: Mapping[str, float], needed: float
 ) -> tuple[JsonObject, list[InjectedRow | NotInjected]]:
-    """The row, and as many injected ones as it may have to give; the same for the same seed."""
-    wanted = needed if needed == 1.0 else needed * _MARGIN
-    whole = int(wanted)
-    drawn = row.random(seed, "share").random() < wanted - whole
+    """The row, and as many injected rows as may be needed of it; deterministic for a seed."""
+    expected = needed if needed == 1.0 else needed * _MARGIN
+    whole = int(expected)
+    drawn = row.random(seed, "share").random() < expected - whole
     count = min(whole + drawn, _MOST_OF_ONE)
     return row.value, list(inject_faults(row, seed=seed, rates=rates, count=count)) if count else []
 
@@ -82,20 +82,20 @@ class _Mix(Struct):
         self.rows += 1
         if self.copies:
             writer.write(row)
-        for one in found:
-            if isinstance(one, NotInjected):
-                self.skipped[one.reason] += 1
+        for variant in found:
+            if isinstance(variant, NotInjected):
+                self.skipped[variant.reason] += 1
             else:
-                self._reserve.append(one)
+                self._reserve.append(variant)
         due = ceil(self.needed * self.rows - 1e-9) if self.copies else self.injected + len(self._reserve)
         while self._reserve and self.injected < due:
-            one = self._reserve.popleft()
-            writer.write(one.value)
+            variant = self._reserve.popleft()
+            writer.write(variant.value)
             self.injected += 1
-            self.kinds[one.kind] += 1
+            self.kinds[variant.kind] += 1
 
     def summary(self) -> list[str]:
-        """What was written, by kind, and what was skipped, by reason."""
+        """Sentences on the rows that were written, by kind, and skipped, by reason."""
         written = self.injected + (self.rows if self.copies else 0)
         share = f" ({100 * self.injected / written:.1f} % of {written:,})" if written else ""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())

@@ -1,4 +1,4 @@
-"""`weaklink data lint`: training data inspected sample by sample, and samples compared with each other."""
+"""`weaklink data lint`: inspect training data sample by sample, and compare samples with each other."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ from ui.views.trace import title_of
 _COULD_NOT_RUN = 2
 _PEEKED = 200
 _SHOWN = 200
-_OF_SET = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPLE, training.LEAKED_SAMPLE})
+_SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPLE, training.LEAKED_SAMPLE})
 
 
 @takes_engine
@@ -75,19 +75,19 @@ def lint(
     rejected: str | None,
     color: str,
 ) -> None:
-    """`weaklink lint`; see its help."""
+    """`weaklink data lint`; see its help."""
     given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
     settings = check_settings(given, config_file, no_config=no_config)
     if tokenizer is not None:
         TokenizerFile(tokenizer)
     left_out = _without_library(settings)
     work = RowLinter(
-        format=settings.wanted.format,
-        set_format=_set_format(paths, settings.wanted.format),
+        format=settings.options.format,
+        set_format=_set_format(paths, settings.options.format),
         tokenizer=tokenizer,
         context=context,
-        select=tuple(settings.wanted.select),
-        ignore=tuple(settings.wanted.ignore),
+        select=tuple(settings.options.select),
+        ignore=tuple(settings.options.ignore),
         with_shingles=training.NEAR_DUPLICATE_SAMPLE in settings.rules - left_out,
     )
     report = check_report(output, settings, color)
@@ -96,8 +96,8 @@ def lint(
         totals = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths)).run(
             map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True)
         )
-    off = _not_looked_at(eval_paths, tokenizer) | left_out
-    totals.gone = settings.baseline.gone(find_data_files(paths), settings.rules - off)
+    unchecked = _unchecked_rules(eval_paths, tokenizer) | left_out
+    totals.gone = settings.baseline.gone(find_data_files(paths), settings.rules - unchecked)
     report.close(totals)
     if not totals.traces:
         print_notice("no row could be read")
@@ -108,7 +108,7 @@ def lint(
     ctx.exit(exit_code(settings, totals))
 
 
-def _not_looked_at(eval_paths: tuple[str, ...], tokenizer: str | None) -> frozenset[Rule]:
+def _unchecked_rules(eval_paths: tuple[str, ...], tokenizer: str | None) -> frozenset[Rule]:
     return frozenset(
         ({training.LEAKED_SAMPLE} if not eval_paths else set())
         | ({training.CUT_BY_BUDGET} if tokenizer is None else set())
@@ -116,7 +116,7 @@ def _not_looked_at(eval_paths: tuple[str, ...], tokenizer: str | None) -> frozen
 
 
 def _set_format(paths: Sequence[str], format: str) -> str | None:
-    """The format that is given, else that of most of the first rows."""
+    """The given format, else the format of most of the first rows."""
     if format != AUTO:
         return format
     rows = (row for row in islice(read_data(paths), _PEEKED) if isinstance(row, DataRow))
@@ -124,7 +124,7 @@ def _set_format(paths: Sequence[str], format: str) -> str | None:
 
 
 def _without_library(settings: CheckSettings) -> frozenset[Rule]:
-    """The rules that need a library which is not installed, with a notice; MissingLibraryError with --select."""
+    """The rules whose library is not installed, each with a notice; raises MissingLibraryError with --select."""
     left_out: set[Rule] = set()
     for rule, require in (
         (training.NEAR_DUPLICATE_SAMPLE, require_comparison),
@@ -134,7 +134,7 @@ def _without_library(settings: CheckSettings) -> frozenset[Rule]:
             try:
                 require()
             except MissingLibraryError as error:
-                if settings.wanted.select:
+                if settings.options.select:
                     raise
                 print_notice(f"{rule} is not checked. {error}")
                 left_out.add(rule)
@@ -142,7 +142,7 @@ def _without_library(settings: CheckSettings) -> frozenset[Rule]:
 
 
 def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFinder | None:
-    if not _OF_SET & rules:
+    if not _SET_RULES & rules:
         return None
     rows = (row for row in (read_data(eval_paths) if eval_paths else ()) if isinstance(row, DataRow))
     leaked = (sample_keys(read_sample(row), with_shingles=False).user for row in rows)
@@ -150,9 +150,9 @@ def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFin
 
 
 class LintedRow(Struct, frozen=True):
-    """What one row gave. `opening` are the first words of its user, at turn `turn` in part `part`, "" where none.
+    """The result for one row. `opening` is the beginning of its first user message, in `part` of `turn`; "" if none.
 
-    They, the title and the findings are without secrets: answers of blocks may be kept on a disk.
+    `opening`, the title and the findings contain no secrets: results of blocks may be kept on disk.
     """
 
     file: str
@@ -169,7 +169,7 @@ class LintedRow(Struct, frozen=True):
 
 
 class RowLinter(Struct, frozen=True):
-    """Lints one row; it can cross to another process. The fields are the command's options."""
+    """Lints one row; it can be sent to another process. The fields are the command's options."""
 
     format: str = AUTO
     set_format: str | None = None
@@ -180,7 +180,7 @@ class RowLinter(Struct, frozen=True):
     with_shingles: bool = True
 
     def __call__(self, row: DataRow) -> LintedRow:
-        """The faults of a row, with their places in the file; secrets in it are masked where a fault is reported."""
+        """The faults of a row, with their positions in the file. Reports of faults have secrets masked."""
         sample = read_sample(row, format=self.format)
         options = LintOptions(
             self.set_format,
@@ -223,7 +223,7 @@ def _tokenizer(path: str) -> TokenizerFile:
 
 @cache
 def _redactor() -> Redactor:
-    """That of the process: it remembers texts without secrets, which many rows share."""
+    """The redactor of this process; it caches texts without secrets, which many rows share."""
     return Redactor()
 
 
@@ -242,7 +242,7 @@ Linted: TypeAlias = "LintedRow | RejectedRow"
 
 
 class _Linting(Struct):
-    """Adds what concerns several rows, and reports row by row and file by file."""
+    """Adds the faults that concern several rows, and reports row by row and file by file."""
 
     settings: CheckSettings
     report: CheckReporter
@@ -251,7 +251,7 @@ class _Linting(Struct):
     _file: "_FileCounts | None" = None
 
     def run(self, rows: Iterator[Linted]) -> CheckTotals:
-        """Take all rows; the sums."""
+        """Process all rows, and return the totals."""
         for row in rows:
             if self._file is None or self._file.path != row.file:
                 self._end_file()
@@ -265,14 +265,14 @@ class _Linting(Struct):
 
     def _take(self, row: LintedRow, file: "_FileCounts") -> None:
         file.traces += 1
-        found = (*row.findings, *self._of_set(row))
+        found = (*row.findings, *self._set_findings(row))
         new = tuple(one for one in found if not self.settings.baseline.knows(one))
         file.known += len(found) - len(new)
         for one in new:
             file.count(one.diagnostic.rule)
         self.report.trace(CheckedTrace(row.file, row.record, row.title, new, row.broken if new else None))
 
-    def _of_set(self, row: LintedRow) -> Iterator[Finding]:
+    def _set_findings(self, row: LintedRow) -> Iterator[Finding]:
         if self.finder is None:
             return
         for rule, message, _ in self.finder.take(row.keys, row.reference):
@@ -288,8 +288,8 @@ class _Linting(Struct):
         if fault.rule not in self.settings.rules:
             return
         place = FilePlace(row.line, row.column) if row.line is not None else None
-        print_ = unread_fingerprint(fault.rule.code, row.reference, "")
-        unread = UnreadRecord(row.file, row.record, fault, place=place, fingerprint=print_)
+        fingerprint = unread_fingerprint(fault.rule.code, row.reference, "")
+        unread = UnreadRecord(row.file, row.record, fault, place=place, fingerprint=fingerprint)
         if self.settings.baseline.knows(unread):
             file.known += 1
             return
@@ -304,8 +304,8 @@ class _Linting(Struct):
 
 
 def _set_finding(row: LintedRow, diagnostic: Diagnostic) -> Finding:
-    print_ = unread_fingerprint(diagnostic.rule.code, "", row.opening)
-    return Finding(row.file, row.record, row.title, diagnostic, LineIndex(row.opening), row.place, print_)
+    fingerprint = unread_fingerprint(diagnostic.rule.code, "", row.opening)
+    return Finding(row.file, row.record, row.title, diagnostic, LineIndex(row.opening), row.place, fingerprint)
 
 
 class _FileCounts(Struct):

@@ -1,4 +1,4 @@
-"""`weaklink data negatives`: samples without a call, each verified that no offered tool fits."""
+"""`weaklink data negatives`: make samples without a call; verify for each that no offered tool fits."""
 
 from collections import Counter
 from functools import partial
@@ -47,7 +47,7 @@ def negatives(
     jobs: EngineOptions,
     seed: int,
 ) -> None:
-    """`weaklink negatives`; see its help."""
+    """`weaklink data negatives`; see its help."""
     sources = (row for row in read_data(paths) if isinstance(row, DataRow))
     pool = tool_pool(islice(sources, _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)
@@ -71,13 +71,13 @@ def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, 
 
 
 class _Balance(Struct):
-    """Writes copies and negatives so that the share stays near its target, from the tool with the fewest so far."""
+    """Writes copies and negatives so that the share stays near its target, those of the rarest tool first."""
 
     share: float
     copies: bool
     rows: int = 0
     without_call: int = 0
-    made: int = 0
+    added: int = 0
     tools: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ class _Balance(Struct):
             self.skipped[found.reason] += 1
         else:
             self._reserve = [*self._reserve[-_RESERVE:], found]
-        while self._reserve and (not self.copies or self.made < self._due()):
+        while self._reserve and (not self.copies or self.added < self._due()):
             self._write(writer)
 
     def _due(self) -> int:
@@ -103,15 +103,15 @@ class _Balance(Struct):
         chosen = min(range(len(self._reserve)), key=lambda at: (self.tools[self._reserve[at].tool], at))
         one = self._reserve.pop(chosen)
         writer.write(one.value)
-        self.made += 1
+        self.added += 1
         self.tools[one.tool] += 1
         self.kinds[one.kind] += 1
 
     def summary(self) -> list[str]:
-        """What was written, by kind, and what was skipped, by reason."""
-        written = self.made + (self.rows if self.copies else 0)
-        without = self.made + (self.without_call if self.copies else 0)
+        """Sentences on the rows that were written, by kind, and skipped, by reason."""
+        written = self.added + (self.rows if self.copies else 0)
+        without = self.added + (self.without_call if self.copies else 0)
         share = f"; {100 * without / written:.1f} % of {counted(written, 'row')} without a call" if written else ""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())
-        lines = [f"{counted(self.made, 'negative')}{f' ({kinds})' if kinds else ''}{share}"]
+        lines = [f"{counted(self.added, 'negative')}{f' ({kinds})' if kinds else ''}{share}"]
         return lines + [f"{counted(count, 'row')} skipped: {reason}" for reason, count in self.skipped.most_common()]

@@ -1,4 +1,4 @@
-"""Options and output that all `weaklink data` commands share, and rows worked on by several processes."""
+"""Output and rejected rows of all `weaklink data` commands, and rows processed in parallel."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ _REPORTED = 20
 
 @contextmanager
 def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[rows.RowWriter]:
-    """Where rows go: the file at `path`, which takes its place when the block ends, else stdout as JSON lines."""
+    """A writer to the file at `path`, which is replaced when the block ends, or of JSON lines to stdout."""
     if path is None or path == "-":
         yield rows.JsonLinesWriter(sys.stdout)
         return
@@ -31,7 +31,7 @@ def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[rows.RowWrit
 class RejectedRows:
     """Counts rows that could not be read, reports the first of them on stderr, writes all to a file if one is given.
 
-    What is no row of its own (a file that cannot be opened) counts too. `is_silent` leaves out what goes to stderr.
+    A file that cannot be opened counts as one row. With `is_silent`, nothing is written to stderr.
     """
 
     def __init__(self, writer: rows.RowWriter | None) -> None:
@@ -40,7 +40,7 @@ class RejectedRows:
         self.is_silent = False
 
     def add(self, row: RejectedRow) -> None:
-        """Take one more."""
+        """Count and report one row."""
         self.count += 1
         if self.count <= _REPORTED and not self.is_silent:
             place = f"{row.file}:{row.line}:{row.column}" if row.line is not None else row.file
@@ -51,7 +51,7 @@ class RejectedRows:
 
 @contextmanager
 def rejected_rows(path: str | None, inputs: Iterable[str] = ()) -> Iterator[RejectedRows]:
-    """The rows that cannot be read, which go to the file at `path` where one is given."""
+    """A collector of rows that cannot be read; it writes them to the file at `path`, if one is given."""
     if path is not None:
         rows.refuse_inputs(path, find_data_files(inputs))
     with whole_file(path) if path is not None else nullcontext() as stream:
@@ -70,11 +70,11 @@ def map_rows(
     label: str = "Reading rows",
     keep_rejected: bool = False,
 ) -> Iterator[_Answer | RejectedRow]:
-    """What `work` returns for each row of the paths, in their order, wherever `jobs` lets it run.
+    """The result of `work` for each row of the paths, in order; `jobs` decides where it runs.
 
-    `work` must be a function of a module, or a `functools.partial` of one, and must not depend on rows before. Its
-    answers cross from process to process, so they must pickle. Rows that cannot be read go to `rejected`, and with
-    `keep_rejected` into what this gives too; so does a block that failed again and again.
+    `work` must be picklable, such as a module's function or a `functools.partial` of one, and must not depend on
+    earlier rows. Its results must be picklable too. Rows that cannot be read go to `rejected`, and with `keep_rejected`
+    are yielded too; the same is true for a block that failed repeatedly.
     """
     with progress_bar(label) as advance:
         for answer in _answers(paths, work, jobs):

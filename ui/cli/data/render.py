@@ -1,4 +1,4 @@
-"""`weaklink data render`: each scenario in many formats, one row a format, or in the layout of a trainer."""
+"""`weaklink data render`: write each scenario in many formats, one row each, or in the layout of a trainer."""
 
 from collections import Counter
 from functools import partial
@@ -35,20 +35,20 @@ def render(
     rejected: str | None,
     jobs: EngineOptions,
 ) -> None:
-    """`weaklink render`; see its help."""
+    """`weaklink data render`; see its help."""
     shape = RowLayout(layout)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:
         raise click.UsageError(f"`--as {layout}` holds calls in fields of their own: the trainer chooses the format.")
     targets = tuple(find_format(name).name for name in names or FORMATS)
-    reads = source if source == AUTO else find_format(source).name
+    source_format = source if source == AUTO else find_format(source).name
     if tokenizer is not None:
         try:
             count_tokens("", tokenizer)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--tokenizer") from error
     written, skipped = Counter[str](), Counter[str]()
-    work = partial(_rendered, targets=targets, source=reads, layout=shape, tokenizer=tokenizer)
+    work = partial(_rendered, targets=targets, source=source_format, layout=shape, tokenizer=tokenizer)
     scenarios = 0
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
         for answer in map_rows(paths, work, unread, jobs=jobs, label="Rendering"):
@@ -64,8 +64,8 @@ def render(
                     written[one.format] += 1
     print_notice(f"{counted(scenarios, 'scenario')} as {counted(written.total(), 'row')}")
     if skipped:
-        told = ", ".join(f"{count} {name}" for name, count in skipped.most_common())
-        print_notice(f"{counted(skipped.total(), 'row')} skipped, since the format cannot express everything: {told}")
+        counts = ", ".join(f"{count} {name}" for name, count in skipped.most_common())
+        print_notice(f"{counted(skipped.total(), 'row')} skipped, since the format cannot express everything: {counts}")
     if not scenarios or unread.count:
         ctx.exit(_FAILED if scenarios else _COULD_NOT_RUN)
 

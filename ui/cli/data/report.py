@@ -1,4 +1,4 @@
-"""`weaklink data report`: how diverse a set is, beside the recommended distribution or beside another set."""
+"""`weaklink data report`: how diverse a set is, compared with the recommended distribution or another set."""
 
 import sys
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def report(
     jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
-    """`weaklink report`; see its help."""
+    """`weaklink data report`; see its help."""
     work = RowMeasurer(format, tokenizer, wanted is not None)
     try:
         require_detector()
@@ -53,14 +53,14 @@ def report(
             return
         measured = _measured(paths, work, unread, jobs)
         other = _measured(against, work, unread, jobs) if against else None
-    value, beside = measured.value(), other.value() if other is not None else None
+    value, other_value = measured.value(), other.value() if other is not None else None
     if html is not None:
         with whole_file(html) as stream:
-            stream.writelines(set_page(paths, value, beside))
+            stream.writelines(set_page(paths, value, other_value))
     if as_json:
-        sys.stdout.write(write_json({**value, "against": beside} if beside is not None else value) + "\n")
+        sys.stdout.write(write_json({**value, "against": other_value} if other_value is not None else value) + "\n")
     elif html is None:
-        sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, beside))
+        sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, other_value))
     if not measured.samples:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
@@ -97,14 +97,14 @@ def _list(
 
 
 class MeasuredRow(Struct, frozen=True):
-    """The facts of a row, and the row itself where it may be written."""
+    """The facts of a row, and the row itself if it may be written, else `{}`."""
 
     facts: SampleFacts
     row: JsonObject
 
 
 class RowMeasurer(Struct, frozen=True):
-    """Measures one row; it can cross to another process."""
+    """Measures one row; it can be sent to another process."""
 
     format: str = AUTO
     tokenizer: str | None = None

@@ -42,13 +42,13 @@ def score(
     jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
-    """`weaklink score`; see its help."""
+    """`weaklink data score`; see its help."""
     work = RowScorer(format, expected)
     table = _Table()
-    wanted = output is not None or (minimum is not None and not as_json)
-    with rejected_rows(rejected, paths) as unread, row_output(output, paths) if wanted else nullcontext() as writer:
+    writes = output is not None or (minimum is not None and not as_json)
+    with rejected_rows(rejected, paths) as unread, row_output(output, paths) if writes else nullcontext() as writer:
         for scored in map_rows(paths, work, unread, jobs=jobs, label="Scoring"):
-            assert not isinstance(scored, RejectedRow)  # they are not kept
+            assert not isinstance(scored, RejectedRow)  # `keep_rejected` is off
             table.rows += 1
             if minimum is not None and scored.score.overall < minimum:
                 continue
@@ -86,19 +86,19 @@ class ScoredRow(Struct, frozen=True):
 
     @property
     def column(self) -> JsonObject:
-        """What stands in the column `score`."""
+        """The value of the column `score`."""
         means: JsonObject = {name: self.score.mean(name) for name in DIMENSIONS}
         return {**means, "overall": self.score.overall, "calls": [call.value for call in self.score.calls]}
 
 
 class RowScorer(Struct, frozen=True):
-    """Scores one row; it can cross to another process."""
+    """Scores one row; it can be sent to another process."""
 
     format: str = AUTO
     expected: str | None = None
 
     def __call__(self, row: DataRow) -> ScoredRow:
-        """The score of a row, against the file of expected calls where that has the row's id."""
+        """The score of a row, against the file of expected calls if that has the row's id."""
         sample = read_sample(row, format=self.format)
         reference = _expected(self.expected).get(sample.id or "") if self.expected else None
         model = row.value.get("model")
@@ -121,7 +121,7 @@ _MEANS = (*DIMENSIONS, "overall")
 
 
 class _Means(Struct):
-    """The means of some calls' scores, as sums; a dimension counts where it was measured."""
+    """The means of some calls' scores, kept as sums; a dimension counts only if it was measured."""
 
     calls: int = 0
     sums: list[float] = field(default_factory=lambda: [0.0] * len(_MEANS))

@@ -1,4 +1,4 @@
-"""`weaklink data verify`: candidates judged by binary verifiers, and rejection sampling over groups of them."""
+"""`weaklink data verify`: judge candidates by binary verifiers, and sample from groups of them by rejection."""
 
 import sys
 import tempfile
@@ -37,7 +37,7 @@ _SHOWN_GROUPS = 10
 
 
 class VerifiedCandidate(Struct, frozen=True):
-    """A candidate as it comes back from a worker process: its row, its verdicts as JSON, its failures as lines."""
+    """A candidate as a worker process returns it: its row, its verdicts as JSON, its failures as lines."""
 
     value: JsonObject
     group: str
@@ -71,14 +71,14 @@ def verify(
     seed: int,
     as_json: bool,
 ) -> None:
-    """`weaklink verify`; see its help."""
+    """`weaklink data verify`; see its help."""
     options = verified_rows.VerifyOptions(
         verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score
     )
     for name in options.verifiers:
         find_verifier(name)
     select_rules((*options.select, *options.ignore))
-    wanted_k = _numbers(ks)
+    k_values = _numbers(ks)
     scores = _two_numbers(score_values)
     inputs = find_data_files(paths)
     with ExitStack() as stack:
@@ -93,11 +93,11 @@ def verify(
             sampling.write_best(output)
         if groups_file is not None:
             sampling.write_groups(stack.enter_context(open_row_file(groups_file, inputs)), scores)
-    report = sampling.report(wanted_k)
+    report = sampling.report(k_values)
     if report_file is not None:
         with open_row_file(report_file, inputs) as writer:
             writer.write(report)
-    for line in sampling.summary(wanted_k):
+    for line in sampling.summary(k_values):
         print_notice(line)
     if not sampling.count:
         ctx.exit(_COULD_NOT_RUN)
@@ -113,7 +113,7 @@ def _take(
     *,
     as_json: bool,
 ) -> None:
-    """Print and count each candidate, and write it where its verdict alone decides."""
+    """Print and count each candidate, and write it if its verdict alone decides."""
     for one in chain.from_iterable(answer for answer in answers if not isinstance(answer, RejectedRow)):
         if isinstance(one, RejectedRow):
             unread.add(one)
@@ -136,22 +136,22 @@ def _as_candidate(one: verified_rows.VerifiedRow, options: verified_rows.VerifyO
     verdicts: list[JsonObject] = []
     lines: list[str] = []
     for verifier, found in one.verdicts:
-        said: list[JsonObject] = []
+        diagnostics: list[JsonObject] = []
         for diagnostic in found:
             turn = one.trace.turns[diagnostic.location.turn - 1] if one.trace.turns else None
             part = turn.part(diagnostic.location.part) if turn is not None else None
             text = part.text if part is not None else ""
-            told = _clean(text, diagnostic_object(diagnostic, LineIndex(text)))
-            said.append({"turn": diagnostic.location.turn, "part": diagnostic.location.part, **told})
-            place = f"turn {diagnostic.location.turn}:{told['line']}:{told['column']}"
-            lines.append(f"{one.row.reference}: {verifier}: {place}: {diagnostic.rule}: {told['message']}")
+            shown = _clean(text, diagnostic_object(diagnostic, LineIndex(text)))
+            diagnostics.append({"turn": diagnostic.location.turn, "part": diagnostic.location.part, **shown})
+            place = f"turn {diagnostic.location.turn}:{shown['line']}:{shown['column']}"
+            lines.append(f"{one.row.reference}: {verifier}: {place}: {diagnostic.rule}: {shown['message']}")
         verdicts.append(
             {
                 "id": one.id,
                 "record": one.row.record,
                 "verifier": verifier,
                 "passed": not found,
-                "diagnostics": list(said),
+                "diagnostics": list(diagnostics),
                 "file": one.row.file,
                 "group": one.group,
             }
@@ -168,9 +168,9 @@ def _as_candidate(one: verified_rows.VerifiedRow, options: verified_rows.VerifyO
     )
 
 
-def _clean(text: str, told: JsonObject) -> JsonObject:
-    """What is reported of a fault in a text, without the secrets that it quotes."""
-    return {name: _clean_value(text, value) for name, value in told.items()}
+def _clean(text: str, diagnostic: JsonObject) -> JsonObject:
+    """The report of a fault in a text, without the secrets that it quotes."""
+    return {name: _clean_value(text, value) for name, value in diagnostic.items()}
 
 
 def _clean_value(text: str, value: Json) -> Json:
@@ -195,14 +195,14 @@ class _Outputs:
         self._kept, self._rejected = kept, rejected
 
     def write(self, value: JsonObject, verdict: JsonObject, *, kept: bool) -> None:
-        """A row with the column `verification`, into the file that it belongs to."""
+        """Write a row with the column `verification` to the file that it belongs to."""
         writer = self._kept if kept else self._rejected
         if writer is not None:
             writer.write({**value, "verification": verdict})
 
 
 class _Sampling:
-    """The groups of candidates: a few numbers for each candidate, and in a spool its row where it is needed again."""
+    """The groups of candidates: a few numbers for each candidate, and its row in a spool if it is needed again."""
 
     def __init__(self, spool: TextIO | None, best_of: int | None, seed: int) -> None:
         self._spool, self._best_of, self._seed = spool, best_of, seed
@@ -212,11 +212,11 @@ class _Sampling:
 
     @property
     def picks(self) -> bool:
-        """Whether what is kept is known only when all candidates of a group are."""
+        """Whether all candidates of a group must be known before any is kept."""
         return self._best_of is not None
 
     def add(self, one: VerifiedCandidate) -> None:
-        """One more candidate."""
+        """Add a candidate."""
         self.count += 1
         self.passed += one.passed
         self._codes.update(one.codes)
@@ -227,7 +227,7 @@ class _Sampling:
             self._spool.write(write_json([one.verdict, one.value]) + "\n")
 
     def write_best(self, output: _Outputs) -> None:
-        """Every row to its file: the best of each group are kept."""
+        """Write every row to its file; the best of each group are kept."""
         assert self._best_of is not None
         best = {one.row for group in self._groups.values() for one in group.best(self._best_of, self._seed)}
         for place in sorted(one.row for group in self._groups.values() for one in group.candidates):
@@ -235,7 +235,7 @@ class _Sampling:
             output.write(value, verdict, kept=place in best)
 
     def write_groups(self, writer: RowWriter, scores: tuple[float, float]) -> None:
-        """A scored group a prompt, in the order of the first candidates; `scores` are for passing and failing."""
+        """Write one scored group per prompt, in order of first candidates; `scores` are for passing and failing."""
         passed, failed = scores
         for group in self._groups.values():
             rows = [self._read(one.row)[1] for one in group.candidates]
@@ -246,7 +246,7 @@ class _Sampling:
     def _read(self, place: int) -> tuple[JsonObject, JsonObject]:
         assert self._spool is not None
         self._spool.seek(place)
-        verdict, value = parse_json_bytes(self._spool.readline().encode("ascii"))  # type: ignore[misc,str-unpack]  # as it was written
+        verdict, value = parse_json_bytes(self._spool.readline().encode("ascii"))  # type: ignore[misc,str-unpack]  # as `add` wrote it
         return verdict, value  # type: ignore[return-value]  # the same
 
     def _several(self) -> list[verified_rows.CandidateGroup]:
@@ -303,8 +303,8 @@ def _rate_words(rate: verified_rows.PassRate | None) -> str:
     return f"{rate.value:.3f} ({bounds}) over {rate.groups} groups"
 
 
-def _words(given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(word for piece in given for word in piece.replace(",", " ").split())
+def _words(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(word for piece in values for word in piece.replace(",", " ").split())
 
 
 def _known_format(name: str) -> str:

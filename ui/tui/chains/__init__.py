@@ -1,1 +1,1 @@
-"""The home screen: traces one to a line, filtered, sorted, followed, and what is done with the one under the cursor."""
+"""The home screen: the list of traces, filtered, sorted and followed, and actions on the trace under the cursor."""

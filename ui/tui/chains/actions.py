@@ -25,36 +25,36 @@ from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line
 from ui.views.trace_columns import ORDER_WORDS
 from ui.views.trace_summary import trace_title
 
-_MARKING = "writing the mark"  # another program may be writing: then that takes some seconds
+_MARKING = "writing the mark"  # takes some seconds if another program is writing
 _MOST_IDS = 8
-_POLL_S = 1.0  # how often the store is asked whether it has changed
-_REFRESHED = frozenset({Order.TIME, Order.BROKEN})  # lists whose newest traces are taken at the top
-_POLLS_PER_COUNT = 5  # beats from one count of all traces to the next
-_CALLBACKS = {"diff": "diff", "reread": "reread", "live": "live", "rules": "rules", "import": "read_in"}
+_POLL_S = 1.0  # how often to check whether the store has changed
+_REFRESHED = frozenset({Order.TIME, Order.BROKEN})  # orders in which new traces appear at the top
+_POLLS_PER_COUNT = 5  # polls from one count of all traces to the next
+_CALLBACKS = {"diff": "diff", "reread": "reread", "live": "live", "rules": "rules", "import": "open_import"}
 
 
 class TraceOpener(Protocol):
-    """Opens a trace where a link leads, else on a step, else on its break; `words` are those that `n` finds next."""
+    """Opens a trace at the place of a link, else on a step, else on its break; `n` then searches for `words`."""
 
     def __call__(self, id: int, step: int | None = None, link: Link | None = None, words: str = "") -> None:
-        """Open it."""
+        """Open the trace."""
         ...
 
 
 class ChainCallbacks(Struct, frozen=True):
-    """What opens other screens; a command without its door is not offered."""
+    """Callbacks that open other screens; a command whose callback is None is not available."""
 
     diff: Callable[[int], None] | None = None
     reread: Callable[[int], None] | None = None
     live: Callable[[int | None], None] | None = None
     rules: Callable[[], None] | None = None
-    read_in: Callable[[], None] | None = None
+    open_import: Callable[[], None] | None = None
 
 
 class FollowedChains(Screen[None]):
     """A screen with a list of traces that follows its store, and actions on the trace under the cursor.
 
-    Its subclass loads the list, and says what it knows. `callbacks` open other screens.
+    The subclass loads the list, and shows its state. `callbacks` open other screens.
     """
 
     def __init__(self, access: StoreAccess, callbacks: ChainCallbacks) -> None:
@@ -62,8 +62,8 @@ class FollowedChains(Screen[None]):
         self._access = access
         self.callbacks = callbacks
         self.order = Order.BROKEN
-        self.filter_text = ""  # the filter of the list, or of the one that is being read to take its place
-        self.counts: dict[str, int] = {}  # of what the filter lets through
+        self.filter_text = ""  # the filter of the list, or of the one that is being loaded
+        self.counts: dict[str, int] = {}  # traces per status that match the filter
         self.total = 0  # traces in the store
         self.pulse = Pulse(0, frozenset())
         self.problem: WeaklinkError | None = None
@@ -72,23 +72,23 @@ class FollowedChains(Screen[None]):
         self._waiting = 0
         self._beating = False
         self._beats = 0
-        self._has_unlisted = False  # new traces belong between those that the list shows
+        self._has_unlisted = False  # new traces belong between those in the list
         self.short_turns = 0
 
     @abstractmethod
     def load(self, filter_text: str, *, keep: TraceSummary | None = None) -> None:
-        """Begin to read the list of a filter."""
+        """Begin to load the list of a filter."""
 
     @abstractmethod
     def say_all(self) -> None:
-        """Say everything that is known."""
+        """Update all texts of the screen."""
 
     def watch_store(self) -> None:
-        """Look every second whether the store has changed."""
+        """Poll the store every second."""
         self.set_interval(_POLL_S, self.beat)
 
     def action_follow(self) -> None:
-        """Keep the cursor at the top, which is the newest chain where the broken were first; or let it go."""
+        """Keep the cursor on the newest chain, at the top, or stop; sorts newest first if broken chains were first."""
         self._follows = not self._follows
         if self._follows:
             self._paused = False
@@ -99,7 +99,7 @@ class FollowedChains(Screen[None]):
         self.say_all()
 
     def action_pause(self) -> None:
-        """Hold the list still, or go on."""
+        """Pause the list, or continue."""
         self._paused = not self._paused
         if not self._paused:
             self._waiting = 0
@@ -107,12 +107,12 @@ class FollowedChains(Screen[None]):
         self.say_all()
 
     async def beat(self) -> None:
-        """See whether the store has changed, and what."""
+        """Poll the store, and apply its changes to the list."""
         if self._beating:
             return
         self._beating = True
         try:
-            pulse = await self._access.ask(lambda store: store.paging().pulse())
+            pulse = await self._access.query(lambda store: store.paging().pulse())
             if self.problem is not None:
                 self.load(self.filter_text, keep=self.chains.current)
             elif self._paused:
@@ -128,25 +128,25 @@ class FollowedChains(Screen[None]):
             self._beating = False
 
     async def _changed(self, pulse: Pulse) -> None:
-        """Take what is new at the top; where a list by time has more new traces than those, read it again."""
-        came = pulse.newest_id - self.pulse.newest_id
+        """Add the new traces at the top; reload a list by time that has more new traces than those."""
+        arrived = pulse.newest_id - self.pulse.newest_id
         self.pulse = pulse
-        self.short_turns = await self._access.ask(lambda store: store.paging().short_turns()) if pulse.open else 0
+        self.short_turns = await self._access.query(lambda store: store.paging().short_turns()) if pulse.open else 0
         if self.order not in _REFRESHED:
-            return  # a list that is sorted by a value is as it was when it was sorted
+            return  # a list that is sorted by a value stays as it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
-        if came < 0:
+        if arrived < 0:
             self.load(self.filter_text, keep=self.chains.current)
-        elif came:
+        elif arrived:
             await self.count_again()
-            is_short = new < came and not self.filter_text
-            self._has_unlisted = self._has_unlisted or (new < came and self.order is Order.BROKEN)
+            is_short = new < arrived and not self.filter_text
+            self._has_unlisted = self._has_unlisted or (new < arrived and self.order is Order.BROKEN)
             if not self.chains.pages.count or (is_short and self.order is Order.TIME):
                 self.load(self.filter_text, keep=None if self._follows else self.chains.current)
         self.say_all()
 
     async def _count(self, pulse: Pulse) -> None:
-        """Now and then see whether traces went, or stand elsewhere in a list that is sorted or filtered."""
+        """Every few polls, reload the list if traces were deleted, or have moved in a sorted or filtered list."""
         self._beats += 1
         if self._beats % _POLLS_PER_COUNT:
             return
@@ -161,26 +161,26 @@ class FollowedChains(Screen[None]):
             self.say_all()
 
     async def count_again(self) -> None:
-        """Count the traces of each status that the filter lets through, and all traces."""
-        self.counts, self.total = await self._access.ask(partial(_counted, filter_text=self.chains.filter_text))
+        """Count the traces of each status that match the filter, and all traces."""
+        self.counts, self.total = await self._access.query(partial(_counted, filter_text=self.chains.filter_text))
 
     def failed(self, error: WeaklinkError) -> None:
-        """Say what is wrong with the store: in the status line as long as it is, and once beside it."""
-        said = error_sentence(error, self._access.name)
-        if self.problem is None or error_sentence(self.problem, self._access.name) != said:
+        """Show a problem of the store: in the status line while it lasts, and once as a toast."""
+        sentence = error_sentence(error, self._access.name)
+        if self.problem is None or error_sentence(self.problem, self._access.name) != sentence:
             self.problem = error
             if self.chains.pages.count:
-                self.toast(said, is_error=True)
+                self.toast(sentence, is_error=True)
         self.say_all()
 
     def mood(self) -> Line:
-        """Whether the list follows or is held still."""
+        """The state of the list: following, not following or paused, and turns that were not kept whole."""
         if self._paused:
             return (*self._lost(), Run(f"  ‖ paused, {self._waiting:,} new", Style.WARNING))
         return (*self._lost(), Run("  following", Style.OK) if self._follows else Run("  not following", Style.DIM))
 
     def _lost(self) -> Line:
-        """How much of what is being recorded could not be kept, where the store knows of any."""
+        """The number of running turns that were not kept whole; empty if there are none."""
         short = self.short_turns
         return (Run(f"  … {counted(short, 'turn')} not kept whole", Style.WARNING),) if short else ()
 
@@ -190,13 +190,13 @@ class FollowedChains(Screen[None]):
         return self.query_one(ChainList)
 
     def on_screen_resume(self) -> None:
-        """What was marked or noted on another screen shows in the list."""
+        """Show marks and notes that were set on another screen."""
         if self.chains.current is not None:
             start_work(self, self._look_again, "resume")
 
-    def toast(self, said: str, *, is_error: bool = False) -> None:
-        """Say something for a moment."""
-        self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+    def toast(self, message: str, *, is_error: bool = False) -> None:
+        """Show a toast."""
+        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
     def action_export(self) -> None:
         """Ask for a file and write the chain to it."""
@@ -215,14 +215,14 @@ class FollowedChains(Screen[None]):
             self.app.push_screen(ChoiceDialog(f"copy of trace {current.id}", choices), self._copy)
 
     def action_mark(self) -> None:
-        """Mark the chain, or take its mark away."""
+        """Mark the chain, or remove its mark."""
         current = self.chains.current
         if current is not None:
-            question = partial(_toggled, current.id)
-            start_work(self, partial(self._changed_mark, question), "mark", supersedes=False)
+            query = partial(_toggled, current.id)
+            start_work(self, partial(self._changed_mark, query), "mark", supersedes=False)
 
     def action_note(self) -> None:
-        """Ask for a note and keep it."""
+        """Ask for a note and save it."""
         current = self.chains.current
         if current is not None:
             start_work(self, partial(self._ask_note, current.id), "note")
@@ -230,12 +230,12 @@ class FollowedChains(Screen[None]):
     async def _ask_note(self, id: int) -> None:
         """Ask for the note of the chain as a whole: its turns and steps may have others."""
         try:
-            marks = await self._access.ask(lambda store: store.marks.of([id]).get(id, ()))
+            marks = await self._access.query(lambda store: store.marks.of([id]).get(id, ()))
         except WeaklinkError as error:
             self.toast(error_sentence(error, self._access.name), is_error=True)
             return
-        own = _own(marks)
-        typed = own.note if own is not None else ""
+        mark = _trace_mark(marks)
+        typed = mark.note if mark is not None else ""
         about = "The note stays with the trace; an empty one takes it away."
         dialog = LineDialog(f"note on trace {id}", about=about, typed=typed)
         self.app.push_screen(dialog, partial(self._note, id, typed))
@@ -245,16 +245,16 @@ class FollowedChains(Screen[None]):
             start_work(self, partial(self._changed_mark, partial(_noted, id, note)), "mark", supersedes=False)
 
     async def _look_again(self) -> None:
-        with suppress(WeaklinkError):  # who watches the store tells
+        with suppress(WeaklinkError):  # polling reports problems of the store
             await self.chains.refresh_current()
 
-    async def _changed_mark(self, question: Callable[[Store], str]) -> None:
+    async def _changed_mark(self, query: Callable[[Store], str]) -> None:
         status = self.query_one(StatusLine)
         status.working = status.working or _MARKING
         try:
-            said = await self._access.ask(question)
+            message = await self._access.query(query)
             await self.chains.refresh_current()
-            self.toast(said)
+            self.toast(message)
         except WeaklinkError as error:
             self.toast(error_sentence(error, self._access.name), is_error=True)
         finally:
@@ -266,7 +266,7 @@ class FollowedChains(Screen[None]):
 
     async def _exported(self, id: int, path: str) -> None:
         try:
-            written = await self._access.ask(partial(export_traces, ids=(id,), path=path))
+            written = await self._access.query(partial(export_traces, ids=(id,), path=path))
             self.toast(f"Trace {id} is written to {written}.")
         except WeaklinkError as error:
             self.toast(error_sentence(error, self._access.name), is_error=True)
@@ -277,9 +277,9 @@ class FollowedChains(Screen[None]):
             self.toast(f"Copied: {text}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What no screen can do is not offered."""
-        door = _CALLBACKS.get(action)
-        if door is not None and getattr(self.callbacks, door) is None:
+        """Disable commands that have no callback."""
+        callback = _CALLBACKS.get(action)
+        if callback is not None and getattr(self.callbacks, callback) is None:
             return False
         return super().check_action(action, parameters)
 
@@ -294,7 +294,7 @@ class FollowedChains(Screen[None]):
             self.callbacks.reread(self.chains.current.id)
 
     def action_live(self) -> None:
-        """Watch the chain while it is being recorded; where it has ended, the newest that is."""
+        """Watch the chain while it is recorded; if it has ended, watch the newest running one."""
         current = self.chains.current
         if self.callbacks.live is not None:
             self.callbacks.live(current.id if current is not None and current.is_open else None)
@@ -305,19 +305,19 @@ class FollowedChains(Screen[None]):
             self.callbacks.rules()
 
     def action_import(self) -> None:
-        """Ask for files to import."""
-        if self.callbacks.read_in is not None:
-            self.callbacks.read_in()
+        """Open the import dialog."""
+        if self.callbacks.open_import is not None:
+            self.callbacks.open_import()
 
 
 def _toggled(id: int, store: Store) -> str:
-    """Mark a trace, or take its own mark away: those of its turns and steps stay, and so does one that has a note."""
+    """Mark a trace, or remove its mark. A mark with a note stays, and so do the marks of its turns and steps."""
     marks = store.marks.of([id]).get(id, ())
-    own = _own(marks)
-    if own is None:
+    mark = _trace_mark(marks)
+    if mark is None:
         store.marks.put(id)
         return f"Trace {id} is marked."
-    if own.note:
+    if mark.note:
         return "This mark has a note: delete the note with `;` to remove the mark."
     store.marks.remove(id, own_only=True)
     left = len(marks) - 1
@@ -332,13 +332,13 @@ def _noted(id: int, note: str, store: Store) -> str:
     return f"The note on trace {id} is taken away."
 
 
-def _own(marks: Sequence[Mark]) -> Mark | None:
+def _trace_mark(marks: Sequence[Mark]) -> Mark | None:
     """The mark of the trace as a whole."""
     return next((one for one in marks if one.turn is None and one.step is None), None)
 
 
 def status_cells(counts: Mapping[str, int], filter_text: str) -> list[ClickTarget]:
-    """How many chains have each status; a click filters by it, and that of the filter is in brackets."""
+    """The number of chains of each status; a click filters by it, and the filter's status is in brackets."""
     signs = {status.value: status_run(status) for status in Status}
     signs |= {state.value: LIVENESS[state] for state in (Liveness.RUNNING, Liveness.IDLE)}
     spots = []
@@ -352,9 +352,9 @@ def status_cells(counts: Mapping[str, int], filter_text: str) -> list[ClickTarge
 
 
 def shown_count(pages: TracePages, filter_text: str, total: int, order: Order) -> Line:
-    """How many chains are shown of `total`; `+` while the list is still being walked over."""
+    """How many chains are shown of `total`; `+` while the list is still being read."""
     if not (pages.count or pages.is_complete):
-        return ()  # nothing was read yet, or could be
+        return ()  # nothing has been read yet, or reading failed
     more = "" if pages.is_complete else "+"
     sorted_ = f", {ORDER_WORDS[order]}"
     if not (filter_text or pages.is_complete) and total > pages.count:
@@ -369,9 +369,9 @@ def _chains(count: int) -> str:
 
 
 def nothing_lines(place: str, filter_text: str, problem: WeaklinkError | None, width: int) -> list[Line]:
-    """What is in the place of a list without lines, and what to do about it."""
-    said = _nothing(place, filter_text, problem)
-    return [(), *((Run("  "), *line) for one in said for line in wrapped(quoted(one), width - 4))]
+    """The text in place of an empty list: why it is empty, and what to do about it."""
+    sentences = _nothing(place, filter_text, problem)
+    return [(), *((Run("  "), *line) for one in sentences for line in wrapped(quoted(one), width - 4))]
 
 
 def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
@@ -382,8 +382,8 @@ def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Seq
             "What they bring appears here by itself. `weaklink tui --db PATH` opens another database.",
         )
     if problem is not None:
-        said = error_sentence(problem).removesuffix(" `ctrl+r` tries again.")
-        return (said, "`ctrl+r` tries again, `q` quits.")
+        sentence = error_sentence(problem).removesuffix(" `ctrl+r` tries again.")
+        return (sentence, "`ctrl+r` tries again, `q` quits.")
     if filter_text:
         return (f"No chain matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
     return (
@@ -393,7 +393,7 @@ def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Seq
 
 
 def copies_of(summary: TraceSummary, place: str | None, step: int | None = None) -> Sequence[DialogChoice]:
-    """What of a chain can be copied."""
+    """The parts of a chain that can be copied."""
     option = f" --db {shlex.quote(place)}" if place else ""
     ours = {
         "command": f"weaklink show {summary.id}{option}",

@@ -1,4 +1,4 @@
-"""The filter bar: checks a filter as it is typed, shows where it goes wrong, completes it; and filter edits by keys."""
+"""The filter bar: checks a filter as it is typed, marks its error, completes it; and edits of filters by keys."""
 
 import asyncio
 import re
@@ -35,14 +35,14 @@ FILTER_COMMANDS = (
     Command("filter.newer", "Newer", "Recall the next filter.", ("down",)),
 )
 
-_PATIENCE_S = 0.25  # after the last key the list follows
+_PATIENCE_S = 0.25  # from the last key until the list follows
 _OFFERED = 12
 _NARROWEST = 20  # cells
 _NOTHING = "-"
 
 
 def toggled(filter_text: str, term: str) -> str:
-    """A filter with a `status:` term in the place of the one it has, or without it where it is the same."""
+    """The filter with its `status:` term replaced by `term`, or removed if it is the same."""
     if _OR.search(filter_text):
         return narrowed(filter_text, term)
     found = _STATUS_TERM.findall(filter_text)
@@ -51,12 +51,12 @@ def toggled(filter_text: str, term: str) -> str:
 
 
 def narrowed(filter_text: str, term: str) -> str:
-    """A filter that lets through what fulfils `term` besides; where there is a choice in it, that is bracketed."""
+    """The filter combined with `term` by `and`; a filter with `or` is put in parentheses."""
     return f"({filter_text}) {term}" if _OR.search(filter_text) else f"{filter_text} {term}".strip()
 
 
 def has_words(filter_text: str) -> bool:
-    """Whether a filter asks the text index; False for one that cannot be read."""
+    """Whether a filter uses the text index; False for an invalid filter."""
     try:
         return _has_words(parse_filter(filter_text))
     except FilterError:
@@ -80,11 +80,11 @@ def _has_words(terms: Filter) -> bool:
 
 
 Completer = Callable[[str, int], Awaitable[Sequence[FilterCompletion]]]
-"""What could be at a place of a filter."""
+"""Returns the completions at a position of a filter."""
 
 
 class _ErrorHighlighter(Highlighter):
-    """Marks a filter from the character on at which it goes wrong."""
+    """Marks a filter from the position of its error on."""
 
     def __init__(self) -> None:
         self.position: int | None = None
@@ -95,13 +95,13 @@ class _ErrorHighlighter(Highlighter):
 
 
 class FilterInput(LineInput):
-    """The line that is typed into."""
+    """The input of the filter bar."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = FILTER_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(FILTER_COMMANDS)]
 
     class Requested(Message):
-        """Something is asked of the bar."""
+        """A key requested an action of the bar."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -112,24 +112,24 @@ class FilterInput(LineInput):
         await self.action_submit()
 
     def action_leave(self) -> None:
-        """Go back to the filter before."""
+        """Restore the previous filter."""
         self.post_message(self.Requested("leave"))
 
     def action_complete(self) -> None:
-        """Take what is offered."""
+        """Insert the first completion."""
         self.post_message(self.Requested("complete"))
 
     def action_older(self) -> None:
-        """Take the filter that was used before."""
+        """Recall the previous filter."""
         self.post_message(self.Requested("older"))
 
     def action_newer(self) -> None:
-        """Take the filter that was used after."""
+        """Recall the next filter."""
         self.post_message(self.Requested("newer"))
 
 
 class FilterBar(Vertical):
-    """A line for a filter. Posts `FilterEdited` for each filter that can be read, a moment after it was typed."""
+    """A line for a filter. Posts `FilterEdited` for each valid filter, shortly after it was typed."""
 
     DEFAULT_CSS = """
     FilterBar { height: auto; dock: bottom; margin-bottom: 2; display: none; background: $surface; }
@@ -142,7 +142,7 @@ class FilterBar(Vertical):
     """
 
     class FilterEdited(Message):
-        """This filter is wanted now; `is_final` says that the bar is left with it."""
+        """The filter was edited; `is_final` says that the bar is closed with it."""
 
         def __init__(self, text: str, *, is_final: bool) -> None:
             super().__init__()
@@ -160,7 +160,7 @@ class FilterBar(Vertical):
         self._offered_for = ""
 
     def compose(self) -> ComposeResult:
-        """The line, and what is said of it."""
+        """The input, and a line for its errors and completions."""
         with Horizontal():
             yield Label(" filter ", markup=False)
             yield FilterInput(
@@ -169,7 +169,7 @@ class FilterBar(Vertical):
         yield LineBar()
 
     def open(self, typed: str, *, before: str) -> None:
-        """Show the bar with something typed; leaving it brings back the filter `before`."""
+        """Show the bar with the text `typed`; leaving it restores the filter `before`."""
         self._before, self._at = before, len(self._history)
         self.add_class("open")
         line = self.query_one(FilterInput)
@@ -182,22 +182,22 @@ class FilterBar(Vertical):
         """Hide the bar."""
         self.remove_class("open")
 
-    def say_wrong(self, error: FilterError) -> None:
-        """Show where a filter goes wrong, and why."""
+    def show_error(self, error: FilterError) -> None:
+        """Show where and why a filter is invalid."""
         self._marker.position = error.position
         self.add_class("wrong")
-        said = str(error).partition(": ")[2] or str(error)
-        line = (Run(" ✖ ", Style.ERROR), *quoted(said))
+        reason = str(error).partition(": ")[2] or str(error)
+        line = (Run(" ✖ ", Style.ERROR), *quoted(reason))
         self._say(list(wrapped(line, max(self.screen.size.width, _NARROWEST), indent=3)))
         self.query_one(FilterInput).refresh()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Check what is typed; the list follows a moment later."""
+        """Check the typed filter; the list follows shortly after."""
         event.stop()
         self._look(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Keep the filter, if it can be read."""
+        """Keep the filter, if it is valid."""
         event.stop()
         if self._marker.position is None:
             if event.value.strip() and event.value not in self._history[-1:]:
@@ -205,7 +205,7 @@ class FilterBar(Vertical):
             self._leave(event.value)
 
     def on_filter_input_requested(self, event: FilterInput.Requested) -> None:
-        """Do what a key of the line asked for."""
+        """Run the action that a key requested."""
         event.stop()
         match event.what:
             case "leave":
@@ -218,7 +218,7 @@ class FilterBar(Vertical):
                 self._recall(1)
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
-        """Take the suggestion that was clicked."""
+        """Insert the completion that was clicked."""
         event.stop()
         if event.name != _NOTHING:
             self._take(int(event.name))
@@ -232,7 +232,7 @@ class FilterBar(Vertical):
         try:
             parse_filter(text)
         except FilterError as error:
-            self.say_wrong(error)
+            self.show_error(error)
         else:
             self._marker.position = None
             self.remove_class("wrong")
@@ -248,18 +248,18 @@ class FilterBar(Vertical):
         line = self.query_one(FilterInput)
         offered = await self._complete(text, line.cursor_position)
         self._offered, self._offered_for = offered[:_OFFERED], text
-        if self._offered and self._mends(self._offered[0]):
+        if self._offered and self._may_complete(self._offered[0]):
             self._show_offered()
         await asyncio.sleep(_PATIENCE_S)
         if self._marker.position is None and self.has_class("open"):
             self.post_message(self.FilterEdited(text, is_final=False))
 
-    def _mends(self, offered: FilterCompletion) -> bool:
-        """Whether nothing is wrong with the filter before what is offered: else that is what is to be said."""
+    def _may_complete(self, offered: FilterCompletion) -> bool:
+        """Whether the filter has no error before the completion; otherwise the error is shown."""
         return self._marker.position is None or offered.start <= self._marker.position
 
     def _show_offered(self) -> None:
-        """What could come next, and what the first of it is."""
+        """Show the completions, and what the first one is."""
         spots = [
             ClickTarget(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)
         ]
@@ -269,7 +269,7 @@ class FilterBar(Vertical):
         self.query_one(LineBar).offer([*about, *spots])
 
     async def _take_first(self) -> None:
-        """Take what is offered first for what is there by now, also where that is still being looked for."""
+        """Insert the first completion for the current text, after waiting for it if necessary."""
         line = self.query_one(FilterInput)
         while self._offered_for != line.value:
             text = line.value
@@ -278,7 +278,7 @@ class FilterBar(Vertical):
         self._take(0)
 
     def _take(self, number: int) -> None:
-        """Put one of the offered things in its place; none where other things are there than it was offered for."""
+        """Insert one of the completions; do nothing if the text has changed since they were found."""
         line = self.query_one(FilterInput)
         if number >= len(self._offered) or self._offered_for != line.value:
             return

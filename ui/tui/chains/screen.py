@@ -1,4 +1,4 @@
-"""The home screen: places list, counts, filter bar and the detail of a trace, and runs their commands."""
+"""The home screen: arranges list, counts, filter bar and the detail of a trace, and runs their commands."""
 
 import asyncio
 from collections.abc import Sequence
@@ -87,18 +87,18 @@ CHAIN_COMMANDS = (
     Command("chains.reload", "Reload", "Reload from the database, and retry what failed.", ("ctrl+r",)),
     Command("chains.quit", "Quit", "Quit weaklink.", ("q",), in_footer=True),
 )
-"""The scope `chains`: they act on the list and on the chain under its cursor."""
+"""The scope `chains`: commands on the list and on the chain under its cursor."""
 
 _OF_RUNNING = frozenset({"chains.live"})
-_INDEXED = 100  # traces that are read into the text index at a time
-_PATIENCE_S = 0.06  # a cursor that runs over a trace does not make it be read
-_LONGEST, _MOST = 4_000_000, 5_000  # characters, turns and calls of a trace that is read just to be glanced at
+_INDEXED = 100  # traces that are added to the text index at a time
+_PATIENCE_S = 0.06  # a trace is read only once the cursor rests on it
+_LONGEST, _MOST = 4_000_000, 5_000  # characters, turns and calls: a larger trace is not read for its detail
 _KEPT = 64
 _GLANCE = 400
 
 
 class ChainsScreen(actions.FollowedChains):
-    """Traces, the broken ones first. `open_trace` is called with what is to be opened."""
+    """The list of traces, the broken ones first. `open_trace` opens one of them."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(CHAIN_COMMANDS)]
@@ -120,12 +120,12 @@ class ChainsScreen(actions.FollowedChains):
     ) -> None:
         super().__init__(access, callbacks or actions.ChainCallbacks())
         self._open_trace = open_trace
-        self._first_wanted = filter_text
-        self._landed: int | None = None
+        self._first_filter = filter_text
+        self._last_opened: int | None = None
         self._work = 0
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """The widgets, from top to bottom."""
         yield StatusLine()
         yield LineBar(id="statuses")
         yield LineBar(id="head")
@@ -136,35 +136,35 @@ class ChainsScreen(actions.FollowedChains):
         yield KeyFooter()
 
     def on_mount(self) -> None:
-        """Read the list, and look every second whether it changes."""
+        """Load the list, and poll the store every second."""
         self.chains.focus()
-        self.load(self._first_wanted)
+        self.load(self._first_filter)
         self.watch_store()
 
     def on_resize(self) -> None:
-        """Heads stand over their columns."""
+        """Align the heads with their columns."""
         self.say_all()
         self._look()
 
     def on_chain_list_known(self) -> None:
-        """More is known."""
+        """Show what is known of the list now."""
         scanned = self.chains.scanned
         if scanned is not None and scanned.total and not self.chains.pages.is_complete:
-            said = f"looked at {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
-            self.query_one(StatusLine).working = said
+            progress = f"looked at {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
+            self.query_one(StatusLine).working = progress
         self.say_all()
         self._look()
 
     def on_chain_list_failed(self, event: ChainList.Failed) -> None:
-        """A page could not be read."""
+        """Show why a page could not be read."""
         self.failed(event.error)
 
     def on_line_view_moved(self) -> None:
-        """Another chain is under the cursor."""
+        """Show the detail of the chain under the cursor."""
         self._look()
 
     def on_line_view_chosen(self) -> None:
-        """Open the chain under the cursor: at the words that are searched, else on its break."""
+        """Open the chain under the cursor: at the words of the filter, else on its break."""
         current = self.chains.current
         if current is not None and has_words(self.chains.filter_text):
             start_work(self, partial(self._open_at_words, current), "open")
@@ -172,19 +172,19 @@ class ChainsScreen(actions.FollowedChains):
             self._open(current)
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
-        """A status was clicked."""
+        """Filter by the status that was clicked."""
         if event.name:
             self.load(toggled(self.filter_text, event.name), keep=self.chains.current)
 
     def on_filter_bar_filter_edited(self, event: FilterBar.FilterEdited) -> None:
-        """Another filter is wanted."""
+        """Load the list of the edited filter."""
         if event.is_final:
             self.chains.focus()
         if event.text.strip() != self.filter_text or self.problem:
             self.load(event.text.strip(), keep=self.chains.current)
 
     async def beside(self, id: int, by: int) -> int | None:
-        """The id of the trace that stands `by` places behind this one in the list; None at an end of it."""
+        """The id of the trace `by` lines after this one in the list; None beyond an end of it."""
         at = self.chains.pages.index_of(id)
         if at is None or not 0 <= at + by < self.chains.pages.count:
             return None
@@ -196,13 +196,13 @@ class ChainsScreen(actions.FollowedChains):
     async def action_next_break(self) -> None:
         """Open the next broken chain on its break: the one under the cursor first, if it was not opened yet."""
         current = self.chains.current
-        if current is not None and current.broken is not None and self._landed != current.id:
+        if current is not None and current.broken is not None and self._last_opened != current.id:
             self._open(current)
             return
         await self._to_break(forward=True)
 
     async def action_previous_break(self) -> None:
-        """Open the broken chain before this one."""
+        """Open the previous broken chain."""
         await self._to_break(forward=False)
 
     def action_filter(self) -> None:
@@ -210,16 +210,16 @@ class ChainsScreen(actions.FollowedChains):
         self.query_one(FilterBar).open(self.filter_text, before=self.filter_text)
 
     def action_search(self) -> None:
-        """Open the filter bar for words behind the filter there is."""
+        """Open the filter bar, to type words after the current filter."""
         filter_text = self.filter_text
         self.query_one(FilterBar).open(f"{filter_text} " if filter_text else "", before=filter_text)
 
     def action_next_match(self) -> None:
-        """Go to the next chain that holds the words."""
+        """Go to the next chain that contains the words."""
         self._to_match(1)
 
     def action_previous_match(self) -> None:
-        """Go to the chain before that holds the words."""
+        """Go to the previous chain that contains the words."""
         self._to_match(-1)
 
     def action_broken(self) -> None:
@@ -232,7 +232,7 @@ class ChainsScreen(actions.FollowedChains):
             self.load("", keep=self.chains.current)
 
     def action_sort(self) -> None:
-        """Choose by what the list is sorted."""
+        """Choose the order of the list."""
         choices = [DialogChoice(order.value, about, order.value) for order, about in ORDER_WORDS.items()]
         self.app.push_screen(ChoiceDialog("sort by", choices), self._sort)
 
@@ -277,7 +277,7 @@ class ChainsScreen(actions.FollowedChains):
         self.load(self.filter_text, keep=self.chains.current)
 
     def action_quit(self) -> None:
-        """End weaklink."""
+        """Quit weaklink."""
         self.app.exit()
 
     def _sort(self, order: str | None) -> None:
@@ -287,23 +287,23 @@ class ChainsScreen(actions.FollowedChains):
 
     def _open(self, summary: TraceSummary | None) -> None:
         if summary is not None:
-            self._landed = summary.id
+            self._last_opened = summary.id
             self._open_trace(summary.id, summary.broken.step if summary.broken else None)
 
     async def _open_at_words(self, summary: TraceSummary) -> None:
         try:
-            hit = await self._access.ask(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
+            hit = await self._access.query(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
         except WeaklinkError:
-            hit = None  # what is wrong with the store is said in the status line
+            hit = None  # the status line shows problems of the store
         if hit is None or hit.location is None:
             self._open(summary)
         else:
-            self._landed = summary.id
+            self._last_opened = summary.id
             words = hit.found.of(hit.excerpt).lower()
             self._open_trace(summary.id, link=Link(str(summary.id), place=hit.location), words=words)
 
     def load(self, filter_text: str, *, keep: TraceSummary | None = None) -> None:
-        """Begin to read the list of a filter; what was being read before is left."""
+        """Begin to load the list of a filter; cancels a load that is in progress."""
         self.problem = None
         self.filter_text = filter_text
         start_work(self, partial(self._loaded, filter_text, keep=keep), "load")
@@ -316,7 +316,7 @@ class ChainsScreen(actions.FollowedChains):
         try:
             if has_words(filter_text):
                 await self._index()
-            self.pulse = await self._access.ask(lambda store: store.paging().pulse())
+            self.pulse = await self._access.query(lambda store: store.paging().pulse())
             await self.chains.load(filter_text, self.order)
             scans = self.chains.scanned is not None and self.chains.scanned.width > 0
             if not scans:
@@ -324,13 +324,13 @@ class ChainsScreen(actions.FollowedChains):
             self.say_all()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
-            if scans:  # to count takes as long as the walk, and cannot be left
+            if scans:  # counting takes as long as the survey, and cannot be cancelled
                 await self.count_again()
                 self.say_all()
         except FilterError as error:
             self.filter_text = self.chains.filter_text
             self.query_one(FilterBar).open(filter_text, before=self.chains.filter_text)
-            self.query_one(FilterBar).say_wrong(error)
+            self.query_one(FilterBar).show_error(error)
         except WeaklinkError as error:
             self.failed(error)
         finally:
@@ -339,16 +339,16 @@ class ChainsScreen(actions.FollowedChains):
 
     async def _complete(self, text: str, cursor: int) -> Sequence[FilterCompletion]:
         try:
-            return await self._access.ask(lambda store: store.complete(text, cursor))
+            return await self._access.query(lambda store: store.complete(text, cursor))
         except WeaklinkError:
-            return ()  # what is wrong with the store is said in the status line
+            return ()  # the status line shows problems of the store
 
     async def _index(self) -> None:
-        """Read what the text index still lacks, and say how much that is."""
+        """Add to the text index what it lacks, and show the progress."""
         status = self.query_one(StatusLine)
         done = 0
         try:
-            while read := await self._access.ask(lambda store: store.search.index_pending(limit=_INDEXED)):
+            while read := await self._access.query(lambda store: store.search.index_pending(limit=_INDEXED)):
                 done += read
                 status.working = f"read {counted(done, 'trace')} into the text index"
         except WeaklinkError as error:
@@ -358,7 +358,7 @@ class ChainsScreen(actions.FollowedChains):
             )
 
     def _to_match(self, by: int) -> None:
-        """Go on among the chains that hold the words: where words are searched, the list holds no others."""
+        """Go to another chain that contains the words: if the filter has words, the list contains no others."""
         at = self.chains.cursor + by
         if not has_words(self.chains.filter_text):
             self.toast("No words are searched: `/` asks for some.")
@@ -368,15 +368,15 @@ class ChainsScreen(actions.FollowedChains):
             self.toast(f"No {'earlier' if by < 0 else 'later'} chain contains the words.")
 
     async def _to_break(self, *, forward: bool) -> None:
-        """Open the nearest broken chain in a direction; behind the last one comes the first."""
+        """Open the nearest broken chain in a direction; forwards, the first one follows the last."""
         after, filter_text = self.chains.place, self.chains.filter_text
         try:
             if forward:
-                found = await self._access.ask(
+                found = await self._access.query(
                     partial(_next_broken, filter_text=filter_text, order=self.order, after=after)
                 )
             elif after is not None:
-                found = await self._access.ask(
+                found = await self._access.query(
                     partial(_broken_before, filter_text=filter_text, order=self.order, at=after)
                 )
             else:
@@ -395,12 +395,12 @@ class ChainsScreen(actions.FollowedChains):
         self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.is_open else frozenset()
 
     def say_all(self) -> None:
-        """Say everything that the lines above the list say."""
+        """Update the lines above the list."""
         pages, filter_text = self.chains.pages, self.chains.filter_text
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
         problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
         right = (*actions.shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
-        self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
+        self.query_one(StatusLine).status_text = StatusText(("weaklink", self._place, "chains"), about, right, problem)
         spots = actions.status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
@@ -429,7 +429,7 @@ def _broken_before(store: Store, *, filter_text: str, order: Order, at: ListCurs
 
 
 class ChainDetail(LineBar):
-    """Shows what the chain under the cursor is like, once the cursor rests on it."""
+    """Shows the detail of the chain under the cursor, once the cursor rests on it."""
 
     DEFAULT_CSS = """
     ChainDetail { height: 3; background: $surface; }
@@ -462,17 +462,17 @@ class ChainDetail(LineBar):
 
     async def _read(self, summary: TraceSummary, filter_text: str, key: tuple[object, ...]) -> None:
         await asyncio.sleep(_PATIENCE_S)
-        said = _detail_lines(summary)
+        details = _detail_lines(summary)
         room = max(self.size.width - 2, 20)
         try:
-            question = partial(_looked_up, summary=summary, filter_text=filter_text, width=room)
+            query = partial(_looked_up, summary=summary, filter_text=filter_text, width=room)
             found = (
-                *await self._access.ask_for_trace(question),
-                *(row for line in said for row in wrapped(line, room)),
+                *await self._access.query_trace(query),
+                *(row for line in details for row in wrapped(line, room)),
             )
             lines = tuple((Run(" "), *line) for line in found)
         except WeaklinkError:
-            lines = said  # what is wrong with the store is said in the status line
+            lines = details  # the status line shows problems of the store
         if len(self._known) >= _KEPT:
             self._known.clear()
         self._known[key] = lines
@@ -480,7 +480,7 @@ class ChainDetail(LineBar):
 
 
 def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:
-    """What broke the chain, or why it ended."""
+    """The note on the chain, and what broke it."""
     note = summary.note[:_GLANCE]
     noted: tuple[Line, ...] = ((Run("✎ ", Style.KEY), *visible_runs(note)),) if note else ()
     if summary.broken is not None:
@@ -501,7 +501,7 @@ def _looked_up(store: Store, *, summary: TraceSummary, filter_text: str, width: 
 
 
 def _first_hit(store: Store, *, summary: TraceSummary, filter_text: str) -> SearchHit | None:
-    """Where the words of a filter are first in a trace; None where the trace no longer has them."""
+    """The first hit of a filter's words in a trace; None if the trace no longer has them."""
     just_before = ListCursor(summary.cursor.sort_at_s, summary.id + 1)
     hits = store.search.find(filter_text, limit=1, after=just_before).hits
     return next((hit for hit in hits if hit.trace.id == summary.id), None)

@@ -1,1 +1,1 @@
-"""The dissector: one trace as a tree, as its exact stream and as what is said of it, in panes that move together."""
+"""The dissector: one trace as a tree, as its exact stream and in side views, in panes that move together."""

@@ -28,14 +28,14 @@ from ui.views.styled_text import visible_line
 from ui.views.turn import continued
 
 _LONG = 1_000_000
-_OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as what is known of one
+_OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as one turn or fault
 MARK_WORK = "writing the mark"
 _NOTE_HINT = "The note stays with the trace; an empty one takes it away."
 _LONGEST = 1_000_000  # characters: terminals refuse more
 
 
 class OpenedTrace(Struct, frozen=True):
-    """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended."""
+    """A trace, its summary and its marks; `open_turns` of its turns have not ended."""
 
     summary: TraceSummary
     dissection: Dissection
@@ -49,15 +49,15 @@ class OpenedTrace(Struct, frozen=True):
 
     @property
     def is_long(self) -> bool:
-        """Whether it takes so much memory that it is let go of before another trace is read."""
-        said = self.summary
+        """Whether it takes so much memory that it is released before another trace is read."""
+        one = self.summary
         return (
-            said.characters + _OF_A_TURN * (said.turns + said.tool_calls) + _OF_A_FAULT * (said.errors + said.warnings)
+            one.characters + _OF_A_TURN * (one.turns + one.tool_calls) + _OF_A_FAULT * (one.errors + one.warnings)
             > _LONG
         )
 
     def landing(self, step: int | None) -> Location | None:
-        """Where to begin to look: the step that is named, else the break, the first fault, or the end."""
+        """The initial position: the given step, else the break, the first fault, or the end."""
         inspection = self.dissection.inspection
         broken, steps = inspection.chain.broken, inspection.chain.steps
         if step is not None and 0 < step <= len(steps) and (broken is None or broken.step != step):
@@ -65,7 +65,7 @@ class OpenedTrace(Struct, frozen=True):
         return initial_position(inspection, self.dissection.gist) or self.end()
 
     def end(self) -> Location | None:
-        """The last character of the trace; None where there is no text."""
+        """The last character of the trace; None if there is no text."""
         index = self.dissection.outline.blocks.last_text()
         if index is None:
             return None
@@ -74,19 +74,19 @@ class OpenedTrace(Struct, frozen=True):
 
 
 def read_trace(store: Store, *, id: int) -> OpenedTrace:
-    """Read a trace with all that is known of it; the turns of a running one that have not ended as far as they came."""
+    """Read a trace with its inspection and marks; includes the text so far of turns that have not ended."""
     summary = store.summary(id)
     trace, inspection = store.inspected(id, in_columns=True)
     marks = store.marks.of([id]).get(id, ())
     begun = store.open_turns(id) if summary.open_turns else {}
     if summary.is_open or begun:
         trace, inspection = continued(trace, inspection, begun)
-    dissection = Dissection(trace, inspection).prepared()  # while nobody waits
+    dissection = Dissection(trace, inspection).prepared()  # here, in a background thread
     return OpenedTrace(summary, dissection, marks, len(begun))
 
 
 class TraceCallbacks(Struct, frozen=True):
-    """What opens other screens for a trace and the selected place in it; a command without its door is not offered."""
+    """Callbacks that open other screens for a trace and a place; a command whose callback is None is not available."""
 
     diff: Callable[[int, Location | None], None] | None = None
     reread: Callable[[int, Location | None], None] | None = None
@@ -107,12 +107,12 @@ class TraceActions(Screen[None]):
 
     @property
     def found(self) -> OpenedTrace | None:
-        """The opened trace; None where there is none (yet)."""
+        """The opened trace; None if there is none (yet)."""
         return self._opened
 
     @property
     def place(self) -> Location | None:
-        """What is selected."""
+        """The selected place."""
         return self._place
 
     @property
@@ -120,12 +120,12 @@ class TraceActions(Screen[None]):
         """The panes."""
         return self.query_one(Panes)
 
-    def toast(self, said: str, *, is_error: bool = False) -> None:
-        """Say something for a moment."""
-        self.notify(visible_line(said), severity="error" if is_error else "information", markup=False)
+    def toast(self, message: str, *, is_error: bool = False) -> None:
+        """Show a toast."""
+        self.notify(visible_line(message), severity="error" if is_error else "information", markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What no screen can do is not offered."""
+        """Disable commands that have no callback."""
         callbacks: dict[str, object] = {
             "diff": self.callbacks.diff,
             "reread": self.callbacks.reread,
@@ -150,7 +150,7 @@ class TraceActions(Screen[None]):
         self.app.push_screen(ChoiceDialog("copy", choices), self._copy)
 
     def action_mark(self) -> None:
-        """Mark the selected step, or the trace where none is selected; or take that mark away."""
+        """Mark the selected step, or the trace if none is selected; or remove that mark."""
         if self._opened is None:
             return
         step = self.selected_step()
@@ -159,11 +159,11 @@ class TraceActions(Screen[None]):
         if mark is not None and mark.note:
             self.toast("This mark has a note: delete the note with `;` to remove the mark.")
         else:
-            question = partial(_marked, self._opened.id, number, mark)
-            start_work(self, partial(self._changed, question), "mark", supersedes=False)
+            query = partial(_marked, self._opened.id, number, mark)
+            start_work(self, partial(self._changed, query), "mark", supersedes=False)
 
     def action_note(self) -> None:
-        """Ask for a note on the selected step, or on the trace, and keep it."""
+        """Ask for a note on the selected step, or on the trace, and save it."""
         if self._opened is None:
             return
         step = self.selected_step()
@@ -179,7 +179,7 @@ class TraceActions(Screen[None]):
             self.callbacks.diff(self._opened.id, self._place)
 
     def action_ask(self) -> None:
-        """Ask again: the selected answer, else the one that broke the chain, else the last one."""
+        """Ask again for the selected answer, else for the one that broke the chain, else for the last one."""
         if self.callbacks.ask is None or self._opened is None:
             return
         trace, broken = self._opened.dissection.trace, self._opened.dissection.inspection.chain.broken
@@ -190,13 +190,13 @@ class TraceActions(Screen[None]):
             self.callbacks.ask(self._opened.id, broken.turn if broken is not None else None)
 
     def action_reread(self) -> None:
-        """Read the stream with another format; of a result, that of its call."""
+        """Read the stream with another format; for a result, the stream of its call."""
         if self.callbacks.reread is not None and self._opened is not None:
             place = self._place and call_place(self._opened.dissection, self._place)
             self.callbacks.reread(self._opened.id, place)
 
     def action_rule(self) -> None:
-        """Explain the rule of the fault that is selected, or the nearest before or behind it."""
+        """Explain the rule of the selected fault, or of the nearest one before or after the cursor."""
         if self._opened is None or self.callbacks.rule is None:
             return
         dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
@@ -233,14 +233,14 @@ class TraceActions(Screen[None]):
         if note is not None:
             start_work(self, partial(self._changed, partial(_noted, id, step, note.strip())), "mark", supersedes=False)
 
-    async def _changed(self, question: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
-        """Write it; another program may be writing too: then that takes some seconds, and can be left meanwhile."""
+    async def _changed(self, query: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
+        """Write a mark. This takes some seconds if another program is writing; the screen can be closed before."""
         status = self.query_one(StatusLine)
         status.working = status.working or MARK_WORK
         try:
-            said, marks = await self.access.ask(question)
+            message, marks = await self.access.query(query)
             self.panes.side.show_marks(marks)
-            self.toast(said)
+            self.toast(message)
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
         finally:
@@ -252,7 +252,7 @@ class TraceActions(Screen[None]):
 
     async def _exported(self, id: int, path: str) -> None:
         try:
-            written = await self.access.ask(partial(export_traces, ids=(id,), path=path))
+            written = await self.access.query(partial(export_traces, ids=(id,), path=path))
         except WeaklinkError as error:
             self.toast(error_sentence(error, self.access.name), is_error=True)
         else:
@@ -286,7 +286,7 @@ def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tup
 def copies_of(
     dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None, *, id: int, where: str | None
 ) -> list[DialogChoice]:
-    """What can be copied of a place; `row` is the row of the tree that holds it."""
+    """The parts of a place that can be copied; `row` is the row of the tree that contains it."""
     found: list[DialogChoice] = []
     text = dissection.text_of(place)[:_LONGEST]
     if text:
@@ -313,7 +313,7 @@ def _text(dissection: Dissection, location: Location) -> str:
 
 
 def _values(value: Json, pointer: str) -> Iterator[Json]:
-    """The decoded value at a pointer; none where there is none."""
+    """The decoded value at a pointer; nothing if there is none."""
     for token in pointer.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and name in value:

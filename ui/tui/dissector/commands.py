@@ -87,7 +87,7 @@ DISSECTOR_COMMANDS = (
         "dissector.back", "Back", "Show all panes again, or goes back to the list.", ("escape", "q"), in_footer=True
     ),
 )
-"""The scope `dissector`: they act whatever pane has the keys."""
+"""The scope `dissector`: commands that work in every pane."""
 
 TREE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-up", "first", "last")),

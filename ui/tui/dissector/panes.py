@@ -1,4 +1,4 @@
-"""The panes of the dissector, how they are placed, and the one with the tree: a row a thing, unfolded on demand."""
+"""The panes of the dissector, their layouts, and the pane with the tree, whose rows are unfolded on demand."""
 
 from typing import ClassVar
 
@@ -30,13 +30,13 @@ _LARGE = ("columns", "stacked", "pair", "rows", "tabs")
 
 
 class TreeView(LineView, inherit_bindings=False):
-    """Shows a tree; `Moved` is posted where another row is under the cursor."""
+    """Shows a tree; posts `Moved` when another row is under the cursor."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = TREE_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(TREE_COMMANDS)]
 
     class Reading(Message):
-        """What is in a row is being read, which takes a while; `done` when it is there."""
+        """The content of a row is being read, which takes a while; `done` when it is read."""
 
         def __init__(self, *, done: bool) -> None:
             super().__init__()
@@ -62,7 +62,7 @@ class TreeView(LineView, inherit_bindings=False):
         self.show(LineList())
 
     def reveal_place(self, location: Location) -> TreeRow | None:
-        """Put the cursor on the innermost row that holds a place, without telling; that row."""
+        """Put the cursor on the innermost row that contains a place, without posting `Moved`; return that row."""
         if self._tree is None:
             return None
         count = self._tree.count
@@ -76,21 +76,21 @@ class TreeView(LineView, inherit_bindings=False):
         return self._tree.row(index)
 
     def action_turn_over(self) -> None:
-        """Show what is in the row, or hide it."""
+        """Unfold the row, or fold it."""
         if self._tree is not None and self.row is not None and self._tree.is_open(self.row):
             self._fold()
         else:
             self._unfold()
 
     def action_unfold(self) -> None:
-        """Show what is in the row; where that is shown, go to the first of it."""
+        """Unfold the row; if it is unfolded, go to its first child."""
         if self._tree is not None and self.row is not None and self._tree.is_open(self.row):
             self.move_to(self.cursor + 1)
         else:
             self._unfold()
 
     def action_fold(self) -> None:
-        """Hide what is in the row; where that is hidden, go to the row around it."""
+        """Fold the row; if it is folded, go to its parent."""
         if self._tree is None or self.row is None:
             return
         if self._tree.is_open(self.row):
@@ -99,12 +99,12 @@ class TreeView(LineView, inherit_bindings=False):
             self.move_to(parent)
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
-        """A second click on a row unfolds it, or folds it."""
+        """Unfold or fold a row on a second click."""
         event.stop()
         self.action_turn_over()
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects the row; one on its sign unfolds it."""
+        """Select the clicked row; a click on its fold marker also unfolds it."""
         before = self.cursor
         super().on_click(event)
         row, cell = self.row, event.get_content_offset_capture(self).x
@@ -125,7 +125,7 @@ class TreeView(LineView, inherit_bindings=False):
             self.renew()
 
     def _read(self, row: TreeRow) -> None:
-        """Read what takes a while; runs in a thread."""
+        """Read the content of a row, which takes a while; runs in a thread."""
         tree = self._tree
         if tree is None:
             return
@@ -143,7 +143,7 @@ class TreeView(LineView, inherit_bindings=False):
 
 
 class Panes(Container):
-    """Tree, stream and side views. `layout` is one of `stacked`, `columns`, `pair`, `rows` and `tabs`."""
+    """Tree, stream and side views, in one of the layouts `stacked`, `columns`, `pair`, `rows` and `tabs`."""
 
     DEFAULT_CSS = """
     Panes { height: 1fr; layout: grid; grid-gutter: 0; background: $background; }
@@ -166,19 +166,19 @@ class Panes(Container):
     def __init__(self) -> None:
         super().__init__()
         self._layout_name = ""
-        self._wanted = 0
+        self._layout_index = 0
         self._zoomed = False
         self._current = "stream"
 
     def compose(self) -> ComposeResult:
         """The bar of the tabs, and the panes."""
         yield LineBar(id="tabs")
-        for made, title in zip(
+        for pane, title in zip(
             (TreeView(id="tree"), StreamView(id="stream"), SidePane(id="side")), _TITLES, strict=True
         ):
-            made.add_class("pane")
-            made.border_title = title
-            yield made
+            pane.add_class("pane")
+            pane.border_title = title
+            yield pane
 
     @property
     def branches(self) -> TreeView:
@@ -197,45 +197,45 @@ class Panes(Container):
 
     @property
     def current(self) -> str:
-        """The pane that has, or had, the keys: `tree`, `stream` or `side`."""
+        """The pane that has, or last had, the focus: `tree`, `stream` or `side`."""
         return self._current
 
     @property
-    def placing(self) -> str:
-        """How the panes are placed now."""
+    def layout_name(self) -> str:
+        """The name of the current layout."""
         return self._layout_name
 
     @property
     def is_zoomed(self) -> bool:
-        """Whether one pane is shown alone because somebody wanted that."""
+        """Whether the user has zoomed one pane."""
         return self._zoomed
 
     def on_mount(self) -> None:
-        """Place them."""
+        """Apply the layout."""
         self._place()
 
     def on_resize(self) -> None:
-        """Another size may want another way."""
+        """Apply the layout again: another size may require another one."""
         self._place()
 
     def focus_pane(self, name: str) -> None:
-        """Give the keys to a pane, which is shown for it."""
+        """Focus a pane; shows it if it is hidden."""
         self._current = name
         if name not in self._shown():
-            self._wanted = self._ways().index("tabs") if "tabs" in self._ways() else self._wanted
+            self._layout_index = self._layouts().index("tabs") if "tabs" in self._layouts() else self._layout_index
         self._place()
         self._focusable(name).focus()
 
     def focus_beside(self, by: int) -> None:
-        """Give the keys to the next pane, or the one before."""
+        """Focus the next pane, or the previous one."""
         shown = _NAMES if self._layout_name == "tabs" else self._shown()
         at = shown.index(self._current) if self._current in shown else 0
         self.focus_pane(shown[(at + by) % len(shown)])
 
-    def next_placing(self) -> None:
-        """Place the panes in the next way."""
+    def next_layout(self) -> None:
+        """Switch to the next layout."""
         self._zoomed = False
-        self._wanted = (self._wanted + 1) % len(self._ways())
+        self._layout_index = (self._layout_index + 1) % len(self._layouts())
         self._place()
         if self._current not in self._shown():
             self._current = "stream"
@@ -248,7 +248,7 @@ class Panes(Container):
         self._focusable(self._current).focus()
 
     def on_descendant_focus(self) -> None:
-        """Remember who has the keys."""
+        """Note which pane has the focus."""
         focused = self.screen.focused
         inside = [name for name in _NAMES if focused is not None and self._focusable(name) is focused]
         if inside and inside[0] != self._current:
@@ -256,14 +256,14 @@ class Panes(Container):
             self._place()
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
-        """A tab was clicked."""
+        """Focus the pane whose tab was clicked."""
         event.stop()
         self.focus_pane(event.name)
 
     def _focusable(self, name: str) -> Widget:
         return self.query_one(SideView) if name == "side" else self.query_one(f"#{name}")
 
-    def _ways(self) -> tuple[str, ...]:
+    def _layouts(self) -> tuple[str, ...]:
         width, height = self.size
         if width < _NARROW or height < _LOW - 4:
             return _SMALL
@@ -276,9 +276,9 @@ class Panes(Container):
         return tuple(name for name in _NAMES if name not in hidden)
 
     def _place(self) -> None:
-        ways = self._ways()
-        self._wanted = min(self._wanted, len(ways) - 1)
-        self._layout_name = "tabs" if self._zoomed else ways[self._wanted]
+        layouts = self._layouts()
+        self._layout_index = min(self._layout_index, len(layouts) - 1)
+        self._layout_name = "tabs" if self._zoomed else layouts[self._layout_index]
         for name in {*_SMALL, *_MEDIUM, *_LARGE}:
             self.set_class(name == self._layout_name, f"-{name}")
         for name in _NAMES:

@@ -1,4 +1,4 @@
-"""The screen of one trace: opened where it broke, navigated, its panes kept together, its commands run."""
+"""The screen of one trace: opens it at its break, navigates in it, keeps its panes together, runs its commands."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping
@@ -37,8 +37,8 @@ _NOT_TOKENS = "A chunk is what arrived at once, not a token."
 _MOST_JUMPS = 100
 _BEGINNING = Location(0, "", Range(0, 0))
 _SEARCHING = "searching"
-_MANY_STEPS = 2_000  # of so many, the values of one are looked for alone: those of all would take much memory
-_BEAT_S = 1.0  # how often a running trace is asked whether it has grown
+_MANY_STEPS = 2_000  # of longer chains, the data flow is found for one step only: that of all would take much memory
+_BEAT_S = 1.0  # how often to check whether a running trace has grown
 _OF_RUNNING = frozenset({"dissector.follow"})
 
 
@@ -46,14 +46,14 @@ class Siblings(Protocol):
     """A list of traces."""
 
     def beside(self, id: int, by: int) -> Awaitable[int | None]:
-        """The id of the trace that stands `by` places behind this one; None at an end."""
+        """The id of the trace `by` lines after this one; None beyond an end."""
         ...
 
 
 class DissectorScreen(TraceActions):
-    """A trace as tree, stream and side views; it opens where `link` leads, on `step`, its break, or its first fault.
+    """A trace as tree, stream and side views; opens at the place of `link`, on `step`, its break, or its first fault.
 
-    `n` and `N` find `words`, until others are searched.
+    `n` and `N` search for `words`, until the user searches for others.
     """
 
     ACTIONS: ClassVar[tuple[Command, ...]] = DISSECTOR_COMMANDS
@@ -84,45 +84,45 @@ class DissectorScreen(TraceActions):
         self._siblings = siblings
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """The widgets, from top to bottom."""
         yield StatusLine()
         yield Panes()
         yield LineBar(id="place")
         yield KeyFooter()
 
     def on_mount(self) -> None:
-        """Read the trace, and look whether a running one grows."""
+        """Read the trace, and poll a running one."""
         self.panes.focus_pane("stream")
         self._open(self._trace_id, self._step)
         self.set_interval(_BEAT_S, self._beat)
 
     def on_stream_view_moved(self, event: StreamView.Moved) -> None:
-        """Another character: the tree shows what it belongs to, and that is lit."""
+        """Select the tree row of the character under the cursor, and highlight the row's text."""
         row = self.panes.branches.reveal_place(event.place)
         around = row.location if row is not None and row.depth else None
         self._selected(event.place, around)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
-        """Another row of the tree: its characters are lit in the stream."""
+        """Highlight the characters of the selected tree row in the stream."""
         row = self.panes.branches.row if isinstance(event.view, TreeView) else None
         if row is not None and row.location is not None:
             self.panes.stream.go(row.location)
             self._selected(row.location, row.location if row.depth else None)
 
     def on_side_pane_led(self, event: SidePane.Led) -> None:
-        """A line beside the stream leads somewhere."""
+        """Go to the place of a line in the side pane."""
         self._go(event.place)
 
     def on_side_pane_rule_requested(self) -> None:
-        """Explain the rule of the diagnostic in the list."""
+        """Explain the rule of the selected diagnostic."""
         self.action_rule()
 
     def on_side_pane_flow_requested(self) -> None:
-        """Look where the values came from."""
+        """Find the origins of the values."""
         start_work(self, self._look_for_origins, "flow")
 
     def on_tree_view_reading(self, event: TreeView.Reading) -> None:
-        """What is in a row takes a while to be read."""
+        """Show that the content of a row is being read."""
         self.query_one(StatusLine).working = "" if event.done else "reading the arguments"
 
     async def action_next_trace(self) -> None:
@@ -130,44 +130,44 @@ class DissectorScreen(TraceActions):
         await self._open_beside(1)
 
     async def action_previous_trace(self) -> None:
-        """Open the chain before in the list."""
+        """Open the previous chain of the list."""
         await self._open_beside(-1)
 
     def action_next_pane(self) -> None:
-        """Give the keys to the next pane."""
+        """Focus the next pane."""
         self.panes.focus_beside(1)
 
     def action_previous_pane(self) -> None:
-        """Give the keys to the pane before."""
+        """Focus the previous pane."""
         self.panes.focus_beside(-1)
 
     def action_tree(self) -> None:
-        """Give the keys to the tree."""
+        """Focus the tree."""
         self.panes.focus_pane("tree")
 
     def action_stream(self) -> None:
-        """Give the keys to the stream."""
+        """Focus the stream."""
         self.panes.focus_pane("stream")
 
     def action_side(self) -> None:
-        """Give the keys to the views beside the stream."""
+        """Focus the side views."""
         self.panes.focus_pane("side")
 
     def action_next_side(self) -> None:
-        """Show the next of the views beside the stream."""
+        """Show the next of the side views."""
         self.panes.focus_pane("side")
         self.panes.side.turn(1)
 
     def action_layout(self) -> None:
-        """Place the panes in another way."""
-        self.panes.next_placing()
+        """Switch to the next layout of the panes."""
+        self.panes.next_layout()
 
     def action_zoom(self) -> None:
         """Show the focused pane alone, or all again."""
         self.panes.zoom()
 
     def action_follow(self) -> None:
-        """Stay at the end of a running trace, or let it go."""
+        """Follow the end of a running trace, or stop following it."""
         if self._opened is None or not self._opened.summary.is_open:
             self.toast("This trace has ended: there is nothing to follow.")
             return
@@ -189,7 +189,7 @@ class DissectorScreen(TraceActions):
         if self.panes.is_zoomed:
             self.panes.zoom()
         elif self.is_active:
-            self._show_nothing()  # a long trace is let go of before another one is opened
+            self._show_nothing()  # a long trace is released before another one is opened
             self.app.pop_screen()
 
     def action_next_fault(self) -> None:
@@ -197,11 +197,11 @@ class DissectorScreen(TraceActions):
         self._to_fault(back=False)
 
     def action_previous_fault(self) -> None:
-        """Go to the fault before."""
+        """Go to the previous fault."""
         self._to_fault(back=True)
 
     def action_jump(self) -> None:
-        """Give each fault in sight a letter and go to the one that is typed."""
+        """Label each visible fault with a letter, and go to the one that is typed."""
         faults = self.panes.stream.faults()
         if not faults:
             self.toast("No fault is visible; `e` goes to the next one.")
@@ -215,28 +215,28 @@ class DissectorScreen(TraceActions):
         self._to_step(back=False)
 
     def action_previous_step(self) -> None:
-        """Go to the call before."""
+        """Go to the previous call."""
         self._to_step(back=True)
 
     def action_search(self) -> None:
-        """Ask for words and go where they stand."""
+        """Ask for words, and go to their next match."""
         about = "Words without capitals are found in any spelling; `n` and `N` go on from there."
         self.app.push_screen(LineDialog("search in this trace", about=about, typed=self._words), self._search)
 
     def action_next_match(self) -> None:
-        """Go to where the words stand next."""
+        """Go to the next match of the words."""
         start_work(self, partial(self._find, back=False), "find")
 
     def action_previous_match(self) -> None:
-        """Go to where the words are before."""
+        """Go to the previous match of the words."""
         start_work(self, partial(self._find, back=True), "find")
 
     def action_origin(self) -> None:
-        """Go to where the selected value stood first; from a result, to its call."""
+        """Go to the origin of the selected value; from a result, to its call."""
         start_work(self, self._to_origin, "flow")
 
     def action_next_layer(self) -> None:
-        """Go from one layer of what is selected to the next: as the model wrote it, as a later request has it."""
+        """Go to the next layer of the selected call or result: as the model wrote it, as a later request has it."""
         here = self._place
         places = (
             navigation.layer_places(self._opened.dissection, here)
@@ -261,40 +261,40 @@ class DissectorScreen(TraceActions):
         self.panes.side.turn_to(SideKind.CONTEXT)
 
     def action_return(self) -> None:
-        """Go back to where the last jump began."""
+        """Go back to where the last jump started."""
         if self._jumped_from:
             self._go(self._jumped_from.pop())
         else:
             self.toast("No jump to return from.")
 
     def action_wrap(self) -> None:
-        """Cut long lines into rows, or leave them whole."""
+        """Wrap long lines, or show them on one row."""
         options = self.panes.stream.options
         self._switch(replace(options, wrap=not options.wrap))
 
     def action_white_space(self) -> None:
-        """Show blanks as glyphs, or as blanks."""
+        """Show white space as glyphs, or as it is."""
         options = self.panes.stream.options
         self._switch(replace(options, white_space=not options.white_space))
 
     def action_chunks(self) -> None:
-        """Show where chunks begin, or no longer."""
+        """Show or hide the beginnings of chunks."""
         options = replace(self.panes.stream.options, chunks=not self.panes.stream.options.chunks)
         self._switch(options)
-        self._say_what_is_missing(options, is_on=options.chunks, said=_NOT_TOKENS)
+        self._show_lane_hint(options, is_on=options.chunks, hint=_NOT_TOKENS)
 
     def action_ids(self) -> None:
-        """Show token ids, or no longer."""
+        """Show or hide token ids."""
         options = replace(self.panes.stream.options, ids=not self.panes.stream.options.ids)
         self._switch(options)
-        self._say_what_is_missing(options, is_on=options.ids)
+        self._show_lane_hint(options, is_on=options.ids)
 
     def action_logprobs(self) -> None:
-        """Show log probabilities, or no longer."""
+        """Show or hide log probabilities."""
         options = replace(self.panes.stream.options, logprobs=not self.panes.stream.options.logprobs)
         self._switch(options)
-        said = "The log probabilities are those of the chunk's tokens. A chunk is not a token."
-        self._say_what_is_missing(options, is_on=options.logprobs, said=said)
+        hint = "The log probabilities are those of the chunk's tokens. A chunk is not a token."
+        self._show_lane_hint(options, is_on=options.logprobs, hint=hint)
 
     def _open(self, id: int, step: int | None) -> None:
         self._trace_id = id
@@ -302,11 +302,11 @@ class DissectorScreen(TraceActions):
 
     async def _read(self, id: int, step: int | None) -> None:
         status = self.query_one(StatusLine)
-        status.said, status.working = StatusText(("chains", f"trace {id}")), "reading the trace"
+        status.status_text, status.working = StatusText(("chains", f"trace {id}")), "reading the trace"
         if self._opened is not None and self._opened.is_long:
             self._show_nothing()  # two long traces at once would take twice the memory
         try:
-            found = await self.access.ask_for_trace(partial(read_trace, id=id))
+            found = await self.access.query_trace(partial(read_trace, id=id))
         except WeaklinkError as error:
             self._show_nothing()
             self._say_problem(error)
@@ -316,7 +316,7 @@ class DissectorScreen(TraceActions):
             status.working = ""
 
     def _led(self, found: OpenedTrace) -> Location | None:
-        """Where the link leads that this was opened by, the first time."""
+        """The place of the link that opened this screen; None after the first call."""
         link, self._link = self._link, None
         place = link.find(found.dissection) if link is not None else None
         if link is not None and link.leads and place is None:
@@ -336,7 +336,7 @@ class DissectorScreen(TraceActions):
         self._say()
 
     def _show_running(self, found: OpenedTrace) -> None:
-        """What a running trace offers besides: to be watched."""
+        """Show whether the trace is running, and then offer to follow it."""
         self.panes.side.liveness = found.summary.liveness
         self.query_one(KeyFooter).besides = _OF_RUNNING if found.summary.is_open else frozenset()
 
@@ -355,17 +355,17 @@ class DissectorScreen(TraceActions):
             self._open(beside, None)
 
     async def _beat(self) -> None:
-        """Look whether a running trace has grown."""
+        """Check whether a running trace has grown."""
         found = self._opened
         if found is None or not found.summary.is_open or not self.is_current:
             return
         try:
-            summary = await self.access.ask(lambda store: store.summary(found.id))
+            summary = await self.access.query(lambda store: store.summary(found.id))
             if summary == found.summary and not found.open_turns:
                 return
-            grown = await self.access.ask_for_trace(partial(read_trace, id=found.id))
+            grown = await self.access.query_trace(partial(read_trace, id=found.id))
         except WeaklinkError as error:
-            self.query_one(StatusLine).said = StatusText(
+            self.query_one(StatusLine).status_text = StatusText(
                 ("chains", f"trace {self._trace_id}"), problem=error_sentence(error, self.access.name)
             )
             return
@@ -387,7 +387,7 @@ class DissectorScreen(TraceActions):
 
     def _say_problem(self, error: WeaklinkError) -> None:
         problem = error_sentence(error, self.access.name)
-        self.query_one(StatusLine).said = StatusText(("chains", f"trace {self._trace_id}"), problem=problem)
+        self.query_one(StatusLine).status_text = StatusText(("chains", f"trace {self._trace_id}"), problem=problem)
 
     def _to_label(self, labels: Mapping[str, VisibleFault], chosen: str | None) -> None:
         self.panes.stream.label({})
@@ -458,17 +458,17 @@ class DissectorScreen(TraceActions):
         if found is None or step is None or side.flow_of(step.number) is not None:
             return
         trace, inspection = found.dissection.trace, found.dissection.inspection
-        is_wide, left = len(inspection.chain.steps) > _MANY_STEPS, Event()
+        is_wide, cancelled = len(inspection.chain.steps) > _MANY_STEPS, Event()
         try:
             if is_wide:
-                flow = await asyncio.to_thread(step_flow_of, trace, inspection, step, left.is_set)
+                flow = await asyncio.to_thread(step_flow_of, trace, inspection, step, cancelled.is_set)
             else:
                 flow = await asyncio.to_thread(data_flow_of, trace, inspection)
         finally:
-            left.set()
+            cancelled.set()
         if found is self._opened:
             side.flow, side.flow_step = flow, step.number if is_wide else None
-            side.refresh_view(anew=True)
+            side.refresh_view(force=True)
 
     async def _to_origin(self) -> None:
         row = self.panes.branches.row
@@ -492,7 +492,7 @@ class DissectorScreen(TraceActions):
         self.toast(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")
 
     def _say(self) -> None:
-        """What the lines above and below the panes say."""
+        """Update the lines above and below the panes."""
         found = self._opened
         if found is None:
             return
@@ -507,16 +507,16 @@ class DissectorScreen(TraceActions):
             right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
             line = navigation.place_line(dissection, place, self.panes.branches.row, step)
             self.query_one("#place", LineBar).say([(Run(" "), *line)])
-        self.query_one(StatusLine).said = StatusText(("chains", title), about=about, right=tuple(right))
+        self.query_one(StatusLine).status_text = StatusText(("chains", title), about=about, right=tuple(right))
 
     def _switch(self, options: StreamOptions) -> None:
         self.panes.stream.change(options)
 
-    def _say_what_is_missing(self, options: StreamOptions, *, is_on: bool, said: str = "") -> None:
-        """Where a lane was switched on: that the recording has none of it here, else what is to be known of it."""
+    def _show_lane_hint(self, options: StreamOptions, *, is_on: bool, hint: str = "") -> None:
+        """If a lane was switched on: show that the recording has no data for it here, else show `hint`."""
         if not is_on or self._opened is None or self._place is None:
             return
         part = self._opened.dissection.part(self._place.turn, self._place.part)
         missing = missing_lanes(part.source, options) if part is not None else ""
-        if missing or said:
-            self.toast(missing or said)
+        if missing or hint:
+            self.toast(missing or hint)

@@ -1,4 +1,4 @@
-"""The pane beside the stream: verdict, diagnostics, steps, schema, origins, timing, raw facts, notes: one at a time."""
+"""The pane beside the stream: shows one view of verdict, diagnostics, steps, schema, origins, timing and others."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -45,19 +45,19 @@ class SideKind(StrEnum):
 
 _KINDS = tuple(SideKind)
 _LISTS = (SideKind.VERDICT, SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING)
-"""The views of the whole trace: where their cursor goes, the other panes go too."""
+"""The views of the whole trace; the other panes follow their cursor."""
 
 _TIMING = "timing"
-"""The work that goes through the times of a trace."""
+"""The group of the worker that computes the times of a trace."""
 
 _POINTING = (SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING, SideKind.SCHEMA)
-"""The views with a line for what is selected."""
+"""The views with a line for the selected place."""
 
 
 _OF_PLACE: Mapping[SideKind, Callable[[Dissection, Location, int], SideSource]] = MappingProxyType(
     {SideKind.SCHEMA: schema, SideKind.RAW: raw, SideKind.CONTEXT: context}
 )
-"""The views of what is selected that are made at once."""
+"""The views of the selected place that are built at once, without a worker."""
 
 
 class SideView(LineView, inherit_bindings=False):
@@ -67,7 +67,7 @@ class SideView(LineView, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(SIDE_COMMANDS)]
 
     class Turned(Message):
-        """Another view is wanted: the next one, or the one before."""
+        """The user requested the next view, or the previous one."""
 
         def __init__(self, by: int) -> None:
             super().__init__()
@@ -78,12 +78,12 @@ class SideView(LineView, inherit_bindings=False):
         self.post_message(self.Turned(1))
 
     def action_previous(self) -> None:
-        """Show the view before."""
+        """Show the previous view."""
         self.post_message(self.Turned(-1))
 
 
 class SidePane(Vertical):
-    """Shows a view of what is selected; `Led` is posted where a line leads to a place."""
+    """Shows a view of the selected place; posts `Led` when a line leads to a place."""
 
     DEFAULT_CSS = """
     SidePane LineBar { background: $background; }
@@ -98,10 +98,10 @@ class SidePane(Vertical):
             self.place = place
 
     class RuleRequested(Message):
-        """The rule of the diagnostic under the cursor is to be explained."""
+        """The user requested the rule of the diagnostic under the cursor."""
 
     class FlowRequested(Message):
-        """The origins of values are to be shown, and nobody has looked for them yet."""
+        """The view needs the origins of values, which are not known yet."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -127,7 +127,7 @@ class SidePane(Vertical):
         return self.query_one(SideView)
 
     def show(self, dissection: Dissection | None) -> None:
-        """Show what is to be said of a trace; None for nothing."""
+        """Show the views of a trace; None clears them."""
         self._dissection, self._place, self._shown, self._source = dissection, None, None, None
         self.flow = self.flow_step = self._times = None
         self.workers.cancel_group(self, _TIMING)
@@ -136,13 +136,13 @@ class SidePane(Vertical):
         self._name_views()
 
     def show_marks(self, marks: tuple[Mark, ...]) -> None:
-        """The marks on the trace are these now."""
+        """Set the marks on the trace."""
         self.marks = marks
         self._name_views()
         self.refresh_view()
 
     def look_at(self, place: Location | None) -> None:
-        """What is selected is another place now."""
+        """Set the selected place."""
         self._place = place
         self.refresh_view()
 
@@ -154,45 +154,45 @@ class SidePane(Vertical):
         self.refresh_view()
 
     def turn(self, by: int) -> None:
-        """Show the next view, or the one before."""
+        """Show the next view, or the previous one."""
         self.turn_to(_KINDS[(_KINDS.index(self.kind) + by) % len(_KINDS)])
 
-    def refresh_view(self, *, anew: bool = False) -> None:
-        """Make the view again where it would show something else now, and put its cursor beside what is selected."""
+    def refresh_view(self, *, force: bool = False) -> None:
+        """Rebuild the view if its state has changed, or with `force`, and put its cursor on the selected place."""
         if self._dissection is None or not self.view.size.width:
             return
         state = self._view_state()
-        if anew or state != self._shown:
-            self._shown, self._source = state, self._made(self._dissection)
+        if force or state != self._shown:
+            self._shown, self._source = state, self._built(self._dissection)
             with self.prevent(LineView.Moved):
                 self.view.show(self._source)
-        index = self._beside()
+        index = self._selected_line()
         if index is not None:
             with self.prevent(LineView.Moved):
                 self.view.move_to(index, centred=True)
 
     def on_resize(self) -> None:
-        """Lines are made for a width."""
+        """Lay the lines out for the new width."""
         self.call_after_refresh(self.refresh_view)
 
     def on_side_view_turned(self, event: SideView.Turned) -> None:
-        """Another view is wanted."""
+        """Show the view that was requested."""
         event.stop()
         self.turn(event.by)
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
-        """A view's name was clicked."""
+        """Show the view whose name was clicked."""
         event.stop()
         self.turn_to(SideKind(event.name))
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
-        """Where the whole trace is listed, the other panes follow the cursor."""
+        """In views of the whole trace, make the other panes follow the cursor."""
         event.stop()
         if self.kind in _LISTS:
             self._lead(event.index)
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
-        """Go where the line leads; of a diagnostic, where one is already, explain the rule."""
+        """Go to the place of the line; for a diagnostic, also explain its rule."""
         event.stop()
         self._lead(event.index)
         if self.kind is SideKind.DIAGNOSTICS:
@@ -213,13 +213,13 @@ class SidePane(Vertical):
         }
         spots = []
         for kind in _KINDS:
-            said = f"{kind.value} {numbers[kind]}" if numbers.get(kind) else kind.value
-            shown = Run(f"[{said}]", Style.STRONG) if kind is self.kind else Run(said, Style.DIM)
+            label = f"{kind.value} {numbers[kind]}" if numbers.get(kind) else kind.value
+            shown = Run(f"[{label}]", Style.STRONG) if kind is self.kind else Run(label, Style.DIM)
             spots.append(ClickTarget(kind.value, (shown,)))
         self.query_one("#views", LineBar).offer(spots)
 
     def _view_state(self) -> object:
-        """What the view shows, as something that differs where the view does."""
+        """The state that determines the content of the view: if it differs, so does the view."""
         dissection, place = self._dissection, self._place
         width = self._room
         if dissection is None or place is None or self.kind in (*_LISTS, SideKind.NOTES):
@@ -235,7 +235,7 @@ class SidePane(Vertical):
         step = step_at(dissection, place)
         return self.kind, width, id(dissection), step.number if step else None, id(self.flow)
 
-    def _made(self, dissection: Dissection) -> SideSource:
+    def _built(self, dissection: Dissection) -> SideSource:
         width = self._room
         place = self._place
         match self.kind:
@@ -261,7 +261,7 @@ class SidePane(Vertical):
         return origins(flow, step)
 
     def flow_of(self, step: int) -> DataFlow | None:
-        """Where the values of a step came from, as far as somebody has looked for those of all, or of just this one."""
+        """The origins of the values of a step; None if they were found neither for all steps nor for this one."""
         return self.flow if self.flow_step in (None, step) else None
 
     def _timed(self, dissection: Dissection) -> SideSource:
@@ -273,23 +273,23 @@ class SidePane(Vertical):
         return SideLines([SideLine((Run("Looking when the answers came …", Style.DIM),))])
 
     async def _look_at_times(self) -> None:
-        """Go through the times in a thread, as long as somebody looks at this view of this trace."""
+        """Compute the times in a thread; stops when another view or trace is shown."""
         if self._dissection is None:
             return
-        left = Event()
+        cancelled = Event()
         try:
-            self._times = await asyncio.to_thread(answer_times, self._dissection.trace, left.is_set)
+            self._times = await asyncio.to_thread(answer_times, self._dissection.trace, cancelled.is_set)
         finally:
-            left.set()
-        self.refresh_view(anew=True)
+            cancelled.set()
+        self.refresh_view(force=True)
 
     @property
     def _room(self) -> int:
-        """The cells of a line; one is kept for a scrollbar, which may come only when the lines are there."""
+        """The width of a line in cells; leaves one for a scrollbar, which may appear only with the lines."""
         return max(self.view.size.width - 1, 20)
 
-    def _beside(self) -> int | None:
-        """The line that speaks of what is selected, None for none."""
+    def _selected_line(self) -> int | None:
+        """The line of the selected place; None if there is none."""
         source, place = self._source, self._place
         if source is None or place is None or self.kind not in _POINTING:
             return None

@@ -33,13 +33,13 @@ _UNSEEN = 80  # the width of a pane that is not shown
 _NARROWEST = 24
 _CURSOR = RichStyle(reverse=True)
 _LABEL = RichStyle(reverse=True, bold=True)
-_MOST_TICKS = 2_000  # of more faults, every so-manieth is looked up
+_MOST_TICKS = 2_000  # with more faults, only every n-th is looked up
 _THUMB, _TRACK, _TICK = "┃", "│", "◂"
 _SEVERITIES = tuple(Severity)
 
 
 class StreamView(Widget, can_focus=True):
-    """Shows a trace; `Moved` is posted where a key or a click put the cursor on another character."""
+    """Shows a trace; posts `Moved` when a key or a click has moved the cursor."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = STREAM_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(STREAM_COMMANDS)]
@@ -70,12 +70,12 @@ class StreamView(Widget, can_focus=True):
 
     @property
     def lit(self) -> Location | None:
-        """The place whose characters are lit."""
+        """The place whose characters are highlighted."""
         return self._lit
 
     @property
     def place(self) -> Location | None:
-        """The character under the cursor; None where there is no text."""
+        """The character under the cursor; None if there is no text."""
         return self._port.place if self._port is not None else None
 
     def faults(self) -> list[VisibleFault]:
@@ -88,32 +88,32 @@ class StreamView(Widget, can_focus=True):
         self.refresh()
 
     def show(self, dissection: Dissection | None) -> None:
-        """Show a trace from its beginning; None for nothing."""
+        """Show a trace from its beginning; None clears the view."""
         self._port = None if dissection is None else Viewport(self._laid_out(dissection), self.size.height)
         self._lit, self._bar = None, StreamBar()
         self.refresh()
 
     def change(self, options: StreamOptions) -> None:
-        """Show the trace in another way, with the same character at the same height."""
+        """Show the trace with other options, with the same character at the same height."""
         self._options = options
         if self._port is not None:
-            self._lay_out_anew(self._port, self._port.layout.dissection)
+            self._lay_out_again(self._port, self._port.layout.dissection)
 
     def grow(self, dissection: Dissection) -> None:
         """Show a longer version of the trace, with the same character at the same height."""
         if self._port is None:
             self.show(dissection)
         else:
-            self._lay_out_anew(self._port, dissection)
+            self._lay_out_again(self._port, dissection)
 
     def go(self, location: Location) -> None:
-        """Put the cursor on the first character of a place, without telling."""
+        """Put the cursor on the first character of a place, without posting `Moved`."""
         if self._port is not None:
             self._port.go(location)
             self.refresh()
 
     def light(self, location: Location | None) -> None:
-        """Light the characters of a place, and no others."""
+        """Highlight the characters of a place, and no others."""
         self._lit = location
         self.refresh()
 
@@ -131,35 +131,35 @@ class StreamView(Widget, can_focus=True):
         return Strip.join([strip.crop_extend(0, width - 1, base), Strip([drawn])])
 
     def on_resize(self, event: events.Resize) -> None:
-        """Rows are made for a width."""
+        """Lay the rows out for the new width."""
         port = self._port
         if port is None or not event.size.width:
             return
         port.resized(event.size.height)
         if port.layout.width != self._room:
-            self._lay_out_anew(port, port.layout.dissection)
+            self._lay_out_again(port, port.layout.dissection)
         self.refresh()
 
     def on_focus(self) -> None:
-        """The cursor looks alive."""
+        """Show the cursor as active."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """The cursor looks asleep."""
+        """Show the cursor as inactive."""
         self.refresh()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel scrolls and leaves the cursor."""
+        """Scroll without moving the cursor."""
         event.stop()
         self._scroll(_WHEEL)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel scrolls and leaves the cursor."""
+        """Scroll without moving the cursor."""
         event.stop()
         self._scroll(-_WHEEL)
 
     def on_click(self, event: events.Click) -> None:
-        """A click on a character goes there; one on the bar shows that part of the trace."""
+        """Go to the clicked character; a click on the bar shows that part of the trace."""
         at, port = event.get_content_offset_capture(self), self._port
         if port is None:
             return
@@ -167,67 +167,67 @@ class StreamView(Widget, can_focus=True):
             port.show_from(port.layout.count * at.y // max(self.size.height, 1))
             self.refresh()
         elif port.point(at.y, at.x):
-            self._told()
+            self._cursor_moved()
 
     def action_down(self) -> None:
         """Go to the next row of text."""
         if self._port is not None:
             self._port.step(1)
-            self._told()
+            self._cursor_moved()
 
     def action_up(self) -> None:
-        """Go to the row of text before."""
+        """Go to the previous row of text."""
         if self._port is not None:
             self._port.step(-1)
-            self._told()
+            self._cursor_moved()
 
     def action_page_down(self) -> None:
         """Go one screen down."""
         if self._port is not None:
             self._port.jump(max(self.size.height - 1, 1))
-            self._told()
+            self._cursor_moved()
 
     def action_page_up(self) -> None:
         """Go one screen up."""
         if self._port is not None:
             self._port.jump(-max(self.size.height - 1, 1))
-            self._told()
+            self._cursor_moved()
 
     def action_first(self) -> None:
         """Go to the first row."""
         if self._port is not None:
             self._port.first()
-            self._told()
+            self._cursor_moved()
 
     def action_last(self) -> None:
         """Go to the last row."""
         if self._port is not None:
             self._port.last()
-            self._told()
+            self._cursor_moved()
 
     def action_left(self) -> None:
-        """Go to the character before, in the row before where the row begins."""
+        """Go to the previous character; from the beginning of a row, to the row before."""
         if self._port is not None:
             self._port.character(-1)
-            self._told()
+            self._cursor_moved()
 
     def action_right(self) -> None:
-        """Go to the next character, in the next row where the row ends."""
+        """Go to the next character; from the end of a row, to the next row."""
         if self._port is not None:
             self._port.character(1)
-            self._told()
+            self._cursor_moved()
 
     def action_line_start(self) -> None:
         """Go to the first character of the row."""
         if self._port is not None:
             self._port.edge(end=False)
-            self._told()
+            self._cursor_moved()
 
     def action_line_end(self) -> None:
         """Go to the last character of the row."""
         if self._port is not None:
             self._port.edge(end=True)
-            self._told()
+            self._cursor_moved()
 
     @property
     def _room(self) -> int:
@@ -236,12 +236,12 @@ class StreamView(Widget, can_focus=True):
     def _laid_out(self, dissection: Dissection) -> StreamLayout:
         return StreamLayout(dissection, self._room, self._options)
 
-    def _lay_out_anew(self, port: Viewport, dissection: Dissection) -> None:
+    def _lay_out_again(self, port: Viewport, dissection: Dissection) -> None:
         port.laid_out(self._laid_out(dissection))
         self._bar = StreamBar()
         self.refresh()
 
-    def _told(self) -> None:
+    def _cursor_moved(self) -> None:
         self.refresh()
         if self.place is not None:
             self.post_message(self.Moved(self.place))
@@ -271,26 +271,26 @@ class StreamView(Widget, can_focus=True):
 def _laid_over(strip: Strip, cells: Range, style: RichStyle, base: RichStyle) -> Strip:
     """A strip with a style over some of its cells."""
     whole = strip.extend_cell_length(cells.end, base)
-    before, over, behind = whole.divide([cells.start, cells.end, max(whole.cell_length, cells.end)])
-    return Strip.join([before, over.apply_style(style), behind])
+    before, over, after = whole.divide([cells.start, cells.end, max(whole.cell_length, cells.end)])
+    return Strip.join([before, over.apply_style(style), after])
 
 
 def _lettered(strip: Strip, text: str, cell: int, base: RichStyle) -> Strip:
-    """A strip with a text in the place of some of its cells."""
+    """A strip with a text in place of some of its cells."""
     whole = strip.extend_cell_length(cell + len(text), base)
-    before, _, behind = whole.divide([cell, cell + len(text), max(whole.cell_length, cell + len(text))])
-    return Strip.join([before, Strip([Segment(text, base + _LABEL)]), behind])
+    before, _, after = whole.divide([cell, cell + len(text), max(whole.cell_length, cell + len(text))])
+    return Strip.join([before, Strip([Segment(text, base + _LABEL)]), after])
 
 
 class StreamBar:
-    """One column of cells for one layout; the places of faults are looked up once a height."""
+    """One column of cells for one layout; the positions of faults are looked up once per height."""
 
     def __init__(self) -> None:
         self._ticks: dict[int, Severity] | None = None
         self._height = 0
 
     def cell(self, layout: StreamLayout, y: int, height: int, top: int) -> Run:
-        """The cell beside line `y` of a screen of `height`; `top` is the number of the first row in sight."""
+        """The cell beside line `y` of a screen of `height`; `top` is the number of the first visible row."""
         count = max(layout.count, 1)
         first = top * height // count
         last = max((top + height) * height // count, first + 1)
@@ -300,7 +300,7 @@ class StreamBar:
         return Run(_THUMB, Style.STRONG) if first <= y < last else Run(_TRACK, Style.GUTTER)
 
     def _at(self, layout: StreamLayout, height: int) -> dict[int, Severity]:
-        """The gravest severity of the faults that each cell stands for."""
+        """The worst severity of the faults that each cell represents."""
         if self._ticks is None or self._height != height:
             self._ticks, self._height = {}, height
             faults, count = layout.dissection.faults, max(layout.count, 1)

@@ -128,7 +128,7 @@ async def test_minus_goes_through_the_layouts_and_comes_back(tmp_path: Path) -> 
     async with dissecting(tmp_path) as (stage, _):
         seen = []
         for _ in range(5):
-            seen.append(stage.screen.panes.placing)
+            seen.append(stage.screen.panes.layout_name)
             await stage.press("-")
             assert stage.app.focused is not None
         assert seen == ["stacked", "rows", "pair", "tabs", "stacked"]

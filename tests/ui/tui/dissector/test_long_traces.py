@@ -41,7 +41,7 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
         def wait(_: Store) -> None:
             go_on.wait(20)
 
-        waiting = asyncio.create_task(stage.screen.access.ask_for_trace(wait))
+        waiting = asyncio.create_task(stage.screen.access.query_trace(wait))
         await asyncio.sleep(0.05)
         await pilot.press(key)
         await asyncio.sleep(0.2)
@@ -59,7 +59,7 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
 async def test_a_reading_can_be_left(tmp_path: Path) -> None:
     async with running(_stored(tmp_path / "runs.db", 1_200_000), size=WIDE, named="1") as (app, pilot):
         stage, go_on = Stage(app, pilot), threading.Event()
-        waiting = asyncio.create_task(stage.screen.access.ask_for_trace(lambda _: go_on.wait(20)))
+        waiting = asyncio.create_task(stage.screen.access.query_trace(lambda _: go_on.wait(20)))
         await asyncio.sleep(0.05)
         await pilot.press("ctrl+r")
         await pilot.press("e", "]", "j", "G", "escape")
@@ -85,8 +85,8 @@ async def test_of_two_traces_the_second_is_read_when_the_first_is_read_and_gone(
         read.append("second" if kept[0]() is None else "second beside the first")
 
     async with asyncio.timeout(20):
-        reading, waiting = (asyncio.create_task(access.ask_for_trace(question)) for question in (first, left))
-        last = asyncio.create_task(access.ask_for_trace(second))
+        reading, waiting = (asyncio.create_task(access.query_trace(question)) for question in (first, left))
+        last = asyncio.create_task(access.query_trace(second))
         while not kept:
             await asyncio.sleep(0.01)
         reading.cancel()

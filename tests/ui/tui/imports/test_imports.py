@@ -129,7 +129,7 @@ def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None
 
 def test_an_import_that_is_left_stops_behind_the_file_in_hand(tmp_path: Path) -> None:
     place, progress = folder(tmp_path), FileProgress()
-    import_files(str(tmp_path / "runs.db"), str(place), progress, progress.left.set)
+    import_files(str(tmp_path / "runs.db"), str(place), progress, progress.stopped.set)
     assert (progress.files, progress.done) == (4, 1)
     with open_store(tmp_path / "runs.db") as store:
         assert len(store.traces()) == progress.traces

@@ -86,7 +86,7 @@ async def test_a_reading_in_another_format_shows_what_differs_side_by_side(tmp_p
 
 async def test_how_a_text_came_is_not_made_up(tmp_path: Path) -> None:
     async with reading(tmp_path) as (_, pilot, screen):
-        assert screen.cells["hermes", Chunking.AS_CAME].likeness is ResultMatch.UNCUT
+        assert screen.cells["hermes", Chunking.AS_RECEIVED].likeness is ResultMatch.UNCUT
         await press(pilot, "]")
         assert "did not keep in which pieces" in unlike(screen)
         await press(pilot, "[")
