@@ -1,16 +1,14 @@
-"""Google's Gemini API.
-
-Gemini's `generateContent`: the shapes, the answer (streamed or whole) as wire events, and the request.
+"""Google's Gemini API: the shapes of `generateContent`, the answer (streamed or whole) as wire events, and the request.
 
 A stream is an event stream (`alt=sse`) or one JSON array that arrives element by element; only the finish reason ends
 it. Candidate 0 is the turn; others are kept in parts that begin with `choice1:` and so on. Sources: the API references
 of the Gemini API and of Vertex AI, and the types of python-genai:google/genai/types.py.
 
-Google's Gemini API: responses, contents and parts, whole or as a stream, with places.
+`GeminiShapes` reads responses, contents and parts, whole or as a stream, with their positions.
 
 Sources: Gemini's API reference (GenerateContentResponse, Content, Part); langchain-google-genai:tests/unit_tests/
-test_chat_models.py. Protobuf's JSON knows every member in camel and in snake case. A call without arguments may lack
-`args`; numbers arrive as floats; a call that the server could not read is told in `finishMessage` alone.
+test_chat_models.py. Protobuf's JSON accepts every member in camel and in snake case. A call without arguments may lack
+`args`; numbers arrive as floats; a call that the server could not read is in `finishMessage` only.
 """
 
 from collections.abc import Iterator
@@ -50,7 +48,7 @@ _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
 API = "generate_content"
 """The name of this kind of endpoint in a generation's facts."""
 MESSAGE_PART = "wire:finish_message"
-"""The part that keeps the server's words for why it ended or blocked; a malformed call is in no other part."""
+"""The part that keeps the server's reason for ending or blocking; a malformed call is in no other part."""
 _READ = frozenset({"text", "thought", "thoughtSignature", "functionCall"})
 _KEPT = frozenset({"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"})
 _KEPT_MEMBERS = (
@@ -63,7 +61,7 @@ _CALL = ("functionCall", "function_call")
 _RESULT = ("functionResponse", "function_response")
 _FINISH = ("finishReason", "finish_reason")
 _FINISH_MESSAGE = ("finishMessage", "finish_message")
-_TELLING = (*_CALL, *_RESULT, "thought", "thoughtSignature", "thought_signature")
+_DISTINCTIVE = (*_CALL, *_RESULT, "thought", "thoughtSignature", "thought_signature")
 _OTHER = (
     *("inlineData", "inline_data", "fileData", "file_data", "executableCode", "executable_code"),
     *("codeExecutionResult", "code_execution_result"),
@@ -75,8 +73,8 @@ def read_gemini_request(request: dict[str, Json]) -> events.DecodedRequest:
     """A request for generated content; never raises.
 
     Names in snake_case are read too, and the wrapper of Code Assist (`{"model", "request": {...}}`). A content with
-    function responses gives one tool turn for each, in order, and a turn for what else it says. The model and
-    whether a stream is wanted are in the path, as a rule: see `inspector.apis.providers.read_request`.
+    function responses gives one tool turn for each, in order, and a turn for its other parts. The model and whether a
+    stream is requested are usually in the path: see `inspector.apis.providers.read_request`.
     """
     inner = request.get("request")
     wrapped = isinstance(inner, dict) and "contents" in inner
@@ -106,23 +104,23 @@ def _turns(content: Json) -> Iterator[Turn]:
     if isinstance(content, str):
         yield Turn(Role.USER, (Part("text", content),), "user")
         return
-    held = content if isinstance(content, dict) else {}
-    source_role = word_of(held.get("role"))
-    said: list[tuple[int, dict[str, Json]]] = []
-    for at, part in enumerate(_listed(held.get("parts", [] if held else content))):
+    content_members = content if isinstance(content, dict) else {}
+    source_role = word_of(content_members.get("role"))
+    parts_so_far: list[tuple[int, dict[str, Json]]] = []
+    for at, part in enumerate(_listed(content_members.get("parts", [] if content_members else content))):
         members: dict[str, Json] = {"": part}
         if isinstance(part, dict):
             members = {camel_case(key): value for key, value in part.items()}
         if isinstance(response := members.get("functionResponse"), dict):
-            yield from _said(said, source_role)
-            said = []
+            yield from _part_turns(parts_so_far, source_role)
+            parts_so_far = []
             yield _result(response, source_role)
         else:
-            said.append((at, members))
-    yield from _said(said, source_role)
+            parts_so_far.append((at, members))
+    yield from _part_turns(parts_so_far, source_role)
 
 
-def _said(parts: list[tuple[int, dict[str, Json]]], source_role: str) -> Iterator[Turn]:
+def _part_turns(parts: list[tuple[int, dict[str, Json]]], source_role: str) -> Iterator[Turn]:
     if not parts:
         return
     texts: dict[str, list[str]] = {}
@@ -149,7 +147,7 @@ def _result(response: dict[str, Json], source_role: str) -> Turn:
 
 
 def _tools(tools: Json) -> Iterator[ToolDefinition]:
-    """The functions of each tool; a tool of the server's own is kept in `raw`, with its member's name as the name."""
+    """The functions of each tool; a server-side tool is kept in `raw`, with its member's name as the name."""
     for tool in _listed(tools):
         members = {camel_case(key): value for key, value in tool.items()} if isinstance(tool, dict) else {}
         for key, value in members.items():
@@ -175,7 +173,7 @@ def _listed(value: Json) -> list[Json]:
 
 
 class GeminiFunctionCall(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """A call; `args` is an object, not there where it is empty."""
+    """A call; `args` is an object, missing if it is empty."""
 
     id: str | None = None
     name: str | None = None
@@ -192,7 +190,7 @@ class GeminiPart(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class ContentShape(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """What a candidate says."""
+    """The content of a candidate."""
 
     role: str | None = None
     parts: list[msgspec.Raw] | None = None
@@ -213,7 +211,7 @@ class LogprobsResult(msgspec.Struct, rename="camel"):
 
 
 class Candidate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """One of the answers to a request; requests ask for one, as a rule."""
+    """One of the answers to a request; most requests have only one."""
 
     index: int = 0
     content: ContentShape | None = None
@@ -238,12 +236,16 @@ class GeminiUsageShape(msgspec.Struct, rename="camel"):
     cached_content_token_count: int | None = None
 
     def usage(self) -> Usage:
-        """The same in weaklink's words: output counts thoughts too, input the results of the server's own tools."""
-        given = [count for count in (self.prompt_token_count, self.tool_use_prompt_token_count) if count is not None]
-        made = [count for count in (self.candidates_token_count, self.thoughts_token_count) if count is not None]
+        """The counts as `Usage`: output includes thoughts, input includes the results of server-side tools."""
+        input_counts = [
+            count for count in (self.prompt_token_count, self.tool_use_prompt_token_count) if count is not None
+        ]
+        output_counts = [
+            count for count in (self.candidates_token_count, self.thoughts_token_count) if count is not None
+        ]
         return Usage(
-            sum(given) if given else None,
-            sum(made) if made else None,
+            sum(input_counts) if input_counts else None,
+            sum(output_counts) if output_counts else None,
             self.thoughts_token_count,
             self.cached_content_token_count,
         )
@@ -296,7 +298,7 @@ class GeminiReader(ObjectReader):
         self._candidates = {0: self._first}
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
-        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             response, strange = read_response(text)
             if inner := raw_text(response.response):
@@ -354,7 +356,7 @@ class CandidateReader:
         self.last_part = f"{self._prefix}text"
 
     def read(self, candidate: Candidate, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
-        """Append the events of a piece; the paths of what is not known come back."""
+        """Append the events of a piece; returns the paths of unknown members."""
         first = len(found)
         strange = []
         for part in (candidate.content.parts if candidate.content else None) or ():
@@ -411,7 +413,7 @@ class CandidateReader:
     def _add_tokens(
         self, result: LogprobsResult, first: int, at_s: float | None, found: list[events.WireEvent]
     ) -> None:
-        """Give tokens to the first text that came with them, or to an empty one."""
+        """Add tokens to the first text that came with them, or to an empty one."""
         tokens = result.chosen_candidates or []
         if not tokens:
             return
@@ -426,22 +428,22 @@ class CandidateReader:
 
 
 class GeminiShapes:
-    """The ShapeReader of Gemini's API: responses one behind the other, a list of them, contents or parts."""
+    """The `ApiShapeReader` of Gemini's API: consecutive responses, a list of them, contents or parts."""
 
     strings = False
 
     def __init__(self) -> None:
         self._responses = 0
-        self._others_told = False
+        self._others_reported = False
         self._has_ended = False
 
     @property
     def awaits_end(self) -> bool:
-        """See ShapeReader: whether several responses came, but no finish reason."""
+        """See `ApiShapeReader`: whether several responses came, but no finish reason."""
         return self._responses > 1 and not self._has_ended
 
     def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         if value.kind is not JsonKind.ARRAY:
             return self._one(value)
         found = value.items
@@ -449,12 +451,12 @@ class GeminiShapes:
             return [piece for response in found for piece in self._response(response)]
         if found and all(map(_is_content, found)):
             return [piece for content in found for piece in _content(content)]
-        if found and all(map(_is_part, found)) and any(member(part, *_TELLING) is not None for part in found):
+        if found and all(map(_is_part, found)) and any(member(part, *_DISTINCTIVE) is not None for part in found):
             return [piece for part in found for piece in _part(part, by_model=True)]
         return None
 
     def end(self, place: Range) -> list[ApiPiece]:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         self._has_ended = True
         return []
 
@@ -478,9 +480,9 @@ class GeminiShapes:
         for candidate in objects(node, "candidates"):
             index = number(candidate, "index")
             if index:
-                if not self._others_told:
+                if not self._others_reported:
                     yield another_answer(candidate, index)
-                self._others_told = True
+                self._others_reported = True
                 continue
             content = member(candidate, "content")
             if content is not None:
@@ -498,8 +500,8 @@ class GeminiShapes:
 def _is_response(node: JsonNode) -> bool:
     candidates = member(node, "candidates")
     if candidates is not None and candidates.kind is JsonKind.ARRAY:
-        telling = ("content", "index", *_FINISH, *_FINISH_MESSAGE)
-        return all(member(one, *telling) is not None for one in candidates.items)
+        distinctive = ("content", "index", *_FINISH, *_FINISH_MESSAGE)
+        return all(member(one, *distinctive) is not None for one in candidates.items)
     return member(node, "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback") is not None
 
 
@@ -510,7 +512,7 @@ def _is_content(node: JsonNode) -> bool:
 
 
 def _is_part(node: JsonNode) -> bool:
-    return string(node, "text") is not None or member(node, *_TELLING, *_OTHER) is not None
+    return string(node, "text") is not None or member(node, *_DISTINCTIVE, *_OTHER) is not None
 
 
 def _content(node: JsonNode) -> Iterator[ApiPiece]:
@@ -535,5 +537,5 @@ def _part(node: JsonNode, *, by_model: bool) -> Iterator[ApiPiece]:
 
 
 def _is_error(response: JsonNode | None) -> bool | None:
-    """The API's own way to tell an error is a member `error` of the response."""
+    """Whether a result is an error: by the API's rule, one with a member `error`."""
     return True if member(response, "error") is not None else None

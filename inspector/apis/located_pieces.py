@@ -15,10 +15,10 @@ _MAX_QUOTE = 200
 
 
 class TextPiece(msgspec.Struct, frozen=True):
-    """Words in a string: text or reasoning.
+    """Text or reasoning in a string.
 
-    `by_model` is False where somebody else says them; `in_order` where their place says nothing about when they were
-    said (the members of an object may be in any order).
+    `by_model` is False if it is not from the model; `in_order` is False if its position does not show when it was
+    written (the members of an object may be in any order).
     """
 
     kind: SpanKind
@@ -36,9 +36,9 @@ class TextPiece(msgspec.Struct, frozen=True):
 class ApiCallPiece(msgspec.Struct, frozen=True):
     """A call, or one of the pieces that a stream sends it in.
 
-    `place` is its object. `key` tells to which call a piece belongs; None where the call is whole. `arguments` is a
-    string that holds JSON (in a stream a fragment of it), an object, or None. `is_text` says that they are free text,
-    `foreign_key` where a wrong key for them stands, `wants_id` that a result must name the call's id.
+    `place` is its object. `key` identifies the call that a piece belongs to; None if the call is whole. `arguments` is
+    a string that contains JSON (in a stream a fragment of it), an object, or None. `is_text`: they are free text;
+    `foreign_key` is the position of a wrong key for them; `wants_id`: a result must name the call's id.
     """
 
     place: Range
@@ -52,7 +52,7 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
 
 
 class RefusedCall(msgspec.Struct, frozen=True):
-    """A call that the server itself could not read: a string of the server's tells it in words."""
+    """A call that the server itself could not read, as a string from the server describes it."""
 
     node: JsonNode
 
@@ -79,20 +79,20 @@ class TurnBegins(msgspec.Struct, frozen=True):
 
 
 class CallsEnd(msgspec.Struct, frozen=True):
-    """The call of that key is complete; every open call where it is None."""
+    """The call of that key is complete; every open call if it is None."""
 
     place: Range
     key: str | None = None
 
 
 class ApiFault(msgspec.Struct, frozen=True):
-    """Something about the answer that is to be told."""
+    """A fault of the answer."""
 
     fault: Fault
 
     @property
     def place(self) -> Range:
-        """Where."""
+        """The fault's range."""
         return self.fault.range
 
 
@@ -102,8 +102,8 @@ ApiPiece: TypeAlias = TextPiece | ApiCallPiece | RefusedCall | ResultPiece | Tur
 class ApiShapeReader(Protocol):
     """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to.
 
-    `strings` says that the API's whole calls hold their arguments as a string, as OpenAI's do, and not as an object;
-    `awaits_end` that a stream began whose end has not come yet.
+    `strings`: the API's whole calls have their arguments as a string, like OpenAI's, and not as an object.
+    `awaits_end`: a stream began whose end has not come yet.
     """
 
     strings: bool
@@ -114,33 +114,33 @@ class ApiShapeReader(Protocol):
         ...
 
     def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
-        """What a value says; None where it has none of the API's shapes. Never raises."""
+        """The pieces of a value; None if it has none of the API's shapes. Never raises."""
         ...
 
     def end(self, place: Range) -> list[ApiPiece]:
-        """What the stream's end sign says, which is at `place`."""
+        """The pieces of the stream's end marker, which is at `place`."""
         ...
 
 
 def cut_off(reason: JsonNode | None, lengths: Collection[str]) -> Iterator[ApiFault]:
-    """The fault of a finish reason that is one of `lengths`, the API's words for its limit."""
+    """The fault of a finish reason that is one of `lengths`, the API's words for its length limit."""
     if reason is not None and reason.scalar in lengths:
         message = f"The answer was stopped by the length limit (finish reason `{reason.scalar}`)."
         yield ApiFault(Fault(CUT_OFF_BY_LENGTH, reason.range, message, "Raise the limit on output tokens."))
 
 
 def another_answer(node: JsonNode, index: int) -> ApiFault:
-    """That a request was answered several times; `node` is the answer of that index."""
+    """The fault that a request has several answers; `node` is the answer of that index."""
     message = f"Answer {index} is a further one to the same request; only answer 0 is read."
     return ApiFault(Fault(UNKNOWN_WIRE_EVENT, node.range, message))
 
 
 def error_inside(node: JsonNode) -> Iterator[ApiFault]:
-    """The fault of an `error` that a stream holds."""
+    """The fault of an `error` in a stream."""
     error = member(node, "error")
     if error is not None:
-        said = error.scalar if error.kind is JsonKind.STRING else text_of(error, "message")
-        words = f": {str(said)[:_MAX_QUOTE].rstrip('.')}" if said else ""
+        message_text = error.scalar if error.kind is JsonKind.STRING else text_of(error, "message")
+        words = f": {str(message_text)[:_MAX_QUOTE].rstrip('.')}" if message_text else ""
         yield ApiFault(Fault(ERROR_INSIDE_200, error.range, f"The server sent an error inside the answer{words}."))
 
 
@@ -156,13 +156,13 @@ def member(node: JsonNode | None, *keys: str) -> JsonNode | None:
 
 
 def string(node: JsonNode | None, *keys: str) -> JsonNode | None:
-    """The string under the first of `keys` that is there and not null; None where that is no string."""
+    """The string under the first of `keys` that is there and not null; None if that is no string."""
     found = member(node, *keys)
     return found if found is not None and found.kind is JsonKind.STRING else None
 
 
 def text_of(node: JsonNode | None, *keys: str) -> str:
-    """That string's value, "" where there is none."""
+    """That string's value, `""` if there is none."""
     found = string(node, *keys)
     return found.scalar if found is not None and isinstance(found.scalar, str) else ""
 

@@ -1,6 +1,7 @@
 """Ollama's chat and generate: the shapes, the answer (streamed or whole) as wire events, and the request.
 
-A stream is lines; the last is `done` and has counts and durations. A call comes whole, its arguments as an object.
+A stream consists of lines; the last is `done` and has counts and durations. A call comes whole, with its arguments as
+an object.
 """
 
 from collections.abc import Iterator
@@ -25,14 +26,14 @@ GENERATE = "ollama.generate"
 """The names of these kinds of endpoint in a generation's facts."""
 
 TIMES_PART = "wire:durations"
-"""The part that keeps what the server says of its times, as one JSON object: durations in nanoseconds."""
+"""The part that keeps the server's own times, as one JSON object: durations in nanoseconds."""
 
 CONTEXT_PART = "wire:context"
 """The part that keeps, as JSON text, the token ids of prompt and answer together (`context`)."""
 
 
 def read_ollama_chat_request(request: dict[str, Json]) -> events.DecodedRequest:
-    """A request for Ollama's chat, which streams unless told otherwise; never raises.
+    """A request for Ollama's chat, which streams by default; never raises.
 
     A result names its tool (`tool_name`), older ones not even that; images are kept in the parts `content:N`.
     """
@@ -49,9 +50,9 @@ def read_ollama_chat_request(request: dict[str, Json]) -> events.DecodedRequest:
 
 
 def read_ollama_generate_request(request: dict[str, Json]) -> events.DecodedRequest:
-    """A request for Ollama's generate, which streams unless told otherwise; never raises.
+    """A request for Ollama's generate, which streams by default; never raises.
 
-    `context` holds the conversation so far as token ids; it stays among the parameters.
+    `context` is the conversation so far as token ids; it stays among the parameters.
     """
     streams = flag_of(request.get("stream"))
     return events.DecodedRequest(
@@ -103,7 +104,7 @@ class OllamaCall(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OllamaMessageShape(msgspec.Struct, forbid_unknown_fields=True):
-    """What the answer grew by, or the whole of it."""
+    """An addition to the answer, or the whole answer."""
 
     role: str | None = None
     content: str | None = None
@@ -112,7 +113,7 @@ class OllamaMessageShape(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
-    """One line of a stream, or a body that came whole; `response` is the word of generate, `message` that of chat."""
+    """One line of a stream, or a body that came whole; generate sends `response`, chat sends `message`."""
 
     model: str | None = None
     created_at: msgspec.Raw = NOTHING
@@ -134,13 +135,13 @@ class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
     error: Any = None
 
     def usage(self) -> Usage | None:
-        """The counts in weaklink's words, None where there are none."""
+        """The counts as `Usage`, None if there are none."""
         if self.prompt_eval_count is None and self.eval_count is None:
             return None
         return Usage(self.prompt_eval_count, self.eval_count)
 
     def created_s(self) -> float | None:
-        """When the line was made, by the server's clock, in seconds since 1970; None where it does not say."""
+        """When the line was created, by the server's clock, in seconds since 1970; None if it is missing."""
         text = raw_text(self.created_at).strip('"')
         try:
             created = datetime.fromisoformat(text)
@@ -149,12 +150,12 @@ class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
             return None
 
     def took_s(self) -> float | None:
-        """How long the whole took, in seconds; None where it does not say."""
+        """The duration of the whole answer, in seconds; None if it is missing."""
         text = raw_text(self.total_duration)
         return int(text) / 1e9 if text.isascii() and text.isdigit() and len(text) < 19 else None
 
     def times(self) -> str:
-        """What the line says of times, as a JSON object of the texts that was there; `""` without durations."""
+        """The times in the line, as a JSON object of their exact texts; `""` without durations."""
         texts = [(name, raw_text(getattr(self, name))) for name in _TIMES]
         if not any(text for name, text in texts[1:]):
             return ""
@@ -177,7 +178,7 @@ class OllamaReader(ObjectReader):
         self._is_over = False
         self._calls = 0
         self._token_texts = events.TokenTexts()
-        self._is_timed = False  # whether the pieces bear the server's times, as nobody gave others
+        self._is_timed = False  # whether the pieces have the server's times, since there are no others
 
     @property
     def has_ended(self) -> bool:
@@ -185,7 +186,7 @@ class OllamaReader(ObjectReader):
         return self._is_over
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
-        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             line, strange = read_line(text)
         except ValueError:
@@ -204,7 +205,7 @@ class OllamaReader(ObjectReader):
         return True
 
     def _time_of(self, line: OllamaLineShape, found: list[events.WireEvent]) -> float | None:
-        """The time that the line has; the first one counts as the start until the last line tells it."""
+        """The time of the line; the first one counts as the start until the last line contains the real one."""
         created_s = line.created_s()
         if created_s is not None and not self._is_timed:
             self._is_timed = True

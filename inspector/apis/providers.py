@@ -25,7 +25,7 @@ _RESPONSES = responses.API
 _MESSAGES = anthropic.API
 OLLAMA = frozenset({ollama.CHAT, ollama.GENERATE})
 """The kinds of endpoint that stream lines of JSON."""
-# The ends of paths; deployments, versions and gateways are before them.
+# The ends of paths; deployments, versions and gateways come before them.
 _PATHS = (
     (lazy_pattern(r"/chat/completions"), _CHAT),
     (lazy_pattern(r"/completions"), _COMPLETIONS),
@@ -41,14 +41,14 @@ _QUERY = lazy_pattern(r"/*(?:[?#].*)?\Z", re.DOTALL)
 _ORIGIN = lazy_pattern(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _LINE_TYPES = ("ndjson", "jsonl", "json-lines", "jsonlines", "json-seq")
 _EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
-_ENOUGH = 16  # bytes behind leading white space, all that is looked at
+_ENOUGH = 16  # bytes after leading white space; no others are read
 _PRETTY = re.compile(rb"\{[ \t\r]*\n")
 _GEMINI_KEYS = frozenset({"candidates", "promptFeedback", "usageMetadata", "usage_metadata", "prompt_feedback"})
 _TEXT_CHOICE = frozenset({"text", "finish_reason"})
 
 
 def api_of_path(path: str) -> str:
-    """The kind of endpoint that a request's path, or whole address, names; `""` for one that names none of ours."""
+    """The kind of endpoint that a request's path, or whole URL, names; `""` if it names none of ours."""
     bare = _ORIGIN.sub("", path, count=1) if "://" in path else path
     bare = bare[: _QUERY.search(bare).start()]  # type: ignore[union-attr] # the end always matches
     for pattern, api in _PATHS:
@@ -59,18 +59,18 @@ def api_of_path(path: str) -> str:
 
 
 def model_of_path(path: str) -> str:
-    """The model, or its deployment, that a request's path names; `""` where it names none."""
+    """The model, or its deployment, that a request's path names; `""` if it names none."""
     match = _MODEL.search(path)
     return match[1] if match else ""
 
 
 def streams_by_path(path: str) -> bool:
-    """Whether a request's path asks for a stream, as Google's do."""
+    """Whether a request's path requests a stream, as Google's do."""
     return _STREAM.search(path) is not None
 
 
 def api_of_request(request: Json) -> str:
-    """The kind of endpoint that a request's body is for, `""` where several may be meant (`messages`, `prompt`)."""
+    """The kind of endpoint that a request's body is for, `""` if several are possible (`messages`, `prompt`)."""
     if not isinstance(request, dict):
         return ""
     inner = request.get("request")
@@ -88,7 +88,7 @@ def _has_anthropic_tools(tools: Json) -> bool:
 
 
 def api_of_object(text: str) -> str:
-    """The kind of endpoint that the first JSON object of an answer comes from, chat completions where nothing tells."""
+    """The kind of endpoint that sent an answer, by its first JSON object; chat completions if that does not show it."""
     try:
         document = parse_json(text)
     except ValueError:
@@ -123,10 +123,10 @@ def _is_text_choice(choice: Json) -> bool:
 def framing_of(
     start: bytes, *, api: str = "", content_type: str = "", streams: bool | None = None, status: int | None = None
 ) -> Framing | None:
-    """How a body that starts with these bytes is framed; None where more of it must come first.
+    """How a body that starts with these bytes is framed; None if more of it must come first.
 
-    `content_type` is its header, `streams` what the request asked for, None where it did not say. The bytes decide
-    where they can: headers are wrong more often, in errors above all.
+    `content_type` is its header, `streams` whether a stream was requested, None if the request does not contain that.
+    The bytes decide if they can: headers are wrong more often, above all in errors.
     """
     kind = content_type.partition(";")[0].strip().lower()
     is_error = status is not None and status >= 400
@@ -148,7 +148,7 @@ def framing_of(
 
 
 class Provider(Struct, frozen=True):
-    """One API: its name in a generation's facts, who reads its answers, and who reads its requests."""
+    """One API: its name in a generation's facts, the reader of its answers, and the reader of its requests."""
 
     api: str
     new_reader: NewReader
@@ -169,7 +169,7 @@ _BY_API = {provider.api: provider for provider in PROVIDERS}
 
 
 def parse_request(body: bytes) -> Json:
-    """A request's body as a JSON value, None for one that is none; never raises."""
+    """A request's body as a JSON value, None if it is no JSON; never raises."""
     try:
         return parse_json(decode(body).removeprefix("\ufeff"))
     except ValueError:
@@ -177,15 +177,15 @@ def parse_request(body: bytes) -> Json:
 
 
 def find_api(path: str, request: Json = None) -> str:
-    """The API that a request goes to, `""` where neither path nor body name one of ours; the path counts first."""
+    """The API that a request goes to, `""` if neither path nor body names one of ours; the path counts first."""
     return api_of_path(path) or api_of_request(request)
 
 
 def read_request(path: str, request: Json) -> DecodedRequest | None:
-    """A request's decoded body, whose API path or body tell; None where they do not, or it is no JSON object.
+    """Decode a request whose path or body shows its API; None if neither does, or the body is no JSON object.
 
-    A body with `messages` and a path that tells nothing is read as chat completions, a `prompt` as completions. Never
-    raises.
+    If the path does not show the API, a body with `messages` is read as chat completions, and a body with a `prompt` as
+    completions. Never raises.
     """
     if not isinstance(request, dict):
         return None
@@ -203,21 +203,21 @@ def decoder_for(path: str = "", request: Json = None, content_type: str = "", *,
     """A decoder for the answer to a request: bytes in, wire events out, whatever API and framing it has.
 
     `path` is the request's path or address, `request` its decoded body, `content_type` and `status` are the answer's;
-    each may be missing. What they leave open is told from the answer's first bytes and first object; an answer that
-    tells nothing is read as a chat completion, which keeps it word for word.
+    each may be missing. What they leave open is detected from the answer's first bytes and first object; an answer that
+    does not show its API is read as a chat completion, which keeps it word for word.
     """
     api = find_api(path, request)
     streams = flag_of(request.get("stream")) if isinstance(request, dict) else None
     return UndecidedDecoder(
         partial(framing_of, api=api, content_type=content_type, streams=streams, status=status),
         partial(_find_reader, api),
-        new_reader=None if _is_doubtful(api, content_type) else _BY_API[api].new_reader,
+        new_reader=None if _is_ambiguous(api, content_type) else _BY_API[api].new_reader,
         status=status,
     )
 
 
-def _is_doubtful(api: str, content_type: str) -> bool:
-    """Whether the answer itself must tell its API: other servers have a `/api/chat` too, and stream events from it."""
+def _is_ambiguous(api: str, content_type: str) -> bool:
+    """Whether the API must be detected in the answer: other servers have an `/api/chat` too, and stream events."""
     return not api or (api in OLLAMA and "ndjson" not in content_type)
 
 
@@ -226,16 +226,17 @@ def _find_reader(api: str, framing: Framing, text: str) -> tuple[Framing, NewRea
     if api in OLLAMA and (framing is not Framing.EVENTS or not text):
         found = api
     if framing is Framing.LINES and found not in OLLAMA:
-        framing = Framing.WHOLE  # no other API has lines: it is a body that is in one line
+        framing = Framing.WHOLE  # no other API has lines: it is a whole body in one line
     return framing, _BY_API[found].new_reader
 
 
 class ObjectHead(Struct, frozen=True):
-    """What one object of an answer says of it.
+    """What one object of an answer shows about the answer.
 
     `api` is the kind of endpoint, `""` for an error that any may send. `is_whole`: it is a whole answer by itself.
-    `begins`: no answer before it can go on with it; `ends`: none goes on behind it. `finishes`: the model is done, and
-    only what has the same `id` still belongs to it. `created` is the server's time, as it stands.
+    `begins`: no earlier answer can continue with it; `ends`: its answer does not continue after it. `finishes`: the
+    model is done, and only objects with the same `id` still belong to the answer. `created` is the server's time, as it
+    was sent.
     """
 
     api: str
@@ -253,7 +254,7 @@ _ANTHROPIC_ERROR = ObjectHead(anthropic.API, is_whole=True, finishes=True)
 
 
 def head_of(value: Json) -> ObjectHead | None:
-    """What an object says of its answer; None for what is no answer of an API that weaklink knows."""
+    """What an object shows about its answer; None if it is no answer of an API that weaklink knows."""
     if not isinstance(value, dict):
         return None
     kind = value.get("type")
@@ -291,9 +292,9 @@ def _of_choices(value: dict[str, Json], choices: list[Json]) -> ObjectHead:
     listed = objects_of(choices)
     is_text = value.get("object") == "text_completion" or any(choice.keys() >= _TEXT_CHOICE for choice in listed)
     finishes = any(choice.get("finish_reason") for choice in listed)
-    says_nothing = not listed and "object" not in value  # usage alone, of either kind
+    has_only_usage = not listed and "object" not in value  # usage alone, of either kind
     return ObjectHead(
-        completions.API if is_text else "" if says_nothing else chat.API,
+        completions.API if is_text else "" if has_only_usage else chat.API,
         is_whole=any("message" in choice for choice in listed) or (is_text and finishes and bool(value.get("usage"))),
         ends=any("message" in choice for choice in listed),
         finishes=finishes,

@@ -1,1 +1,1 @@
-"""Bytes and deltas of live sessions on their way into a store."""
+"""Records live sessions: turns bytes and deltas into record events, and sends these to a sink."""

@@ -1,4 +1,4 @@
-"""The environment variables by which the clients of model APIs are pointed at a proxy, and where they go without it."""
+"""The environment variables that point clients of model APIs at a proxy, and the addresses that they use without it."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -10,15 +10,16 @@ from inspector.capture.proxy.server import BoundAddress
 
 
 class ClientVariable(Struct, frozen=True):
-    """An environment variable by which clients are pointed at a server, and where they go without it."""
+    """An environment variable that points clients at a server, and the address that they use without it."""
 
     name: str
     prefix: str
     default: str
 
 
-# Where it is read: openai and its Node and Go clients, anthropic (all three), ollama, google-genai and groq read the
-# variable of their name; LiteLLM reads OPENAI_API_BASE, ANTHROPIC_API_BASE, OLLAMA_API_BASE and OPENROUTER_API_BASE.
+# Which clients read them: openai and its Node and Go clients, anthropic (all three), ollama, google-genai and groq read
+# the variable of their name; LiteLLM reads OPENAI_API_BASE, ANTHROPIC_API_BASE, OLLAMA_API_BASE and
+# OPENROUTER_API_BASE.
 CLIENT_VARIABLES = (
     ClientVariable("OPENAI_BASE_URL", "openai", "https://api.openai.com/v1"),
     ClientVariable("OPENAI_API_BASE", "openai", "https://api.openai.com/v1"),
@@ -33,29 +34,29 @@ CLIENT_VARIABLES = (
 
 
 def routes(variables: Mapping[str, str], upstream: str | None) -> tuple[dict[str, str], tuple[Upstream, ...]]:
-    """The path below the proxy for each client variable, and the upstreams that the paths lead to.
+    """The path below the proxy for each client variable, and the upstreams of these paths.
 
-    A client goes to `upstream` where it is given, else to what its variable says in `variables`, else to its default.
-    ProxyConfigError for an address that is none.
+    A client goes to `upstream` if it is given, else to the value of its variable in `variables`, else to its default.
+    ProxyConfigError for an invalid address.
     """
     paths: dict[str, str] = {}
     upstreams: dict[str, Upstream] = {}
-    for one in CLIENT_VARIABLES:
-        address = _address(upstream or variables.get(one.name) or one.default)
-        if upstream and urlsplit(one.default).path == "/v1" and not urlsplit(address).path.strip("/"):
-            address = f"{address.rstrip('/')}/v1"  # clients of this API take `/v1` for a part of the base
-        prefix = f"/{one.prefix}{urlsplit(address).path.rstrip('/')}"
+    for variable in CLIENT_VARIABLES:
+        address = _address(upstream or variables.get(variable.name) or variable.default)
+        if upstream and urlsplit(variable.default).path == "/v1" and not urlsplit(address).path.strip("/"):
+            address = f"{address.rstrip('/')}/v1"  # clients of this API expect `/v1` in the base URL
+        prefix = f"/{variable.prefix}{urlsplit(address).path.rstrip('/')}"
         number = 2
         while prefix in upstreams and upstreams[prefix].url != address.rstrip("/"):
-            prefix = f"/{one.prefix}-{number}{urlsplit(address).path.rstrip('/')}"
+            prefix = f"/{variable.prefix}-{number}{urlsplit(address).path.rstrip('/')}"
             number += 1
         upstreams[prefix] = parse_upstream(f"{prefix}={address}")
-        paths[one.name] = prefix
+        paths[variable.name] = prefix
     return paths, tuple(upstreams.values())
 
 
 def _address(text: str) -> str:
-    """An address with its scheme: Ollama's may be `host:port`, or `0.0.0.0`, at which no client can reach a server."""
+    """An address with its scheme; Ollama's may be `host:port`, or `0.0.0.0`, to which no client can connect."""
     address = text if "://" in text else f"http://{text}"
     parts = urlsplit(address)
     if parts.hostname in ("0.0.0.0", "::"):
@@ -69,7 +70,7 @@ def client_variables(address: BoundAddress, paths: Mapping[str, str], variables:
 
 
 def _unproxied(variables: Mapping[str, str]) -> dict[str, str]:
-    """Where an HTTP proxy is set, the variables that keep clients from asking it for this machine."""
+    """The variables that make clients bypass an HTTP proxy for this machine; none if no proxy is set."""
     names = [name for name in ("NO_PROXY", "no_proxy") if name in variables] or ["NO_PROXY", "no_proxy"]
     if not any(name in variables for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")):
         return {}

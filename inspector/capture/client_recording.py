@@ -1,8 +1,7 @@
 """Records what httpx-based SDK clients send and receive, in the process that uses them.
 
-Recorded transports pass everything on unchanged and notify an observer. A client asserts that bodies are streams of
-its
-own module (httpx or httpx2), so the classes are made for each module and neither is imported here.
+Recorded transports pass everything on unchanged and notify an observer. A client asserts that bodies are streams of its
+own module (httpx or httpx2), so the classes are created for each module and neither module is imported here.
 """
 
 import os
@@ -22,37 +21,37 @@ from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded_as, n
 from inspector.capture.sinks import open_sink
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, Observes, RequestHead
 
-# By the names of their classes, which httpx and httpx2 share; the first that fits.
+# By the names of the exceptions' classes, which httpx and httpx2 share; the first match counts.
 _ENDS = (
     (frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol"}), ExchangeEnd.NOT_CONNECTED),
     (frozenset({"TimeoutException"}), ExchangeEnd.TIMED_OUT),
     (frozenset({"TransportError"}), ExchangeEnd.UPSTREAM_DROPPED),
 )
 
-_INNER, _TRANSPORT, _MOUNTS = "_client", "_transport", "_mounts"  # private names, but the same in all their versions
+_INNER, _TRANSPORT, _MOUNTS = "_client", "_transport", "_mounts"  # private names, but the same in all versions
 _DEEPEST = 4
 Client = TypeVar("Client")
 _running: WeakKeyDictionary[Any, CloseOnce] = WeakKeyDictionary()
-"""What closes the recording of each HTTP client."""
+"""The object that closes the recording of each HTTP client."""
 
 
 def record(
     client: Client, place_or_sink: str | Path | Sink | None = None, *, redactor: Redacts | None = None
 ) -> Client:
-    """The same client, whose requests and answers are recorded from now on.
+    """Record the requests and answers of a client from now on; returns the same client.
 
         client = record(openai.OpenAI(), "runs.db")
 
-    `client` is one of openai, anthropic or ollama, or any that keeps a client of httpx or httpx2 in `_client`, or such
-    a client itself, synchronous or asynchronous. Clients that share an HTTP client, as openai's `with_options` makes
-    them, are recorded together. `place_or_sink` is what `open_sink` takes (None: the default database), or a sink,
-    which several clients may share and which stays open. `redactor` replaces secrets before anything is kept
-    (None: a `Redactor`, which knows the shapes of keys); headers are read for the session that a request names, and
-    never kept.
+    `client` is a client of openai, anthropic or ollama, any other that keeps an httpx or httpx2 client in `_client`, or
+    such an HTTP client itself; synchronous or asynchronous. Clients that share an HTTP client, like those that openai's
+    `with_options` returns, are recorded together. `place_or_sink` is a place for `open_sink` (None: the default
+    database), or a sink, which several clients may share and which stays open. `redactor` replaces secrets before
+    anything is kept (None: a `Redactor`, which knows the patterns of keys). Request headers are read for the session
+    that they name, and never kept.
 
-    What the client sends and gets is not changed, and nothing waits for the record. It ends with `unrecord`, when
-    nobody holds the HTTP client any more, or with the process. TypeError for what is no such client, ValueError for one
-    that is recorded already, SinkError and StoreError for a place that cannot be opened.
+    The traffic of the client is not changed, and nothing waits for the recording. It ends with `unrecord`, when the
+    HTTP client is garbage-collected, or with the process. TypeError for any other client, ValueError for one that is
+    recorded already, SinkError and StoreError for a place that cannot be opened.
     """
     inner, _ = recordable(client)
     mistakes = ErrorCounters()
@@ -65,7 +64,7 @@ def record(
             recorder.close()
             if owns_sink:
                 sink.close()  # type: ignore[union-attr]  # the same
-        except Exception as error:  # noqa: BLE001  # a foreign sink, a full disk; it is noted
+        except Exception as error:  # noqa: BLE001  # a third-party sink, a full disk; the error is counted
             mistakes.note("record", error)
 
     try:
@@ -78,7 +77,7 @@ def record(
 
 
 def unrecord(client: object) -> None:
-    """Nothing more of the client is recorded; waits until what was is where it belongs."""
+    """Stop recording a client; waits until the sink has everything that was recorded."""
     unobserve(client)
     closing = _running.pop(http_client(client)[0], None)
     if closing is not None:
@@ -89,7 +88,7 @@ def unrecord(client: object) -> None:
 def recorded(
     client: Client, place_or_sink: str | Path | Sink | None = None, *, redactor: Redacts | None = None
 ) -> Iterator[Client]:
-    """The client, recorded as `record` does, to the end of the `with`."""
+    """Record the client, as `record` does, until the end of the `with`."""
     record(client, place_or_sink, redactor=redactor)
     try:
         yield client
@@ -98,9 +97,9 @@ def recorded(
 
 
 class ExchangeNotifier:
-    """Tells of one exchange: ends it only once, and notes what an observer raises.
+    """Reports one exchange to an observer: reports its end only once, and counts what the observer raises.
 
-    `request` is one of httpx's or httpx2's.
+    `request` is a request of httpx or httpx2.
     """
 
     def __init__(self, observes: Observes, mistakes: ErrorCounters, request: Any) -> None:
@@ -112,7 +111,7 @@ class ExchangeNotifier:
 
     @property
     def mistakes(self) -> ErrorCounters:
-        """What the observer raised."""
+        """The errors that the observer raised."""
         return self._mistakes
 
     @guarded_as("record")
@@ -123,7 +122,7 @@ class ExchangeNotifier:
 
     @guarded_as("record")
     def answer_began(self, response: Any) -> None:
-        """The answer's head is there."""
+        """The answer's head arrived."""
         headers = _headers(response)
         length = next((value for name, value in headers if name.lower() == "content-length"), "")
         self._missing = int(length) if length.isascii() and length.isdigit() else None
@@ -139,11 +138,11 @@ class ExchangeNotifier:
             self._observer.answer_arrived(raw, now_s())
 
     def completed(self) -> None:
-        """The answer's body came to its end."""
+        """The answer's body is complete."""
         self._end(ExchangeEnd.COMPLETE)
 
     def closed(self) -> None:
-        """The client wants no more, which is no loss where all had come."""
+        """The client closed the answer; that is a complete answer if all announced bytes had arrived."""
         self._end(ExchangeEnd.COMPLETE if self._missing == 0 else ExchangeEnd.CLIENT_LEFT)
 
     def failed(self, error: BaseException) -> None:
@@ -177,14 +176,14 @@ def _headers(message: Any) -> Headers:
 
 def _end_of(error: BaseException) -> ExchangeEnd:
     names = {kind.__name__ for kind in type(error).__mro__}
-    for fits, end in _ENDS:
-        if fits & names:
+    for class_names, end in _ENDS:
+        if class_names & names:
             return end
     return ExchangeEnd.UPSTREAM_DROPPED if isinstance(error, Exception) else ExchangeEnd.CLIENT_LEFT
 
 
 class _RecordedBase:
-    """What the two transports share: whatever else is asked of them goes to the one they stand for."""
+    """What both transports share; all other attributes are those of the wrapped transport."""
 
     def __init__(self, inner: Any, observes: Observes, mistakes: ErrorCounters, module: str) -> None:
         self.inner = inner
@@ -192,45 +191,45 @@ class _RecordedBase:
         self._mistakes = mistakes
         self._module = module
 
-    def _body(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> Any:
+    def _body(self, inner: Any, notifier: ExchangeNotifier, *, is_request: bool = False) -> Any:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def _tell(self, request: Any) -> ExchangeNotifier:
-        telling = ExchangeNotifier(self._observes, self._mistakes, request)
+    def _observe_request(self, request: Any) -> ExchangeNotifier:
+        notifier = ExchangeNotifier(self._observes, self._mistakes, request)
         if hasattr(request, "_content"):
-            telling.request_arrived(request.content)
+            notifier.request_arrived(request.content)
         else:
-            request.stream = self._body(request.stream, telling, is_request=True)
-        return telling
+            request.stream = self._body(request.stream, notifier, is_request=True)
+        return notifier
 
-    def _answered(self, response: Any, telling: ExchangeNotifier) -> Any:
-        telling.answer_began(response)
-        if hasattr(response, "_content"):  # made whole by a transport that is no network
-            telling.answer_arrived(response.content)
-            telling.completed()
+    def _observe_answer(self, response: Any, notifier: ExchangeNotifier) -> Any:
+        notifier.answer_began(response)
+        if hasattr(response, "_content"):  # complete already, from a transport without a network
+            notifier.answer_arrived(response.content)
+            notifier.completed()
         else:
-            response.stream = self._body(response.stream, telling)
+            response.stream = self._body(response.stream, notifier)
         return response
 
 
 class RecordedTransport(_RecordedBase):
-    """Stands for a synchronous transport."""
+    """Wraps a synchronous transport."""
 
-    def _body(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> Any:
-        return _recorded_body_class(self._module, _SyncBody, "SyncByteStream")(inner, telling, is_request=is_request)
+    def _body(self, inner: Any, notifier: ExchangeNotifier, *, is_request: bool = False) -> Any:
+        return _recorded_body_class(self._module, _SyncBody, "SyncByteStream")(inner, notifier, is_request=is_request)
 
     def handle_request(self, request: Any) -> Any:
-        """What the inner transport answers, its body told while it is read."""
-        telling = self._tell(request)
+        """The inner transport's response; its body is reported while it is read."""
+        notifier = self._observe_request(request)
         try:
             response = self.inner.handle_request(request)
         except BaseException as error:
-            telling.failed(error)
+            notifier.failed(error)
             raise
-        return self._answered(response, telling)
+        return self._observe_answer(response, notifier)
 
     def __enter__(self) -> Self:
         self.inner.__enter__()
@@ -243,20 +242,20 @@ class RecordedTransport(_RecordedBase):
 
 
 class RecordedAsyncTransport(_RecordedBase):
-    """Stands for an asynchronous transport."""
+    """Wraps an asynchronous transport."""
 
-    def _body(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> Any:
-        return _recorded_body_class(self._module, _AsyncBody, "AsyncByteStream")(inner, telling, is_request=is_request)
+    def _body(self, inner: Any, notifier: ExchangeNotifier, *, is_request: bool = False) -> Any:
+        return _recorded_body_class(self._module, _AsyncBody, "AsyncByteStream")(inner, notifier, is_request=is_request)
 
     async def handle_async_request(self, request: Any) -> Any:
-        """What the inner transport answers, its body told while it is read."""
-        telling = self._tell(request)
+        """The inner transport's response; its body is reported while it is read."""
+        notifier = self._observe_request(request)
         try:
             response = await self.inner.handle_async_request(request)
         except BaseException as error:
-            telling.failed(error)
+            notifier.failed(error)
             raise
-        return self._answered(response, telling)
+        return self._observe_answer(response, notifier)
 
     async def __aenter__(self) -> Self:
         await self.inner.__aenter__()
@@ -271,38 +270,38 @@ class RecordedAsyncTransport(_RecordedBase):
 class _ObservedBody:
     """A body that is reported while it is read."""
 
-    def __init__(self, inner: Any, telling: ExchangeNotifier, *, is_request: bool = False) -> None:
+    def __init__(self, inner: Any, notifier: ExchangeNotifier, *, is_request: bool = False) -> None:
         self._inner = inner
-        self._telling = telling
+        self._notifier = notifier
         self._is_request = is_request
 
-    def _came(self, raw: bytes) -> None:
+    def _arrived(self, raw: bytes) -> None:
         if self._is_request:
-            self._telling.request_arrived(raw)
+            self._notifier.request_arrived(raw)
         else:
-            self._telling.answer_arrived(raw)
+            self._notifier.answer_arrived(raw)
 
     def _ended(self) -> None:
         if not self._is_request:
-            self._telling.completed()
+            self._notifier.completed()
 
     def _failed(self, error: BaseException) -> None:
         if not self._is_request:
-            self._telling.failed(error)
+            self._notifier.failed(error)
 
     def _closed(self) -> None:
         if not self._is_request:
-            self._telling.closed()
+            self._notifier.closed()
 
 
 class _SyncBody(_ObservedBody):
     def __iter__(self) -> Iterator[bytes]:
         try:
             for raw in self._inner:
-                self._came(raw)
+                self._arrived(raw)
                 yield raw
         except GeneratorExit:
-            raise  # whoever read it leaves, and closes it
+            raise  # the reader left, and closes the body
         except BaseException as error:
             self._failed(error)
             raise
@@ -319,10 +318,10 @@ class _AsyncBody(_ObservedBody):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for raw in self._inner:
-                self._came(raw)
+                self._arrived(raw)
                 yield raw
         except GeneratorExit:
-            raise  # whoever read it leaves, and closes it
+            raise  # the reader left, and closes the body
         except BaseException as error:
             self._failed(error)
             raise
@@ -344,25 +343,25 @@ _RECORDED = (RecordedTransport, RecordedAsyncTransport)
 
 
 def observe(client: Client, observes: Observes, mistakes: ErrorCounters) -> Client:
-    """The same client, each of whose exchanges is told to `observes` from now on; `mistakes` counts what that raises.
+    """Report each exchange of a client to `observes` from now on; returns the same client.
 
-    `client` is a client of openai, anthropic or ollama, or any other that keeps one of httpx or httpx2 in `_client`, or
-    such a client itself; synchronous or asynchronous. What it sends and gets is not changed. TypeError for anything
-    else, ValueError for a client that is observed already.
+    `mistakes` counts the errors of `observes`. `client` is a client of openai, anthropic or ollama, any other that
+    keeps an httpx or httpx2 client in `_client`, or such an HTTP client itself; synchronous or asynchronous. Its
+    traffic is not changed. TypeError for anything else, ValueError for a client that is observed already.
     """
     inner, module = recordable(client)
     is_async = isinstance(inner, sys.modules[module].AsyncClient)
-    stands_for = RecordedAsyncTransport if is_async else RecordedTransport
-    setattr(inner, _TRANSPORT, stands_for(getattr(inner, _TRANSPORT), observes, mistakes, module))
+    recorded_class = RecordedAsyncTransport if is_async else RecordedTransport
+    setattr(inner, _TRANSPORT, recorded_class(getattr(inner, _TRANSPORT), observes, mistakes, module))
     mounts = getattr(inner, _MOUNTS)
     for pattern, transport in mounts.items():
-        if transport is not None:  # None: not by way of a proxy
-            mounts[pattern] = stands_for(transport, observes, mistakes, module)
+        if transport is not None:  # None: without a proxy
+            mounts[pattern] = recorded_class(transport, observes, mistakes, module)
     return client
 
 
 def recordable(client: object) -> tuple[Any, str]:
-    """The client of httpx within, and the name of its module; raises what `observe` does."""
+    """The httpx client within, and the name of its module; raises as `observe` does."""
     if is_observed(client):
         raise ValueError(f"This {type(client).__name__} is recorded already; `unrecord` ends that.")
     return http_client(client)
@@ -374,20 +373,20 @@ def is_observed(client: object) -> bool:
 
 
 def unobserve(client: object) -> None:
-    """Report nothing more of the client; an exchange that has begun is reported to its end."""
+    """Report no new exchanges of the client; an exchange that has begun is reported to its end."""
     inner, _ = http_client(client)
-    setattr(inner, _TRANSPORT, _without(getattr(inner, _TRANSPORT)))
+    setattr(inner, _TRANSPORT, _unwrapped(getattr(inner, _TRANSPORT)))
     mounts = getattr(inner, _MOUNTS)
     for pattern, transport in mounts.items():
-        mounts[pattern] = _without(transport)
+        mounts[pattern] = _unwrapped(transport)
 
 
-def _without(transport: Any) -> Any:
+def _unwrapped(transport: Any) -> Any:
     return transport.inner if isinstance(transport, _RECORDED) else transport
 
 
 def http_client(client: object) -> tuple[Any, str]:
-    """The client of httpx within, and the name of its module. TypeError where there is none."""
+    """The httpx client within, and the name of its module. TypeError if there is none."""
     found: object = client
     for _ in range(_DEEPEST):
         if hasattr(found, _TRANSPORT) and hasattr(found, _MOUNTS) and (module := _module_of(found)):

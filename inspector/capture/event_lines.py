@@ -48,24 +48,24 @@ VERSION = 1
 
 HEADER_KEY = "weaklink_events"
 EVENTS_PATH = "/weaklink/events"
-"""Where record events are posted, behind the address that the server prints."""
+"""The path for posting record events, appended to the address that the server prints."""
 
 SENDER, BATCH, INSTANCE = "X-Weaklink-Sender", "X-Weaklink-Batch", "X-Weaklink-Instance"
-"""Who sends, the number of this body, which counts up with each that was taken, and which server he means."""
+"""Headers: the sender's id, the number of this body, which grows with each accepted body, and the server's id."""
 
 CONTENT_TYPE = "application/x-ndjson"
 PACKED_TYPE = "application/x-ndjson+zstd"
-"""Of a body that `pack_body` made; not a `Content-Encoding`, which servers unpack without a bound."""
+"""The type of a body from `pack_body`; not a `Content-Encoding`, which servers unpack without a bound."""
 MAX_BODY_BYTES = 64 * 1024 * 1024
-"""The longest body that is taken."""
+"""The longest body that is accepted."""
 
 IntakeAnswer: TypeAlias = tuple[int, str]
-"""A status of HTTP, and a sentence, "" with 204."""
+"""An HTTP status, and a sentence, `""` with 204."""
 _MOST_SENDERS = 10_000
 
 
 class EventLineError(WeaklinkError):
-    """Bytes that are no record events; the text bears the number of the line."""
+    """Bytes that are no record events; the message names the line."""
 
 
 class _TraceStarted(msgspec.Struct, tag_field="event", tag="trace_started", omit_defaults=True):
@@ -117,17 +117,17 @@ def header_line() -> str:
 
 
 def event_line(event: RecordEvent) -> str:
-    """One event as one line with its line feed."""
+    """One event as one line, with its line feed."""
     return ascii_line(msgspec.to_builtins(_line_of(event))) + "\n"
 
 
 def read_events(body: bytes) -> list[RecordEvent]:
-    """The events of a body. EventLineError for a body of another version, or a line that is no event: all or none."""
+    """All events of a body. EventLineError if the body has another version, or a line is no event."""
     lines = body.splitlines()
     version = _record(lines[0], 1).get(HEADER_KEY) if lines else None
     if version != VERSION:
-        says = "no version" if version is None else f"version {json.dumps(version)}"
-        raise EventLineError(f"Line 1: the events say {says}, and this weaklink reads version {VERSION}.")
+        found = "no version" if version is None else f"version {json.dumps(version)}"
+        raise EventLineError(f"Line 1: the events say {found}, and this weaklink reads version {VERSION}.")
     return [_read(line, at) for at, line in enumerate(lines[1:], 2)]
 
 
@@ -144,7 +144,7 @@ def _record(line: bytes, at: int) -> dict[str, object]:
 def _read(line: bytes, at: int) -> RecordEvent:
     record = _record(line, at)
     try:
-        whole = with_split_surrogates(record) if b"\\ufdd0" in line else record  # type: ignore[arg-type]  # what JSON gave
+        whole = with_split_surrogates(record) if b"\\ufdd0" in line else record  # type: ignore[arg-type]  # parsed JSON
         return _event_of(msgspec.convert(whole, _EventLine))
     except INVALID_LINE as error:
         raise EventLineError(f"Line {at} is no record event: {error}.") from error
@@ -172,8 +172,8 @@ def _event_of(line: _EventLine) -> RecordEvent:
         case _TraceStarted():
             return TraceStarted(line.key, trace_of(line.trace, tuple(map(turn_of, line.turns))))
         case _TurnStarted():
-            made = None if line.generation is None else generation_of(line.generation)
-            return TurnStarted(line.key, line.turn, line.role, made)
+            generation = None if line.generation is None else generation_of(line.generation)
+            return TurnStarted(line.key, line.turn, line.role, generation)
         case _ChunksArrived():
             return ChunksArrived(line.key, line.turn, tuple(map(_chunk_of, line.chunks)))
         case _TurnEnded():
@@ -207,12 +207,12 @@ def _chunk_of(line: _ChunkLine) -> Chunk:
 
 
 def pack_body(events: Iterable[RecordEvent]) -> bytes:
-    """A body of these events, packed with zstd."""
+    """A body of these events, compressed with zstd."""
     return zstd.compress((header_line() + "".join(map(event_line, events))).encode("ascii"))
 
 
 def unpack_body(packed: bytes, most_bytes: int = MAX_BODY_BYTES) -> bytes | None:
-    """A packed body as it was; None where it is longer than `most_bytes`. EventLineError where it is damaged."""
+    """Unpack a body; None if it is longer than `most_bytes`. EventLineError if it is damaged."""
     unpacking = zstd.ZstdDecompressor()
     try:
         plain = unpacking.decompress(packed, most_bytes + 1)
@@ -227,18 +227,17 @@ def unpack_body(packed: bytes, most_bytes: int = MAX_BODY_BYTES) -> bytes | None
 
 class _Sender(Struct):
     last: int = 0
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class EventIntake:
-    """What answers `POST /weaklink/events`, in whatever server; who may ask is for that server to decide.
+    """Answers `POST /weaklink/events` in any server; that server decides who may send requests.
 
-    A web page cannot ask, since a browser sends the header that is wanted only where a server has agreed before.
+    A web page cannot send events: a browser sends the required header only if the server has allowed it before.
 
-    It answers 204 when the sink has taken the body's events, or had taken them before: a body bears the number that its
-    sender gave it. 409 says that the sender means a server that was here before, 400 that the body is no record events,
-    413 that it is longer than `most_bytes`, packed or not, 503 that the sink takes nothing now; a sink with `is_full`
-    is asked that first.
+    The status is 204 if the sink accepted the body's events, now or before: senders number their bodies. It is 409 if
+    the sender means an earlier server, 400 if the body has no record events, 413 if it is longer than `most_bytes`,
+    packed or not, and 503 if the sink accepts nothing now. If a sink has `is_full`, that is checked first.
     """
 
     def __init__(self, sink: Sink, *, most_bytes: int = MAX_BODY_BYTES) -> None:
@@ -246,10 +245,10 @@ class EventIntake:
         self._most_bytes = most_bytes
         self.instance = secrets.token_hex(8)
         self._senders: OrderedDict[str, _Sender] = OrderedDict()
-        self._taking = asyncio.Lock()
+        self._sink_lock = asyncio.Lock()
 
     async def answer(self, headers: Mapping[str, str], pieces: AsyncIterable[bytes]) -> IntakeAnswer:
-        """Take one body; the names of `headers` are found in any case."""
+        """Process one body; `headers` must find names in any case."""
         number = headers.get(BATCH, "")
         if not (number.isascii() and number.isdigit() and len(number) < 16):
             return 400, f"The header `{BATCH}` must be a number."
@@ -262,16 +261,16 @@ class EventIntake:
         return await self._take(self._sender(headers.get(SENDER, "")), int(number), body, is_packed=is_packed)
 
     async def _take(self, sender: _Sender, number: int, body: bytes, *, is_packed: bool) -> IntakeAnswer:
-        async with sender.turn:
+        async with sender.lock:
             if number <= sender.last:
                 return 204, ""
-            async with self._taking:  # else many bodies at once would find room for one
-                answer = await self._hand_on(body, is_packed=is_packed)
+            async with self._sink_lock:  # otherwise many bodies at once could pass the check for room
+                answer = await self._pass_on(body, is_packed=is_packed)
             if answer[0] == 204:
                 sender.last = number
             return answer
 
-    async def _hand_on(self, body: bytes, *, is_packed: bool) -> IntakeAnswer:
+    async def _pass_on(self, body: bytes, *, is_packed: bool) -> IntakeAnswer:
         if getattr(self._sink, "is_full", False):
             return 503, "The recorder is behind; it takes more later."
         try:
@@ -283,7 +282,7 @@ class EventIntake:
         return (204, "") if self._accepted(events) else (503, "The recorder takes nothing now.")
 
     def _events(self, body: bytes, *, is_packed: bool) -> list[RecordEvent] | None:
-        """The events of a body; None where it is too long."""
+        """The events of a body; None if it is too long."""
         plain = unpack_body(body, self._most_bytes) if is_packed else body
         return None if plain is None else read_events(plain)
 
@@ -291,18 +290,18 @@ class EventIntake:
         try:
             for event in events:
                 self._sink.accept(event)
-        except Exception:  # noqa: BLE001  # a foreign sink; the sender keeps the events and is told
+        except Exception:  # noqa: BLE001  # a third-party sink; the sender gets the status and keeps the events
             return False
         return True
 
     async def _body(self, pieces: AsyncIterable[bytes]) -> bytes | None:
-        taken, size = [], 0
+        received, size = [], 0
         async for piece in pieces:
             size += len(piece)
             if size > self._most_bytes:
                 return None
-            taken.append(piece)
-        return b"".join(taken)
+            received.append(piece)
+        return b"".join(received)
 
     def _sender(self, name: str) -> _Sender:
         sender = self._senders.setdefault(name, _Sender())

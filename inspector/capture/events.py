@@ -1,7 +1,7 @@
 """What a recorder reports while a session runs: record events for a sink, findings for an observer, and its losses.
 
-A session is known by a `key` that its recorder chose; events of several sessions may interleave. Within one session a
-turn starts, its chunks arrive in order, and the turn ends.
+A session is identified by a `key` that its recorder chose; events of several sessions may interleave. Within one
+session a turn starts, its chunks arrive in order, and the turn ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,21 +15,21 @@ from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.wire.events import WIRE_PREFIX
 
 SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
-"""Entry points of this group name a callable each that takes a place (path or URL) and gives a Sink."""
+"""Each entry point of this group names a callable that takes a place (path or URL) and returns a Sink."""
 
 RECORDING_PART = f"{WIRE_PREFIX}recording"
-"""The part that says, a sentence a line, what of an exchange was not kept, and why."""
+"""The part that lists what of an exchange was not kept, and why: one sentence per line."""
 
 
 class TraceStarted(Struct, frozen=True):
-    """A session begins; `trace` is what is known of it, without turns or with those that the first request brought."""
+    """A session begins; `trace` is what is known of it, without turns or with those of the first request."""
 
     key: str
     trace: Trace
 
 
 class TurnStarted(Struct, frozen=True):
-    """The session's turn number `turn` begins; `generation` is what its request already says (model, tools, start)."""
+    """The session's turn number `turn` begins; `generation` has the facts of its request (model, tools, start)."""
 
     key: str
     turn: int
@@ -46,9 +46,10 @@ class ChunksArrived(Struct, frozen=True):
 
 
 class TurnEnded(Struct, frozen=True):
-    """The turn is complete, or its stream broke; `value` is the whole turn with everything that became known of it.
+    """The turn is complete, or its stream broke off; `value` is the whole turn with everything known about it.
 
-    `exchanges` are the HTTP exchanges to keep for a replay: the turn's own, after those that asked no model.
+    `exchanges` are the HTTP exchanges to keep for a replay: first those that are no requests to a model, then the
+    turn's own.
     """
 
     key: str
@@ -68,24 +69,24 @@ RecordEvent: TypeAlias = TraceStarted | TurnStarted | ChunksArrived | TurnEnded 
 
 
 class Sink(Protocol):
-    """What capture needs of the outside; it is live, so it takes events. Other packages offer one by entry point."""
+    """The destination of a recording, which receives its events live. Other packages can offer one by entry point."""
 
     def accept(self, event: RecordEvent) -> None:
-        """Take one event; returns fast and never raises for what a stream holds."""
+        """Take one event; returns fast and never raises for the contents of a stream."""
         ...
 
     def close(self) -> None:
-        """Nothing follows: write out what is held."""
+        """No event follows: write what is held."""
         ...
 
 
 class ExchangeFacts(Struct, frozen=True):
-    """One exchange in a line; secrets are redacted.
+    """A summary of one exchange; secrets are redacted.
 
-    `key` is the trace that it belongs to, `""` where it was no request to a model. `status` is None where no answer
-    came, `first_token_s` the seconds from the request to the first text of a stream, `duration_s` those to the end;
-    None where nobody kept the times. `output_tokens` is what the server reported, None where it did not; `chunks`
-    counts the arrivals of the model's words. `faults` are the codes of what was found, each with its count.
+    `key` is the trace that it belongs to, `""` if it was no request to a model. `status` is None if no answer came.
+    `first_token_s` is the number of seconds from the request to the first text of a stream, `duration_s` to the end;
+    None if the times are not known. `output_tokens` is what the server reported, None if it did not; `chunks` counts
+    the arrivals of the model's text. `faults` are the codes of the faults found, each with its count.
     """
 
     method: str
@@ -103,29 +104,29 @@ class ExchangeFacts(Struct, frozen=True):
 
 
 class RecordingObserver(Protocol):
-    """Looks on; is called by the recorder's thread, returns soon, and keeps the recording waiting until then."""
+    """Observes a recording. The recorder's thread calls it, so it must return soon: the recording waits until then."""
 
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
-        """A span of a running answer closed; `calls` are those that became known with it."""
+        """A span of an arriving answer closed; `calls` are those that became known with it."""
         ...
 
     def fault_found(self, key: str, turn: int, diagnostic: Diagnostic) -> None:
-        """A fault of an answer became known."""
+        """A fault was found in an answer."""
         ...
 
     def exchange_ended(self, facts: ExchangeFacts) -> None:
-        """An exchange ended, recorded or not; its last call."""
+        """An exchange ended, recorded or not; the last call for it."""
         ...
 
     def trouble(self, message: str) -> None:
-        """Something keeps the recorder from its work: a full sentence. The same trouble is told once a minute."""
+        """A problem of the recorder, as a full sentence. The same problem is reported at most once a minute."""
         ...
 
 
 def with_losses(turn: Turn, lost: list[str], *, is_gap: bool) -> Turn:
-    """The turn with sentences on what its record lacks; `is_gap` says that bytes of the answer came and are not kept.
+    """The turn with sentences on missing data; `is_gap` means that bytes of the answer arrived and were not kept.
 
-    A body with a gap is not stored, whatever its decoder took it for: nobody cut the stream but we.
+    A body with a gap is marked as not stored, whatever its decoder reported: the recorder itself truncated the stream.
     """
     if not lost:
         return turn

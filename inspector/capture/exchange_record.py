@@ -1,8 +1,8 @@
 """What is kept of an exchange for a replay: bodies and their pieces, without secrets and content encoding.
 
-The request and the answer are redacted as whole texts. A secret that a model writes piece by piece is in no single
-place of the answer's bytes: where the redacted turn differs from what the masked bytes decode to, the answer is not
-kept (`withheld` says so), and a replay rebuilds it from the turn.
+The request and the answer are redacted as whole texts. A secret that a model writes piece by piece is not in one place
+of the answer's bytes. So if the redacted turn differs from what the masked bytes decode to, the answer is not kept
+(`withheld` is the reason), and a replay rebuilds it from the turn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class ExchangeDraft:
                 self._times.append(at_s)
 
     def exchange(self, number: int = 0, turn: Turn | None = None, kept: Turn | None = None) -> RecordedExchange:
-        """The exchange, which is over; `number` counts the trace's turns, `kept` is its redacted `turn`."""
+        """The finished exchange; `number` is the number of its turn in the trace, `kept` is the redacted `turn`."""
         tape, redactor = self._tape, self._redactor
         began_s = tape.head.at_s
         path = redactor.url(urlsplit(tape.head.upstream).path.rstrip("/") + tape.head.target)
@@ -71,7 +71,7 @@ class ExchangeDraft:
         withheld = _INCOMPLETE if tape.request_lost or tape.answer_lost or self._left < 0 else ""
         if turn is not None and kept is not None and _texts(turn) != _texts(kept):
             is_redacted = True
-            withheld = withheld or ("" if self._says(pieces, kept) else _SPREAD)
+            withheld = withheld or ("" if self._decodes_to(pieces, kept) else _SPREAD)
         return RecordedExchange(
             *facts,
             request=request,
@@ -85,44 +85,46 @@ class ExchangeDraft:
             withheld=withheld,
         )
 
-    def _says(self, pieces: Sequence[bytes], kept: Turn) -> bool:
-        """Whether the answer with these bytes says what the redacted turn says."""
+    def _decodes_to(self, pieces: Sequence[bytes], kept: Turn) -> bool:
+        """Whether these bytes of the answer decode to the texts of the redacted turn."""
         tape = self._tape
         kind = header_of(tape.headers, "content-type")
         decoder = decoder_for(tape.head.target, parse_request(self._request), kind, status=tape.status)
         events = [event for raw in pieces for event in decoder.feed(raw, None)] + decoder.close()
         assembly = TurnAssembly(decoder.api, streamed=decoder.streamed)
         assembly.extend(events)
-        said, wanted = dict(_texts(assembly.decoded().turn)), dict(_texts(kept))
-        return all(wanted.get(name) == text for name, text in said.items())
+        decoded_texts, expected = dict(_texts(assembly.decoded().turn)), dict(_texts(kept))
+        return all(expected.get(name) == text for name, text in decoded_texts.items())
 
 
 def masked_exchanges(recorded: RecordedTrace, kept: Trace, redactor: Redacts) -> tuple[RecordedExchange, ...]:
-    """The exchanges of a trace that was read from a file, without secrets; `kept` is the trace without them.
+    """The exchanges of a trace that was read from a file, without secrets; `kept` is the redacted trace.
 
-    An answer whose turn held secrets is not kept, since they may be in several of its pieces.
+    An answer whose turn held secrets is not kept, since they may be spread over several of its pieces.
     """
     turns = zip(recorded.turns, kept.turns, strict=True)
     spread = {number for number, (turn, masked) in enumerate(turns, 1) if _texts(turn) != _texts(masked)}
     return tuple(_masked_exchange(one, redactor, is_spread=one.turn in spread) for one in recorded.exchanges)
 
 
-def _masked_exchange(one: RecordedExchange, redactor: Redacts, *, is_spread: bool) -> RecordedExchange:
-    headers = tuple((name, redactor.text(value)) for name, value in one.headers)
-    one = replace(one, path=redactor.url(one.path), headers=headers, message=redactor.text(one.message))
+def _masked_exchange(exchange: RecordedExchange, redactor: Redacts, *, is_spread: bool) -> RecordedExchange:
+    headers = tuple((name, redactor.text(value)) for name, value in exchange.headers)
+    exchange = replace(
+        exchange, path=redactor.url(exchange.path), headers=headers, message=redactor.text(exchange.message)
+    )
     if not redactor.keeps_content:
-        return replace(one, request=None, answer=None, ends=(), offsets_s=(), withheld=NO_CONTENT)
-    request = None if one.request is None else masked_text(one.request, redactor)
-    if one.answer is None or is_spread:
-        withheld, is_redacted = one.withheld or _SPREAD, one.is_redacted or is_spread
+        return replace(exchange, request=None, answer=None, ends=(), offsets_s=(), withheld=NO_CONTENT)
+    request = None if exchange.request is None else masked_text(exchange.request, redactor)
+    if exchange.answer is None or is_spread:
+        withheld, is_redacted = exchange.withheld or _SPREAD, exchange.is_redacted or is_spread
         return replace(
-            one, request=request, answer=None, ends=(), offsets_s=(), withheld=withheld, is_redacted=is_redacted
+            exchange, request=request, answer=None, ends=(), offsets_s=(), withheld=withheld, is_redacted=is_redacted
         )
-    before = list(one.pieces())
+    before = list(exchange.pieces())
     pieces = _masked(before, redactor)
     ends = tuple(accumulate(map(len, pieces)))
-    is_redacted = one.is_redacted or pieces != before
-    return replace(one, request=request, answer=b"".join(pieces), ends=ends, is_redacted=is_redacted)
+    is_redacted = exchange.is_redacted or pieces != before
+    return replace(exchange, request=request, answer=b"".join(pieces), ends=ends, is_redacted=is_redacted)
 
 
 def _texts(turn: Turn) -> list[tuple[str, str]]:
@@ -141,15 +143,15 @@ def masked_text(raw: bytes, redactor: Redacts) -> bytes:
 
 
 def _masked(pieces: list[bytes], redactor: Redacts) -> list[bytes]:
-    """The pieces without the secrets of the whole; each piece ends after the same character."""
+    """The pieces without the secrets of the whole text; each piece ends after the same character as before."""
     raw = b"".join(pieces)
     text = raw.decode("utf-8", "surrogateescape")
     masked = redactor.text(text)
-    return pieces if masked == text else list(_cut(pieces, masked))
+    return pieces if masked == text else list(_split(pieces, masked))
 
 
-def _cut(pieces: list[bytes], masked: str) -> Iterator[bytes]:
-    """The masked text, which has as many characters as the bytes of the pieces, in pieces."""
+def _split(pieces: list[bytes], masked: str) -> Iterator[bytes]:
+    """The masked text, which has as many characters as the text of the pieces, split like these."""
     at, rest = 0, b""
     for number, piece in enumerate(pieces, 1):
         rest += piece
@@ -160,7 +162,7 @@ def _cut(pieces: list[bytes], masked: str) -> Iterator[bytes]:
 
 
 def _end_of_characters(raw: bytes) -> int:
-    """Where the last character of UTF-8 that is whole ends."""
+    """The position after the last complete UTF-8 character."""
     for back in range(1, min(4, len(raw)) + 1):
         lead = raw[-back]
         if lead >> 6 != 0b10:

@@ -17,16 +17,16 @@ from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.segmentation import Segmenter, segment_whole
 from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
-_FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call that opens the answer shows within them
+_FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call at the start of an answer is detected within them
 _SAMPLE = 65_536
 
 
 class FormatChoice:
-    """Chooses a format for one answer of `model`; `spoken` is what the trace's earlier answers were found to speak.
+    """Chooses the format of one answer of `model`; `spoken` is the format detected in the trace's earlier answers.
 
-    `named` is the format that the source itself names, which then is not asked for.
+    `named` is the format that the source itself names; then nothing is detected.
 
-    Looks at growing beginnings of the text, each twice as long as the one before, hence in linear time.
+    Looks at growing prefixes of the text, each twice as long as the one before, so in linear time.
     """
 
     def __init__(self, model: str, spoken: Format | None = None, *, named: Format | None = None) -> None:
@@ -37,7 +37,7 @@ class FormatChoice:
         self._known = named or spoken or (by_name.format if by_name.confidence else None)
 
     def begin(self, text: str) -> Format | None:
-        """The format of an answer that begins so; None where more of it must come first."""
+        """The format of an answer that begins with `text`; None if more of it must arrive first."""
         if self._known is not None or len(text) < self._next_look:
             return self._known
         while self._next_look <= len(text):
@@ -48,22 +48,22 @@ class FormatChoice:
         return self._known
 
     def settle(self, text: str) -> Format:
-        """The format of the answer now that it is whole."""
+        """The format of the complete answer `text`."""
         return self._named or detect_format(text[:_SAMPLE], self._model).format
 
 
 class LiveReading:
-    """Reads the parts of turn `turn` of the trace `key`, and tells `outlet` what it finds.
+    """Reads the parts of turn `turn` of the trace `key`, and reports what it finds to `observer`.
 
     The part `text` is read as it grows, in the format that `choice` finds. The arguments of a call are read when the
-    next call begins, unless they are cut there, else at the end of the answer. A reader of foreign code may raise;
+    next call begins, unless they are truncated there, else at the end of the answer. A third-party format may raise;
     nothing else does.
     """
 
     def __init__(
-        self, outlet: RecordingObserver, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools
+        self, observer: RecordingObserver, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools
     ) -> None:
-        self._outlet = outlet
+        self._observer = observer
         self._key, self._turn = key, turn
         self._choice = choice
         self._tools = tools
@@ -72,25 +72,25 @@ class LiveReading:
         self._text: list[str] = []
         self._calls: dict[str, CallHeader] = {}
         self._arguments: dict[str, list[str]] = {}
-        self._told: set[tuple[str, str, int, int]] = set()
-        self._read: dict[str, str] = {}  # parts other than `text`, as they were read
+        self._reported: set[tuple[str, str, int, int]] = set()
+        self._read: dict[str, str] = {}  # the text of other parts when they were read
         self._in_text: Counter[str] = Counter()
         self._elsewhere: Counter[str] = Counter()
         self.spoken: Format | None = None
-        """The format that the answer was found to speak, once it has ended; None where it has no text."""
+        """The format detected in the answer, once it has ended; None if it has no text."""
 
     @property
     def faults(self) -> Counter[str]:
-        """The codes of what was found so far."""
+        """The codes of the faults so far, each with its count."""
         return self._in_text + self._elsewhere
 
     @property
     def open_span(self) -> Span | None:
-        """The span of the part `text` that is open now; None between spans, and before the format is found."""
+        """The open span of the part `text`; None between spans, and before the format is known."""
         return self._segmenter.open_span if self._segmenter is not None else None
 
     def take(self, chunks: Sequence[Chunk]) -> None:
-        """Read what arrived."""
+        """Read new chunks."""
         self._prompt += "".join([chunk.text for chunk in chunks if chunk.part == PROMPT_PART])
         text = "".join([chunk.text for chunk in chunks if chunk.part == "text"])
         if text:
@@ -100,7 +100,7 @@ class LiveReading:
                 self._arguments.setdefault(chunk.part, []).append(chunk.text)
 
     def begin_calls(self, calls: Iterable[CallHeader]) -> None:
-        """Calls are named, so that the one before each is probably whole."""
+        """Take the headers of new calls; the call before each is now probably complete, and is read."""
         for call in calls:
             if call.part not in self._calls and self._calls:
                 self._read_call_early(next(reversed(self._calls.values())))
@@ -109,18 +109,18 @@ class LiveReading:
             self._calls[call.part] = named
 
     def end(self, turn: Turn) -> None:
-        """The answer is whole: read what is left of it."""
+        """The answer is complete: read the rest of it."""
         for part in turn.parts:
             if part.name != "text":
                 self._read_part(turn, part)
             elif part.text:
                 self._end_text(part)
-        self._tell_faults(check_recording(turn, self._turn))
+        self._report_faults(check_recording(turn, self._turn))
 
     def _take_text(self, text: str) -> None:
         self._text.append(text)
         if self._segmenter is not None:
-            self._tell(self._segmenter, self._segmenter.feed(text))
+            self._report(self._segmenter, self._segmenter.feed(text))
             return
         begun = "".join(self._text)
         self._text = [begun]
@@ -131,27 +131,27 @@ class LiveReading:
     def _begin_text(self, chosen: Format, text: str) -> None:
         self._in_text.clear()
         self._segmenter = Segmenter(chosen, prompt=self._prompt, tools=self._tools, turn=self._turn)
-        self._tell(self._segmenter, self._segmenter.feed(text))
+        self._report(self._segmenter, self._segmenter.feed(text))
 
     def _end_text(self, part: Part) -> None:
         settled = self._choice.settle(part.text)
-        is_as_read = self._segmenter is not None and self._segmenter.format is settled
-        if not is_as_read or sum(map(len, self._text)) != len(part.text):
+        is_current = self._segmenter is not None and self._segmenter.format is settled
+        if not is_current or sum(map(len, self._text)) != len(part.text):
             self._begin_text(settled, part.text)
         assert self._segmenter is not None
-        self._tell(self._segmenter, self._segmenter.close())
+        self._report(self._segmenter, self._segmenter.close())
         if max((self._in_text[rule.code] for rule in ONCE_A_RUN), default=0) > 1 or may_have_runs(part.text):
-            self._tell_runs(part.text, settled)
+            self._report_runs(part.text, settled)
         self.spoken = settled
 
-    def _tell_runs(self, text: str, settled: Format) -> None:
-        """Tell of one marker many times in a row as the whole text does: once, with its count."""
+    def _report_runs(self, text: str, settled: Format) -> None:
+        """Report a marker that is repeated many times in a row as for a whole text: once, with its count."""
         whole = segment_whole(text, settled, prompt=self._prompt, tools=self._tools, turn=self._turn)
         self._in_text = Counter(one.rule.code for one in whole.diagnostics)
         for diagnostic in whole.diagnostics:
-            self._tell_fault(diagnostic)
+            self._report_fault(diagnostic)
 
-    def _tell(self, segmenter: Segmenter, spans: list[Span]) -> None:
+    def _report(self, segmenter: Segmenter, spans: list[Span]) -> None:
         calls, diagnostics = segmenter.take()
         at = 0
         for span in spans:
@@ -159,10 +159,10 @@ class LiveReading:
             while at < len(calls) and calls[at].range.start < span.range.end:
                 at += 1
             within = calls[begin:at]
-            self._outlet.span_closed(self._key, self._turn, "text", span, within)
+            self._observer.span_closed(self._key, self._turn, "text", span, within)
         for diagnostic in diagnostics:
             self._in_text[diagnostic.rule.code] += 1
-            self._tell_fault(diagnostic)
+            self._report_fault(diagnostic)
 
     def _read_call_early(self, call: CallHeader) -> None:
         pieces = self._arguments.get(call.part)
@@ -174,29 +174,29 @@ class LiveReading:
             self._read_part(Turn(Role.ASSISTANT, (part,), calls=(call,)), part)
 
     def _read_part(self, turn: Turn, part: Part) -> None:
-        """Read a part that is not `text`, if it was not read yet as it is now."""
+        """Read a part other than `text`, unless it was read with the same text before."""
         if self._read.get(part.name) == part.text:
             return
         self._read[part.name] = part.text
         reading = read_structured_part(turn, part)
         for span in reading.spans if not part.name.startswith(WIRE_PREFIX) else ():
-            self._outlet.span_closed(self._key, self._turn, part.name, span, reading.calls)
-        cuts = places_of_cuts(reading.faults)
+            self._observer.span_closed(self._key, self._turn, part.name, span, reading.calls)
+        truncations = places_of_cuts(reading.faults)
         faults = list(reading.faults)
         for call in reading.calls:
             wrong = check_arguments(call, self._tools)
-            faults += without_unfinished(wrong, call, cuts) if cuts else wrong
-        self._tell_faults(fault.at(self._turn, part.name) for fault in faults)
+            faults += without_unfinished(wrong, call, truncations) if truncations else wrong
+        self._report_faults(fault.at(self._turn, part.name) for fault in faults)
 
-    def _tell_faults(self, diagnostics: Iterable[Diagnostic]) -> None:
+    def _report_faults(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
-            self._elsewhere[diagnostic.rule.code] += self._tell_fault(diagnostic)
+            self._elsewhere[diagnostic.rule.code] += self._report_fault(diagnostic)
 
-    def _tell_fault(self, diagnostic: Diagnostic) -> bool:
-        """Tell of a fault; False where it was told already."""
+    def _report_fault(self, diagnostic: Diagnostic) -> bool:
+        """Report a fault; False if it was reported before."""
         place = (diagnostic.rule.code, diagnostic.location.part, diagnostic.range.start, diagnostic.range.end)
-        if place in self._told:
+        if place in self._reported:
             return False
-        self._told.add(place)
-        self._outlet.fault_found(self._key, self._turn, diagnostic)
+        self._reported.add(place)
+        self._observer.fault_found(self._key, self._turn, diagnostic)
         return True

@@ -1,6 +1,6 @@
-"""An assistant turn that the code which holds its tokens records while they come.
+"""Records an assistant turn while it is generated, for code that has the token stream itself.
 
-Pieces are wire chunks, texts or token ids, which a tokenizer of the caller decodes.
+Pieces are wire chunks, texts or token ids; the caller's tokenizer decodes token ids.
 """
 
 import json
@@ -50,13 +50,13 @@ from inspector.wire.events import (
 from inspector.wire.provider_json import compact_json
 
 _CLOSING_S = 30.0
-"""How long the end of a recording waits for its sink."""
+"""How long closing a recording waits for its sink."""
 
 
 class LoggedTrace:
-    """Tells a sink of one trace; every method is thread-safe and returns at once, but for `close`.
+    """Sends the events of one trace to a sink. Every method is thread-safe and returns at once, except `close`.
 
-    The trace begins with its first turn, so that a recording of nothing leaves nothing.
+    The trace begins with its first turn, so an empty recording leaves nothing.
     """
 
     def __init__(self, sink: Sink, trace: Trace, redactor: Redacts, *, owns_sink: bool) -> None:
@@ -69,42 +69,42 @@ class LoggedTrace:
         self._owns_sink = owns_sink
         self._turns = 0
         self._closed = False
-        self._lock = RLock()  # a signal's handler may record too
+        self._lock = RLock()  # a signal handler may record too
 
     def start_turn(self, role: Role, generation: Generation | None) -> int:
-        """A turn begins; its number. SinkError once the recording is closed."""
+        """Begin a turn; returns its number. SinkError once the recording is closed."""
         with self._lock:
             number = self._next()
-            self._tell(TurnStarted(self.key, number, role, self._safe_facts(role, generation)))
+            self._emit(TurnStarted(self.key, number, role, self._redacted_generation(role, generation)))
             return number
 
     def add(self, turn: Turn) -> None:
-        """A turn that is whole already. SinkError once the recording is closed."""
-        safe = self._safe(turn)
+        """Record a turn that is already complete. SinkError once the recording is closed."""
+        redacted = self._redacted(turn)
         with self._lock:
-            self._tell(TurnEnded(self.key, self._next(), safe))
+            self._emit(TurnEnded(self.key, self._next(), redacted))
 
     def chunks(self, number: int, chunks: tuple[Chunk, ...]) -> None:
-        """Chunks of an open turn, which their redactor has seen."""
+        """Record redacted chunks of an open turn."""
         if chunks:
             with self._lock:
-                self._tell(ChunksArrived(self.key, number, chunks))
+                self._emit(ChunksArrived(self.key, number, chunks))
 
     def end_turn(self, number: int, turn: Turn) -> None:
-        """An open turn ends; this is all of it."""
-        safe = self._safe(turn)
+        """End an open turn; `turn` is the complete turn."""
+        redacted = self._redacted(turn)
         with self._lock:
-            self._tell(TurnEnded(self.key, number, safe))
+            self._emit(TurnEnded(self.key, number, redacted))
 
     def close(self) -> None:
-        """End the trace, and the sink where it is ours; waits for it, but no longer than 30 seconds. Never raises."""
+        """End the trace, and close the sink if it is ours; waits for that at most 30 seconds. Never raises."""
         with self._lock:
             if self._closed:
                 return
             try:
                 if self._turns:
-                    self._tell(TraceEnded(self.key, self.outcome))
-            except Exception as error:  # noqa: BLE001  # a foreign sink; it is noted
+                    self._emit(TraceEnded(self.key, self.outcome))
+            except Exception as error:  # noqa: BLE001  # a third-party sink; the error is counted
                 self.mistakes.note("close", error)
             self._closed = True
         if self._owns_sink:
@@ -113,26 +113,26 @@ class LoggedTrace:
     def _next(self) -> int:
         if not self._turns and not self._closed:
             started = replace(self._trace, started=self._trace.started or Instant(now_s()))
-            self._tell(TraceStarted(self.key, self.redactor.trace(started)))
+            self._emit(TraceStarted(self.key, self.redactor.trace(started)))
         self._turns += 1
         return self._turns
 
-    def _tell(self, event: RecordEvent) -> None:
+    def _emit(self, event: RecordEvent) -> None:
         if self._closed:
             raise SinkError("The recording is closed, so nothing more is kept.")
         self.sink.accept(event)
 
-    def _safe(self, turn: Turn) -> Turn:
+    def _redacted(self, turn: Turn) -> Turn:
         return self.redactor.turn(turn)
 
-    def _safe_facts(self, role: Role, generation: Generation | None) -> Generation | None:
-        return None if generation is None else self._safe(Turn(role, (), generation=generation)).generation
+    def _redacted_generation(self, role: Role, generation: Generation | None) -> Generation | None:
+        return None if generation is None else self._redacted(Turn(role, (), generation=generation)).generation
 
     def _close_sink(self) -> None:
         closing = Thread(target=self._end_sink, name="weaklink-close", daemon=True)
         try:
             closing.start()
-        except RuntimeError:  # the interpreter shuts down and starts no thread any more
+        except RuntimeError:  # the interpreter is shutting down and starts no threads
             self._end_sink()
             return
         closing.join(_CLOSING_S)
@@ -142,18 +142,18 @@ class LoggedTrace:
     def _end_sink(self) -> None:
         try:
             self.sink.close()
-        except Exception as error:  # noqa: BLE001  # a foreign sink, a full disk; it is noted
+        except Exception as error:  # noqa: BLE001  # a third-party sink, a full disk; the error is counted
             self.mistakes.note("close", error)
 
 
 _UNFINISHED = "\ufffd"
-_LONGEST = 16  # tokens that may wait for a character to become whole
+_LONGEST = 16  # tokens that may wait for the end of a character
 _PROMPT_TAIL = 1_024
 _PROMPT_TOKENS = 64
 
 
 class PieceReader:
-    """Reads pieces: texts, chunks as OpenAI's API has them, or anything of which `text` tells the text."""
+    """Reads stream pieces: texts, OpenAI's chunks, or anything else for which `text` returns the text."""
 
     def __init__(self, text: Callable[..., str] | None = None) -> None:
         self._text = text
@@ -161,11 +161,11 @@ class PieceReader:
 
     @property
     def api(self) -> str:
-        """The API whose chunks came, `""` for texts."""
+        """The API of the chunks, `""` for texts."""
         return "" if self._decoder is None else self._decoder.api
 
     def read(self, piece: object, at_s: float) -> list[WireEvent]:
-        """What a piece says; TypeError for one that is nothing known, and whatever `text` raises."""
+        """The events of a piece. TypeError for an unknown type, and whatever `text` raises."""
         if self._text is not None:
             piece = self._text(piece)
         if isinstance(piece, str):
@@ -177,14 +177,14 @@ class PieceReader:
         return self._decoder.feed(b"data: " + json.dumps(dict(piece)).encode("ascii") + b"\n\n", at_s)
 
     def close(self, at_s: float) -> list[WireEvent]:
-        """The end of the stream."""
+        """End the stream; returns the last events."""
         if self._decoder is None:
             return []
         return [*self._decoder.feed(b"data: [DONE]\n\n", at_s), *self._decoder.close()]
 
 
 class Tokenizer(Protocol):
-    """What is needed of a tokenizer; those of transformers have it."""
+    """The method that a tokenizer must have; those of transformers have it."""
 
     def decode(self, token_ids: list[int], *, skip_special_tokens: bool = ...) -> str:
         """The text of these tokens."""
@@ -192,10 +192,10 @@ class Tokenizer(Protocol):
 
 
 class Detokenizer:
-    """Gives the text that each token adds; special tokens stay, since markers are among them.
+    """Returns the text that each token adds. Special tokens are kept, since markers are among them.
 
-    A tokenizer may write a token otherwise at the beginning of a text, so each is read with the few before it, whose
-    text is then left out. Tokens that end within a character wait, at most 16 of them.
+    A tokenizer may write a token differently at the beginning of a text. So each token is decoded together with the few
+    before it, whose text is then left out. Tokens that end within a character wait, at most 16 of them.
     Method: text-generation-inference:server/text_generation_server/models/model.py (`decode_token`).
     """
 
@@ -205,24 +205,24 @@ class Detokenizer:
         self._new: list[int] = []
 
     def feed(self, ids: Iterable[SupportsInt]) -> list[tuple[str, tuple[int, ...]]]:
-        """The texts that became whole, each with its token ids."""
+        """The texts that became complete, each with its token ids."""
         found: list[tuple[str, tuple[int, ...]]] = []
         for token in ids:
             self._new.append(int(token))
             text = self._text()
             if text and (not text.endswith(_UNFINISHED) or len(self._new) >= _LONGEST):
-                found.append(self._given(text))
+                found.append(self._flush(text))
         return found
 
     def close(self) -> list[tuple[str, tuple[int, ...]]]:
-        """What waited for more, as far as it can be read."""
-        return [self._given(self._text())] if self._new else []
+        """The text of the tokens that were still waiting, as far as they can be decoded."""
+        return [self._flush(self._text())] if self._new else []
 
     def _text(self) -> str:
         before = self._decoded(self._before)
         return self._decoded(self._before + self._new)[len(before) :]
 
-    def _given(self, text: str) -> tuple[str, tuple[int, ...]]:
+    def _flush(self, text: str) -> tuple[str, tuple[int, ...]]:
         ids = tuple(self._new)
         self._before, self._new = self._new, []
         return text, ids
@@ -232,11 +232,11 @@ class Detokenizer:
 
 
 def flat_token_ids(ids: object) -> list[SupportsInt]:
-    """Token ids out of a number, a list, or a tensor of one sequence; ValueError for a batch of several."""
+    """Token ids from a number, a list, or a tensor of one sequence; ValueError for a batch of several."""
     to_list = getattr(ids, "tolist", None)
     listed = to_list() if callable(to_list) else ids
     if not isinstance(listed, list | tuple):
-        return [listed]  # type: ignore[list-item]  # int() judges it
+        return [listed]  # type: ignore[list-item]  # int() checks it later
     found = list(listed)
     if found and isinstance(found[0], list | tuple):
         if len(found) > 1:
@@ -249,12 +249,12 @@ _Piece = TypeVar("_Piece")
 
 
 class LoggedTurn:
-    """One assistant turn; made by `TraceLogger.assistant`, best used as a context manager, sync or async.
+    """One assistant turn, created by `TraceLogger.assistant`; best used as a context manager, sync or async.
 
-    It ends with the `with`, or with `finish`; an exception that leaves the `with` ends it as aborted, with the text so
-    far, and goes on its way. Every method is thread-safe, returns at once, and never raises: what cannot be recorded is
-    counted in the logger's `mistakes`. It may be handed to transformers' `generate(streamer=turn)` where the turn was
-    made with a `tokenizer`.
+    The turn ends with the `with` block, or with `finish`. An exception that leaves the block ends it as aborted, with
+    the text so far, and propagates. Every method is thread-safe, returns at once, and never raises: the logger's
+    `mistakes` counts what cannot be recorded. A turn with a `tokenizer` can be passed to transformers'
+    `generate(streamer=turn)`.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class LoggedTurn:
         tokenizer: Tokenizer | None = None,
     ) -> None:
         self._recording = recording
-        self._owner = owner  # lives as long as its turn
+        self._owner = owner  # keeps the logger alive as long as its turn
         self._started_s = now_s()
         self._generation = Generation(requested_model=model, started=Instant(self._started_s))
         self._assembly = TurnAssembly("", started_s=self._started_s)
@@ -299,18 +299,18 @@ class LoggedTurn:
         token_ids: Iterable[SupportsInt] | None = None,
         logprobs: Iterable[SupportsFloat] | None = None,
     ) -> None:
-        """More text of a part (`text`, `reasoning`, `call:0`, ...), with its token ids and logprobs where known."""
+        """Add text to a part (`text`, `reasoning`, `call:0`, ...), with its token ids and logprobs if known."""
         if not isinstance(text, str):
             raise TypeError(f"a text is wanted, and {type(text).__name__} came")
         ids = None if token_ids is None else tuple(map(int, token_ids))
-        chances = None if logprobs is None else tuple(map(float, logprobs))
-        self._extend([PartGrew(part, text, now_s(), ids, chances)])
+        values = None if logprobs is None else tuple(map(float, logprobs))
+        self._extend([PartGrew(part, text, now_s(), ids, values)])
 
     @guarded
     def call(self, name: str, arguments: Json = "", *, id: str | None = None) -> None:
-        """A call that came as fields of its own; arguments that are no text are written as JSON.
+        """Record a call that came in separate fields; arguments that are no text are written as JSON.
 
-        Where arguments come in pieces, leave them out and `feed` them to the part: `call:0` is the first call's.
+        If the arguments come in pieces, leave them out and `feed` them to the part: `call:0` is the first call's.
         """
         text = arguments if isinstance(arguments, str) else compact_json(arguments)
         with self._lock:
@@ -323,14 +323,14 @@ class LoggedTurn:
     def finish(
         self, reason: str | None = None, *, usage: Usage | Mapping[str, int] | None = None, model: str | None = None
     ) -> None:
-        """The turn is complete. `reason` is the finish reason in the server's words; ends the turn only once."""
-        meant = None if reason is None else finish_meaning(reason)
+        """End the turn as complete; `reason` is the server's finish reason. Does nothing if the turn has ended."""
+        meaning = None if reason is None else finish_meaning(reason)
         counts = usage if usage is None or isinstance(usage, Usage) else usage_of(usage)
-        self._end(FactsLearned(usage=counts, finish_reason=reason, finish=meant, model=model))
+        self._end(FactsLearned(usage=counts, finish_reason=reason, finish=meaning, model=model))
 
     @guarded
     def abort(self, error: BaseException | str) -> None:
-        """The turn breaks off with this error, with what it has so far; ends the turn only once."""
+        """End the turn as aborted by this error, with what it has so far. Does nothing if the turn has ended."""
         words = error if isinstance(error, str) else f"{type(error).__name__}: {error}".removesuffix(": ")
         failed = GenerationFailed(GenerationError(ErrorPhase.CLIENT_ABORT, words))
         self._end(FactsLearned(body=BodyState.TRUNCATED), failed)
@@ -344,10 +344,10 @@ class LoggedTurn:
     def wrap(
         self, pieces: Iterable[_Piece] | AsyncIterable[_Piece], *, text: Callable[[_Piece], str] | None = None
     ) -> Iterator[_Piece] | AsyncIterator[_Piece]:
-        """The pieces of a stream, passed through as they are and recorded on the way.
+        """Pass the pieces of a stream through unchanged, and record them on the way.
 
-        A piece is a text, or a chunk as OpenAI's API has it (llama-cpp-python streams such objects); `text` tells the
-        text of any other. Outside a `with` the turn ends with the stream, as aborted where that raises or is left.
+        A piece is a text, or a chunk of OpenAI's API (llama-cpp-python streams such objects); `text` returns the text
+        of any other. Outside a `with`, the turn ends with the stream: as aborted if that raises or is left early.
         """
         reader = PieceReader(text)
         if isinstance(pieces, AsyncIterable):
@@ -356,7 +356,7 @@ class LoggedTurn:
 
     @guarded
     def put(self, value: object) -> None:
-        """Token ids from transformers' `generate`: first the prompt's, of which the end is kept, then new ones."""
+        """Take token ids from transformers' `generate`: first the prompt's, of which the end is kept, then new ones."""
         ids = flat_token_ids(value)
         with self._lock:
             if self._detokenizer is None or self._tokenizer is None:
@@ -372,7 +372,7 @@ class LoggedTurn:
 
     @guarded
     def end(self) -> None:
-        """The end of transformers' stream."""
+        """End transformers' stream."""
         with self._lock:
             if self._detokenizer is not None:
                 self._extend([PartGrew("text", text, now_s(), some) for text, some in self._detokenizer.close()])
@@ -381,7 +381,7 @@ class LoggedTurn:
 
     @guarded
     def extend(self, events: list[WireEvent], *, api: str = "") -> None:
-        """What a decoder of answers says, and the API that it found."""
+        """Add the events of an answer's decoder, and the API that it detected."""
         self._api = api or self._api
         self._extend(events)
 
@@ -469,9 +469,9 @@ class LoggedTurn:
                 self._take(piece, reader)
                 yield piece
         except BaseException as error:
-            self._broke(error)
+            self._abort_stream(error)
             raise
-        self._ran_out(reader)
+        self._finish_stream(reader)
 
     async def _wrapped_async(self, pieces: AsyncIterable[_Piece], reader: PieceReader) -> AsyncIterator[_Piece]:
         try:
@@ -479,20 +479,20 @@ class LoggedTurn:
                 self._take(piece, reader)
                 yield piece
         except BaseException as error:
-            self._broke(error)
+            self._abort_stream(error)
             raise
-        self._ran_out(reader)
+        self._finish_stream(reader)
 
     @guarded_as("wrap")
     def _take(self, piece: object, reader: PieceReader) -> None:
         with self._lock:
             self.extend(reader.read(piece, now_s()), api=reader.api)
 
-    def _broke(self, error: BaseException) -> None:
+    def _abort_stream(self, error: BaseException) -> None:
         if not self._entered:
             self.abort("The stream was left before its end." if isinstance(error, GeneratorExit) else error)
 
-    def _ran_out(self, reader: PieceReader) -> None:
+    def _finish_stream(self, reader: PieceReader) -> None:
         if last := reader.close(now_s()):
             self.extend(last, api=reader.api)
         if not self._entered:
@@ -500,7 +500,7 @@ class LoggedTurn:
 
 
 def tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
-    """Tools as they were given, or as an API has them; TypeError for anything else."""
+    """Definitions of tools that are definitions already, or JSON objects of an API; TypeError for anything else."""
     found: list[ToolDefinition] = []
     for tool in tools:
         if isinstance(tool, ToolDefinition):
@@ -513,7 +513,7 @@ def tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tup
 
 
 def usage_of(counts: Mapping[str, int]) -> Usage:
-    """Token counts under OpenAI's names, or Anthropic's."""
+    """The usage from token counts under OpenAI's or Anthropic's names."""
     return Usage(
         counts.get("prompt_tokens", counts.get("input_tokens")),
         counts.get("completion_tokens", counts.get("output_tokens")),

@@ -1,4 +1,4 @@
-"""The in-process logger, for code that holds the token stream itself: one line to open it, one for each turn."""
+"""The in-process logger, for code that has the token stream itself: one line to open it, one for each turn."""
 
 from asyncio import to_thread
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from inspector.redaction.redactor import Redactor
 from inspector.wire.provider_json import compact_json
 
 SOURCE = "logger"
-"""The source of the traces that are recorded so."""
+"""The source of traces that this logger records."""
 
 
 class TraceLogger:
@@ -33,15 +33,15 @@ class TraceLogger:
                     turn.feed(piece)
             log.tool('{"celsius": 3}', name="weather")
 
-    `place_or_sink` is what `open_sink` takes (None: the default database), or a sink, which several loggers may share
-    and which stays open. `tools` are offered with every turn that names none of its own. `redactor` replaces secrets
-    before anything leaves the process (None: a `Redactor`, which knows the shapes of keys; `KeepsAll` keeps all).
+    `place_or_sink` is a place for `open_sink` (None: the default database), or a sink, which several loggers may share
+    and which stays open. `tools` are offered with every turn that names no tools. `redactor` replaces secrets before
+    anything leaves the process (None: a `Redactor`, which knows the patterns of keys; `KeepsAll` keeps all).
 
-    Opening raises what `open_sink` does, UnknownFormatError, and TypeError for tools that are none. After that nothing
-    is raised into the agent and nothing waits for a disk or a network: `mistakes` counts what could not be recorded,
-    and the first of each kind is told to the logging logger `weaklink`; `dropped` counts events that a sink turned
-    away. Only `close`, which the end of `with` and the end of the process call, waits for the sink, 30 seconds at most.
-    All of it is thread-safe and may be used with `async with` too. The trace begins with its first turn.
+    Opening raises what `open_sink` raises, UnknownFormatError, and TypeError for invalid tools. After that nothing is
+    raised into the agent and nothing waits for a disk or a network. `mistakes` counts what could not be recorded, and
+    the first error of each kind is logged to `weaklink`; `dropped` counts events that the sink dropped. Only `close`,
+    which the end of `with` and the end of the process call, waits for the sink, 30 seconds at most. Everything is
+    thread-safe and works with `async with` too. The trace begins with its first turn.
     """
 
     def __init__(
@@ -70,17 +70,17 @@ class TraceLogger:
 
     @property
     def dropped(self) -> int:
-        """How many events the sink turned away, where it counts them; chunks come again with their turn's end."""
+        """How many events the sink dropped, if it counts them; the end of a turn contains its chunks again."""
         return int(getattr(self._recording.sink, "dropped", 0))
 
     @guarded
     def system(self, text: str) -> None:
-        """The system's words."""
+        """Record a system message."""
         self._add(Role.SYSTEM, text)
 
     @guarded
     def user(self, text: str) -> None:
-        """The user's words."""
+        """Record a user message."""
         self._add(Role.USER, text)
 
     @guarded
@@ -94,11 +94,11 @@ class TraceLogger:
         executed: Json = None,
         returned: Json = None,
     ) -> None:
-        """A tool's result as the model reads it; content that is no text is written as JSON.
+        """Record a tool's result as the model reads it; content that is no text is written as JSON.
 
-        `executed` are the arguments with which the agent really ran the tool, `returned` is the tool's own result
-        before the agent changed it; None where the agent does not say. Where they differ from the call and from
-        `content`, the inspection reports it.
+        `executed` are the arguments with which the agent really ran the tool, `returned` is the tool's result before
+        the agent changed it; None if the agent does not provide them. If they differ from the call and from `content`,
+        the inspection reports it.
         """
         text = _text(content)
         run = None
@@ -117,11 +117,11 @@ class TraceLogger:
         prompt: str = "",
         tokenizer: Tokenizer | None = None,
     ) -> LoggedTurn:
-        """A turn of the model, which begins now.
+        """Begin a turn of the model.
 
         `prompt` is the raw prompt, or its last lines: what it leaves open (`<think>`) belongs to the turn; its last
-        1,024 characters are kept. `parameters` are the sampling settings. With a `tokenizer` the turn takes token ids
-        from transformers' `generate(streamer=turn)`.
+        1,024 characters are kept. `parameters` are the sampling settings. With a `tokenizer`, the turn accepts token
+        ids from transformers' `generate(streamer=turn)`.
         """
         return LoggedTurn(
             self._recording,
@@ -137,7 +137,7 @@ class TraceLogger:
     def outcome(
         self, *, completed: bool | None = None, exit_status: str | None = None, reward: float | None = None
     ) -> None:
-        """How the session ended, as the agent itself sees it; kept when it closes."""
+        """Set how the session ended, as the agent itself sees it; recorded when the logger closes."""
         self._recording.outcome = Outcome(completed, exit_status, None if reward is None else float(reward))
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class TraceLogger:
         await to_thread(self.close)
 
     def _note(self, error: BaseException | None) -> None:
-        """An exception that leaves the `with` is how the session ended, where nobody said it."""
+        """Take an exception that leaves the `with` for the outcome, unless one was set."""
         if error is not None and self._recording.outcome is None:
             self._recording.outcome = Outcome(completed=False, exit_status=type(error).__name__)
 

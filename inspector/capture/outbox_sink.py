@@ -1,4 +1,4 @@
-"""The sink that sends a recording to a team's collector, over a queue on the disk that outlives both processes."""
+"""The sink that sends a recording to a team's collector, through a queue on disk that survives both processes."""
 
 import fcntl
 import http.client
@@ -23,11 +23,11 @@ _LOCK = "lock"
 _SUFFIX = ".events"
 _DIGITS = 12
 QUEUE_BYTES = 1_000_000_000
-"""How much may wait on the disk by default."""
+"""The default size limit of the queue on disk."""
 
 
 class QueuedBody(Struct, frozen=True):
-    """A body that waits: whose it is, its number, and the file that holds it."""
+    """A queued body: its sender, its number, and its file."""
 
     sender: str
     number: int
@@ -36,83 +36,83 @@ class QueuedBody(Struct, frozen=True):
 
 
 class Outbox:
-    """The bodies that wait below `folder`, the oldest first; at most `most_bytes` of them. Thread-safe.
+    """The queue of bodies below `folder`, the oldest first; at most `most_bytes` in total. Thread-safe.
 
-    SinkError where the folder cannot be made or written.
+    SinkError if the folder cannot be created or written.
     """
 
     def __init__(self, folder: Path, most_bytes: int = QUEUE_BYTES) -> None:
         self.place = folder
         self.sender = secrets.token_hex(16)
         self._most_bytes = most_bytes
-        self._own = folder / self.sender
+        self._folder = folder / self.sender
         self._guard = Lock()
         self._number = 0
         self._locks: list[tuple[Path, int]] = []
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._waiting = deque(self._left_behind())
-            self._own.mkdir(mode=0o700)
-            self._hold(self._own)
+            self._bodies = deque(self._leftover_bodies())
+            self._folder.mkdir(mode=0o700)
+            self._lock_folder(self._folder)
         except OSError as error:
             raise SinkError(f"{folder}: the queue cannot be made there: {error.strerror or error}") from error
-        self._bytes = sum(one.size_bytes for one in self._waiting)
+        self._bytes = sum(one.size_bytes for one in self._bodies)
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._bodies)
 
     @property
     def size_bytes(self) -> int:
-        """How much waits."""
+        """The size of all queued bodies."""
         return self._bytes
 
     def put(self, body: bytes) -> bool:
-        """Put a body in line; False where there is no room for it. OSError where the disk refuses it."""
+        """Queue a body; False if there is no room for it. OSError if it cannot be written to disk."""
         with self._guard:
-            if self._waiting and self._bytes + len(body) > self._most_bytes:
+            if self._bodies and self._bytes + len(body) > self._most_bytes:
                 return False
             self._number += 1
-            path = self._own / f"{self._number:0{_DIGITS}}{_SUFFIX}"
-            half = path.with_suffix(".part")
-            half.write_bytes(body)
-            half.replace(path)
-            self._waiting.append(QueuedBody(self.sender, self._number, path, len(body)))
+            path = self._folder / f"{self._number:0{_DIGITS}}{_SUFFIX}"
+            partial = path.with_suffix(".part")
+            partial.write_bytes(body)
+            partial.replace(path)
+            self._bodies.append(QueuedBody(self.sender, self._number, path, len(body)))
             self._bytes += len(body)
             return True
 
     def oldest(self) -> QueuedBody | None:
-        """The body to send next."""
-        return self._waiting[0] if self._waiting else None
+        """The body to send next; None if the queue is empty."""
+        return self._bodies[0] if self._bodies else None
 
     def done(self, body: QueuedBody) -> None:
-        """Drop the oldest body: the server has it, or will never take it."""
+        """Remove the oldest body: the server has it, or will never accept it."""
         with self._guard:
-            self._waiting.popleft()
+            self._bodies.popleft()
             self._bytes -= body.size_bytes
             body.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let others take over what is left; folders without a body are removed."""
+        """Release the folders, so others can send what is left; folders without a body are removed."""
         for folder, lock in self._locks:
             if not any(folder.glob(f"*{_SUFFIX}")):
                 shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
         self._locks.clear()
 
-    def _left_behind(self) -> list[QueuedBody]:
-        """The bodies of senders that are gone, those of each in their order."""
+    def _leftover_bodies(self) -> list[QueuedBody]:
+        """The bodies of senders that no longer run, those of each sender in order."""
         found: list[QueuedBody] = []
         folders = (one for one in self.place.iterdir() if one.is_dir())
         for folder in sorted(folders, key=lambda one: one.stat().st_mtime):
-            if not self._hold(folder):
+            if not self._lock_folder(folder):
                 continue
             for path in sorted(folder.glob(f"*{_SUFFIX}")):
                 if path.stem.isascii() and path.stem.isdecimal():
                     found.append(QueuedBody(folder.name, int(path.stem), path, path.stat().st_size))
         return found
 
-    def _hold(self, folder: Path) -> bool:
-        """Lock a folder; False where its sender runs."""
+    def _lock_folder(self, folder: Path) -> bool:
+        """Lock a folder; False if its sender is running."""
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,7 +123,7 @@ class Outbox:
         return True
 
 
-_TOGETHER_S = 0.1  # what comes within this time travels together
+_TOGETHER_S = 0.1  # events within this time are sent together
 _AT_ONCE = 1024 * 1024
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _FULL_PAUSE_S = 0.5
@@ -133,15 +133,14 @@ _PACKED = {"Content-Type": PACKED_TYPE}
 class OutboxSink:
     """Sends events to the collector at `url`, in order; what cannot be sent waits in an outbox.
 
-    One thread puts events on the disk, packed, about 100 ms after they came; another one sends what is there. So a
-    collector may be away for as long as the outbox has room, and a recorder may be killed: the next one with the same
-    outbox sends what was left. Numbers see to it that no body counts twice, and a collector that was started anew is
-    told the traces that are open from their beginning, as by `RemoteSink`. Where the outbox is full, events wait in
-    memory, bounded by `room_bytes`; `dropped` counts what was turned away then. `trouble` is why nothing gets through
-    now, `backlog` how many bodies wait. `close` goes on sending for at most `closing_s` seconds; what then is left
-    stays in the outbox.
+    One thread writes packed events to disk, about 100 ms after they came; another thread sends what is there. So a
+    collector may be down for as long as the outbox has room, and a recorder may be killed: the next one with the same
+    outbox sends the rest. Numbered bodies ensure that none counts twice. A restarted collector receives the open traces
+    from their beginning, as from `RemoteSink`. If the outbox is full, events wait in memory, bounded by `room_bytes`;
+    `dropped` counts the events beyond that. `trouble` is the error that prevents sending now, `backlog` the number of
+    queued bodies. `close` continues sending for at most `closing_s` seconds; the rest stays in the outbox.
 
-    `outbox` is closed with the sink. SinkError for what is no `http://` or `https://` address.
+    `outbox` is closed with the sink. SinkError if `url` is no `http://` or `https://` address.
     """
 
     def __init__(
@@ -149,7 +148,7 @@ class OutboxSink:
     ) -> None:
         self._server = EventsClient(url, token=token)
         self._outbox = outbox
-        self._waiting = SendQueue(room_bytes)
+        self._queue = SendQueue(room_bytes)
         self._journal = ReplayJournal(room_bytes)
         self._instance, self._replays = "", 0
         self._lost = 0
@@ -165,53 +164,53 @@ class OutboxSink:
 
     @property
     def dropped(self) -> int:
-        """How many events were turned away, and open traces of which a new collector learns the end only."""
-        return self._waiting.dropped + self._lost + self._journal.forgotten
+        """How many events were dropped, plus open traces of which a new collector receives only the end."""
+        return self._queue.dropped + self._lost + self._journal.forgotten
 
     @property
     def place(self) -> Path:
-        """The folder where bodies wait."""
+        """The folder of the queue."""
         return self._outbox.place
 
     @property
     def backlog(self) -> int:
-        """How many bodies wait on the disk."""
+        """How many bodies are queued on disk."""
         return len(self._outbox)
 
     def accept(self, event: RecordEvent) -> None:
         """Take one event; never waits for the disk or the network and never raises."""
-        self._waiting.put(event)
+        self._queue.put(event)
 
     def close(self) -> None:
-        """Put what is in line on the disk and send it, for a time; what is left then is sent by the next recording.
+        """Write what is queued to disk and send it, for a limited time; the next recording sends the rest.
 
-        SinkError where the disk did not take it: it is lost.
+        SinkError if it could not be written to disk; it is then lost.
         """
         if self._closing.is_set():
             return
         self._deadline_s = time.monotonic() + self._closing_s
         self._closing.set()
-        self._waiting.close()
+        self._queue.close()
         self._sends.set()
         for thread in self._threads:
             thread.join()
         self._server.close()
-        left = len(self._waiting)
+        left = len(self._queue)
         self._outbox.close()
         if left:
             self._lost += left
             raise SinkError(f"{self._outbox.place} did not take {left} events: {self.trouble}") from self.trouble
 
     def _store(self) -> None:
-        """Put events on the disk, until the sink is closed and none is left."""
+        """Write events to disk, until the sink is closed and none is left."""
         try:
             while True:
-                self._waiting.wait()
+                self._queue.wait()
                 self._closing.wait(_TOGETHER_S)
-                events = self._waiting.take(_AT_ONCE)
+                events = self._queue.take(_AT_ONCE)
                 if events:
                     if not self._put(events):
-                        self._waiting.put_back(events)
+                        self._queue.put_back(events)
                         return
                 elif self._closing.is_set():
                     return
@@ -220,7 +219,7 @@ class OutboxSink:
             self._sends.set()
 
     def _put(self, events: list[RecordEvent]) -> bool:
-        """Put a body on the disk as soon as there is room; False where there was none before the time to close."""
+        """Write a body to disk as soon as there is room; False if there was none before the closing deadline."""
         body = pack_body(events)
         while True:
             try:
@@ -249,7 +248,7 @@ class OutboxSink:
                 self._send(body)
             except (OSError, http.client.HTTPException, SinkError) as error:
                 self._server.close()
-                self.trouble = self._in_words(error)
+                self.trouble = self._as_sink_error(error)
                 left_s = self._deadline_s - time.monotonic()
                 if left_s <= 0:
                     return
@@ -285,20 +284,20 @@ class OutboxSink:
         else:
             raise SinkError(f"{self._server.place} does not take record events ({status} {reason})")
 
-    def _in_words(self, error: OSError | http.client.HTTPException | SinkError) -> SinkError:
+    def _as_sink_error(self, error: OSError | http.client.HTTPException | SinkError) -> SinkError:
         if isinstance(error, SinkError):
             return error
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return SinkError(f"{self._server.place} cannot be reached: {why}")
 
     def _note(self, packed: bytes) -> None:
-        """Remember of a body what a new collector must be told."""
+        """Remember the events of a body that a new collector must receive again."""
         plain = unpack_body(packed)
         if plain is not None:
             self._journal.note(read_events(plain))
 
     def _replay(self, instance: str) -> None:
-        """Tell a collector that was started anew the open traces from their beginning, before what waits."""
+        """Send a restarted collector the open traces from their beginning, before what is queued."""
         events = list(self._journal.replay())
         if events:
             self._replays += 1

@@ -1,9 +1,9 @@
-"""Exchanges to record events, live: observers put down what they see, and one thread makes the record of it.
+"""Turns live exchanges into record events: observers append what they see to a buffer, and one thread processes it.
 
-Neither an event loop nor a client waits for the record: an observer appends bytes to a list and returns. The thread
-wakes soon after something came, takes up all that waits, in the order in which it happened over all exchanges, and
-tells the sink; between two batches it rests, so that many small pieces cost little. A sink that fails, a watch that
-fails and a format of a plug-in that fails are counted and reported, and the recording goes on. An exchange's bytes
+Neither an event loop nor a client waits for the recording: an observer appends bytes to a list and returns. The thread
+wakes soon after something came, processes everything that is waiting, in the order in which it happened over all
+exchanges, and sends events to the sink. Between two batches it rests, so many small pieces cost little. Errors of a
+sink, of an observer and of a plug-in's format are counted and reported, and the recording goes on. An exchange's bytes
 become chunks for the sink, and spans and faults for an observer, while the answer arrives.
 """
 
@@ -37,12 +37,12 @@ from inspector.wire.content_encoding import MAX_BODY_BYTES, ContentDecoder
 from inspector.wire.decoder import Decoder
 from inspector.wire.events import WIRE_PREFIX, CallNamed, DecodedRequest, DecodedTurn, PartGrew, TurnAssembly, WireEvent
 
-_OTHER_BYTES = 1 << 20  # of each body of an exchange that asks no model
-_AT_ONCE = 2_048  # pieces of one answer that are told together, where many waited
+_OTHER_BYTES = 1 << 20  # of each body of an exchange that is no request to a model
+_AT_ONCE = 2_048  # pieces of one answer that are processed together, if many were waiting
 
 
 class ModelRequest(Struct, frozen=True):
-    """A request to a model. `body` and `json` are what it was read from; `missing` says what of it was not kept."""
+    """A request to a model. `body` and `json` are what it was read from; `missing` states what of it was not kept."""
 
     request: DecodedRequest
     body: bytes = b""
@@ -51,10 +51,10 @@ class ModelRequest(Struct, frozen=True):
 
 
 def read_request_info(head: RequestHead, sent: bytes, *, lost_bytes: int = 0) -> ModelRequest | None:
-    """A request as it was sent, from its head and body; None where it asks no model for an answer.
+    """Read a request from its head and body; None if it is no request to a model.
 
-    Without `lost_bytes` the body is whole. One that cannot be read, but goes where a model answers, is a request of
-    which only the path is known. Never raises.
+    Without `lost_bytes` the body is complete. If the body cannot be read, but the path is that of a model API, the
+    result is a request of which only the path is known. Never raises.
     """
     if lost_bytes:
         return _by_path(head, b"", f"The request's body was not kept: {lost_bytes} bytes of it were dropped.")
@@ -73,35 +73,37 @@ def _by_path(head: RequestHead, body: bytes, missing: str) -> ModelRequest | Non
 
 
 class AnswerRecording:
-    """One turn of a trace, from the moment that its request has its place until the exchange ends.
+    """One turn of a trace, from the placement of its request until the exchange ends.
 
-    Chunks are told as they come; those of a body that came whole are none. The turn that ends it is assembled from all
-    that came, and is the same however its bytes were cut, but for the times.
+    Chunks are sent to the sink as they come; a body that came whole has none. The final turn is assembled from
+    everything that came, and does not depend on how the bytes were split, except for the times.
     """
 
-    def __init__(self, tape: ExchangeTape, desk: RecorderContext, asked: ModelRequest, placement: Placement) -> None:
-        self._tape, self._desk, self._placement = tape, desk, placement
-        self._request, self._json = asked.request, asked.json
-        self._lost = [asked.missing] if asked.missing else []
-        self._trace = desk.traces.of(placement)
+    def __init__(
+        self, tape: ExchangeTape, context: RecorderContext, model_request: ModelRequest, placement: Placement
+    ) -> None:
+        self._tape, self._context, self._placement = tape, context, placement
+        self._request, self._json = model_request.request, model_request.json
+        self._lost = [model_request.missing] if model_request.missing else []
+        self._trace = context.traces.of(placement)
         self._trace.open_answers += 1
         self._turn = self._trace.next_turn()
         self._started_s = tape.head.at_s
         self._decoder: Decoder | None = None
         self._content: ContentDecoder | None = None
         self._assembly: TurnAssembly | None = None
-        self._redacts = desk.redactor.new_turn(asked.request.tools)
+        self._redacts = context.redactor.new_turn(model_request.request.tools)
         self._reading: LiveReading | None = None
         self._sequence = 0
         self._last_s: float | None = None
-        self._left = desk.max_answer_bytes
-        self._draft = ExchangeDraft(tape, desk.redactor, asked.body, desk.max_answer_bytes)
+        self._left = context.max_answer_bytes
+        self._draft = ExchangeDraft(tape, context.redactor, model_request.body, context.max_answer_bytes)
         begun = started_generation(self._request, placement, started_s=self._started_s)
-        kept = desk.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
-        desk.outlet.tell(TurnStarted(placement.key, self._turn, Role.ASSISTANT, kept.generation))
-        if desk.outlet.is_watched:
+        kept = context.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
+        context.sink.emit(TurnStarted(placement.key, self._turn, Role.ASSISTANT, kept.generation))
+        if context.sink.has_observer:
             self._reading = LiveReading(
-                desk.outlet,
+                context.sink,
                 placement.key,
                 self._turn,
                 choice=FormatChoice(self._request.model, self._trace.spoken),
@@ -109,7 +111,7 @@ class AnswerRecording:
             )
 
     def begin(self) -> None:
-        """The answer's head came, if ever it did."""
+        """Choose the decoder, if the answer's head has come."""
         tape = self._tape
         if self._decoder is not None or tape.status is None:
             return
@@ -118,10 +120,10 @@ class AnswerRecording:
         self._json = None
         encoding = header_of(tape.headers, "content-encoding")
         if encoding.strip().lower() not in ("", "identity"):
-            self._content = ContentDecoder(encoding, max_bytes=self._desk.max_answer_bytes)
+            self._content = ContentDecoder(encoding, max_bytes=self._context.max_answer_bytes)
 
     def arrive(self, pieces: Sequence[Piece]) -> None:
-        """Read pieces of the answer's body; they may be seen before the note that its head came."""
+        """Read pieces of the answer's body; they may be processed before the event that its head came."""
         if not pieces:
             return
         self.begin()
@@ -144,13 +146,13 @@ class AnswerRecording:
         self._take(events)
 
     def so_far(self) -> Turn:
-        """The answer as far as it was read."""
+        """The answer as far as it has been read."""
         assembly = self._assembly or TurnAssembly(self._request.api)
         return assembly.decoded().turn
 
     def end(self) -> None:
-        """The exchange ended: the turn is whole, or as whole as it gets."""
-        tape, placement, outlet = self._tape, self._placement, self._desk.outlet
+        """The exchange ended: send the turn to the sink, complete or as far as it came."""
+        tape, placement, sink = self._tape, self._placement, self._context.sink
         decoded = self._decoded()
         turn = answer_turn(
             self._request,
@@ -163,25 +165,25 @@ class AnswerRecording:
             message=tape.message,
         )
         turn = self._with_losses(turn)
-        self._desk.book.answered(placement, structs.replace(decoded, turn=turn))
-        kept = self._desk.redactor.turn(turn)
+        self._context.resolver.answered(placement, structs.replace(decoded, turn=turn))
+        kept = self._context.redactor.turn(turn)
         exchange = self._draft.exchange(self._turn, turn, kept)
-        others = tuple(self._desk.other_exchanges)
-        self._desk.other_exchanges.clear()
-        outlet.tell(TurnEnded(placement.key, self._turn, kept, (*others, exchange)))
+        others = tuple(self._context.other_exchanges)
+        self._context.other_exchanges.clear()
+        sink.emit(TurnEnded(placement.key, self._turn, kept, (*others, exchange)))
         reading = self._reading
         self._read(lambda reading: reading.end(kept))
         if self._reading is not None:
             self._trace.spoken = self._reading.spoken or self._trace.spoken
-        self._desk.traces.close_answer(placement.key)
-        outlet.exchange_ended(self._facts(kept, dict(reading.faults) if reading is not None else {}))
+        self._context.traces.close_answer(placement.key)
+        sink.exchange_ended(self._facts(kept, dict(reading.faults) if reading is not None else {}))
 
     def abandon(self) -> None:
-        """Recording it failed: its turn stays as it is, and its trace may end without it."""
-        self._desk.traces.close_answer(self._placement.key)
+        """Recording the answer failed: its turn stays as it is, and its trace may end without it."""
+        self._context.traces.close_answer(self._placement.key)
 
     def _take(self, events: list[WireEvent]) -> None:
-        """Put events together, and tell of the chunks among them."""
+        """Collect events, and send the chunks among them to the sink."""
         decoder = self._decoder
         if decoder is None or not events:
             return
@@ -210,18 +212,18 @@ class AnswerRecording:
 
     def _send(self, chunks: tuple[Chunk, ...]) -> None:
         if chunks:
-            self._desk.outlet.tell(ChunksArrived(self._placement.key, self._turn, chunks))
+            self._context.sink.emit(ChunksArrived(self._placement.key, self._turn, chunks))
             self._read(lambda reading: reading.take(chunks))
 
     def _read_calls(self, events: Sequence[WireEvent]) -> None:
         calls = [
             CallHeader(event.part, event.name, event.id, event.custom) for event in events if type(event) is CallNamed
         ]
-        kept = self._desk.redactor.turn(Turn(Role.ASSISTANT, (), calls=tuple(calls))).calls
+        kept = self._context.redactor.turn(Turn(Role.ASSISTANT, (), calls=tuple(calls))).calls
         self._read(lambda reading: reading.begin_calls(kept))
 
     def _decoded(self) -> DecodedTurn:
-        kept_none = self._tape.end is ExchangeEnd.NOT_STORED and self._left == self._desk.max_answer_bytes
+        kept_none = self._tape.end is ExchangeEnd.NOT_STORED and self._left == self._context.max_answer_bytes
         if self._decoder is None or kept_none:
             return TurnAssembly(self._request.api).decoded()
         if self._content is not None:
@@ -244,7 +246,7 @@ class AnswerRecording:
             self._lost.append(f"More came than the recorder could read: {dropped} bytes of the answer were dropped.")
         too_long = self._left < 0
         if too_long:
-            self._lost.append(f"Only {self._desk.max_answer_bytes} bytes of an answer are kept; this one is longer.")
+            self._lost.append(f"Only {self._context.max_answer_bytes} bytes of an answer are kept; this one is longer.")
         return with_losses(turn, self._lost, is_gap=bool(dropped) or too_long)
 
     def _facts(self, turn: Turn, faults: dict[str, int]) -> ExchangeFacts:
@@ -252,7 +254,7 @@ class AnswerRecording:
         words = [part.chunks for part in turn.parts if part.chunks and not part.name.startswith(WIRE_PREFIX)]
         return ExchangeFacts(
             head.method,
-            self._desk.redactor.url(head.target),
+            self._context.redactor.url(head.target),
             tape.end or ExchangeEnd.NOT_STORED,
             key=self._placement.key,
             turn=self._turn,
@@ -266,14 +268,14 @@ class AnswerRecording:
         )
 
     def _read(self, read: Callable[[LiveReading], None]) -> None:
-        """Let the live reading go on; where foreign code fails in it, it is over, and the recording goes on."""
+        """Continue the live reading; if third-party code fails in it, it stops, and the recording goes on."""
         if self._reading is None:
             return
         try:
             read(self._reading)
-        except Exception as error:  # noqa: BLE001  # formats may be plug-ins; it is told
+        except Exception as error:  # noqa: BLE001  # formats may be plug-ins; the error is reported
             self._reading = None
-            self._desk.outlet.trouble("A running answer could not be read for faults", error)
+            self._context.sink.trouble("A running answer could not be read for faults", error)
 
 
 def _first_token_s(generation: Generation) -> float | None:
@@ -283,14 +285,14 @@ def _first_token_s(generation: Generation) -> float | None:
 
 
 class OtherExchange:
-    """An exchange that asks no model, such as a list of models: kept for a replay, with the next turn that ends."""
+    """An exchange that is no request to a model, such as a list of models: kept with the next turn, for a replay."""
 
-    def __init__(self, tape: ExchangeTape, desk: RecorderContext, sent: bytes) -> None:
+    def __init__(self, tape: ExchangeTape, context: RecorderContext, sent: bytes) -> None:
         content = ContentDecoder(header_of(tape.head.headers, "content-encoding"))
         request = content.feed(sent) + content.close()
-        self._tape, self._desk = tape, desk
+        self._tape, self._context = tape, context
         self._is_small = len(request) <= _OTHER_BYTES
-        self._draft = ExchangeDraft(tape, desk.redactor, request, _OTHER_BYTES)
+        self._draft = ExchangeDraft(tape, context.redactor, request, _OTHER_BYTES)
         self._content: ContentDecoder | None = None
 
     def arrive(self, pieces: Sequence[Piece]) -> None:
@@ -306,49 +308,51 @@ class OtherExchange:
         if self._content is not None:
             self._draft.arrive([(self._content.close(), self._tape.ended_at_s)])
         if self._is_small:
-            self._desk.other_exchanges.append(self._draft.exchange())
+            self._context.other_exchanges.append(self._draft.exchange())
 
 
 class ExchangeRecording:
-    """Takes up one exchange. `is_unrecorded`: it asks no model for an answer, or failed; nothing more of it is kept."""
+    """Processes one exchange. `is_unrecorded`: it gets no turn, as it is no request to a model, or recording failed."""
 
-    def __init__(self, tape: ExchangeTape, desk: RecorderContext) -> None:
-        self._tape, self._desk = tape, desk
+    def __init__(self, tape: ExchangeTape, context: RecorderContext) -> None:
+        self._tape, self._context = tape, context
         self.is_unrecorded = False
         self._answer: AnswerRecording | None = None
         self._other: OtherExchange | None = None
         self._request_id = ""
 
-    def ask(self, *, at_end: bool = False) -> None:
-        """Read the request, if it is whole by now, and give it its place in a trace; `at_end` no more of it comes."""
+    def place_request(self, *, at_end: bool = False) -> None:
+        """Read the request, if it is complete, and place it in a trace; `at_end`: no more of it will come."""
         if self._answer is not None or self.is_unrecorded:
             return
         tape = self._tape
         sent = b"".join(tape.request)
-        asked = read_request_info(tape.head, sent, lost_bytes=tape.request_lost)
-        is_cut = asked is None or (asked.json is None and not tape.request_lost)
+        model_request = read_request_info(tape.head, sent, lost_bytes=tape.request_lost)
+        is_cut = model_request is None or (model_request.json is None and not tape.request_lost)
         if is_cut and not (at_end or tape.has_whole_request):
             return
         tape.request = []
-        if asked is None:
+        if model_request is None:
             self.is_unrecorded = True
-            self._other = OtherExchange(tape, self._desk, sent)
+            self._other = OtherExchange(tape, self._context, sent)
             return
-        placement = self._desk.book.place(tape.head, asked.request, asked.body, asked.json, self._desk.so_far)
-        answer = self._answer = AnswerRecording(tape, self._desk, asked, placement)
+        placement = self._context.resolver.place(
+            tape.head, model_request.request, model_request.body, model_request.json, self._context.so_far
+        )
+        answer = self._answer = AnswerRecording(tape, self._context, model_request, placement)
         self._request_id = placement.request_id
-        self._desk.answers[placement.request_id] = lambda: self._so_far(answer)
+        self._context.answers[placement.request_id] = lambda: self._so_far(answer)
 
     def begin_answer(self) -> None:
         """The answer's head came."""
-        self.ask()
+        self.place_request()
         if self._answer is not None:
             self._answer.begin()
 
     def arrive(self) -> None:
-        """Read what arrived of the answer."""
+        """Read the new pieces of the answer."""
         if self._answer is None and not self.is_unrecorded and self._tape.has_much:
-            self.ask(at_end=True)  # so much is not held for a request that does not come to its end
+            self.place_request(at_end=True)  # too much to hold while waiting for the end of the request
             self.begin_answer()
         if self._answer is not None:
             self._read(self._answer)
@@ -359,28 +363,28 @@ class ExchangeRecording:
 
     def end(self) -> None:
         """The exchange ended."""
-        self.ask(at_end=True)
+        self.place_request(at_end=True)
         if self._answer is not None:
             self._answer.begin()
             self._read(self._answer)
-            self._desk.answers.pop(self._request_id, None)
+            self._context.answers.pop(self._request_id, None)
             self._answer.end()
             return
         tape = self._tape
         if self._other is not None:
             self._other.arrive(tape.take_answer())
             self._other.end()
-        target = self._desk.redactor.url(tape.head.target)
+        target = self._context.redactor.url(tape.head.target)
         end = tape.end or ExchangeEnd.NOT_STORED
         facts = ExchangeFacts(tape.head.method, target, end, status=tape.status, duration_s=tape.duration_s)
-        self._desk.outlet.exchange_ended(facts)
+        self._context.sink.exchange_ended(facts)
 
     def abandon(self) -> None:
-        """Something in it failed: nothing more of the exchange is recorded."""
+        """Recording the exchange failed: record nothing more of it."""
         answer, self._answer = self._answer, None
         self.is_unrecorded = True
         self._other = None
-        self._desk.answers.pop(self._request_id, None)
+        self._context.answers.pop(self._request_id, None)
         if answer is not None:
             answer.abandon()
 
@@ -396,7 +400,7 @@ class ExchangeRecording:
 
 
 MAX_WAITING_BYTES = 256 << 20
-"""What may wait for the recorder's thread."""
+"""The most bytes that may wait for the recorder's thread."""
 
 _GATHER_S = 0.1
 _TIDY_S = 30.0
@@ -406,14 +410,16 @@ _IDLE_S = 30 * 60.0
 class Recorder:
     """Records exchanges of any provider; see `inspector.sessions.exchange.Observes`.
 
-    `sink` takes the events; it is not closed, since others may share it. `redactor` takes out secrets before anything
-    reaches sink or watch; the default knows the shapes of keys, `KeepsAll` keeps all. `book` says which requests belong
-    to one trace. `watch` is told of spans, faults and ended exchanges while they happen; without one nothing is read
-    for faults. A trace ends when nothing happened to it for `idle_s` seconds, or when the recorder is closed.
+    `sink` takes the events; it is not closed, since others may share it. `redactor` removes secrets before anything
+    reaches the sink or `watch`; the default knows the patterns of keys, `KeepsAll` keeps all. `resolver` decides which
+    requests belong to one trace. `watch` receives spans, faults and ended exchanges while they happen; without it,
+    answers are not checked for faults. A trace ends when nothing happened to it for `idle_s` seconds, or when the
+    recorder is closed.
 
     Bounds: 64 MiB of a request and `max_answer_bytes` of an answer are kept, and at most `max_waiting_bytes` wait for
-    the thread; what is more is dropped for the record only, `dropped_bytes` counts it, and the turn says it. `close`
-    takes up what waits and ends what runs. Methods are thread-safe; each exchange is told by one thread at a time.
+    the thread. More is dropped from the recording only; `dropped_bytes` counts it, and the turn states it. `close`
+    processes what is waiting and ends open exchanges. Methods are thread-safe; one thread at a time reports an
+    exchange.
     """
 
     def __init__(
@@ -421,7 +427,7 @@ class Recorder:
         sink: Sink,
         *,
         redactor: Redacts | None = None,
-        book: SessionResolver | None = None,
+        resolver: SessionResolver | None = None,
         watch: RecordingObserver | None = None,
         idle_s: float = _IDLE_S,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
@@ -429,109 +435,109 @@ class Recorder:
         clock: Callable[[], float] = time.time,
     ) -> None:
         redacts = redactor or Redactor()
-        self._outlet = GuardedSink(sink, watch, time.monotonic)
-        traces = OpenTraces(self._outlet, redacts)
-        self._desk = RecorderContext(book or SessionResolver(), traces, self._outlet, redacts, max_answer_bytes)
-        self._intake = EventBuffer(max_waiting_bytes)
+        self._sink = GuardedSink(sink, watch, time.monotonic)
+        traces = OpenTraces(self._sink, redacts)
+        self._context = RecorderContext(resolver or SessionResolver(), traces, self._sink, redacts, max_answer_bytes)
+        self._buffer = EventBuffer(max_waiting_bytes)
         self._running: dict[ExchangeTape, ExchangeRecording] = {}
         self._idle_s, self._clock = idle_s, clock
         self._tidy_s = min(_TIDY_S, idle_s)
         self._tidied_at_s = clock()
-        self._told_drops = (0, 0)
+        self._reported_drops = (0, 0)
         self._unrecorded = 0
         self._thread = Thread(target=self._run, name="weaklink-recorder", daemon=True)
         self._thread.start()
 
     @property
     def dropped_bytes(self) -> int:
-        """How many bytes were dropped because too much waited."""
-        return self._intake.dropped_bytes
+        """How many bytes were dropped because too much was waiting."""
+        return self._buffer.dropped_bytes
 
     @property
     def dropped_exchanges(self) -> int:
-        """How many exchanges were not recorded at all because too much waited."""
-        return self._intake.dropped_exchanges
+        """How many exchanges were not recorded at all because too much was waiting."""
+        return self._buffer.dropped_exchanges
 
     @property
     def unrecorded_exchanges(self) -> int:
-        """How many exchanges ended without a place in the record: they ask no model, or recording them failed."""
+        """How many exchanges ended without a turn: they are no requests to a model, or recording them failed."""
         return self._unrecorded
 
     @property
     def refused_events(self) -> int:
         """How many events the sink refused."""
-        return self._outlet.refused
+        return self._sink.refused
 
     @property
     def failures(self) -> int:
-        """How often sink, watch or a reader failed."""
-        return self._outlet.failed
+        """How often the sink, `watch` or a reader failed."""
+        return self._sink.failed
 
     def began(self, head: RequestHead) -> ExchangeObserver:
         """An observer for an exchange that begins; one that keeps nothing once the recorder is closed."""
-        return self._intake.begin(head)
+        return self._buffer.begin(head)
 
     def close(self) -> None:
-        """Take up all that waits, and end what runs where it is; returns when the sink has been told of it."""
-        self._intake.is_closed = True
-        self._intake.hurry()
+        """Process everything that is waiting, and end open exchanges; returns when the sink has their events."""
+        self._buffer.is_closed = True
+        self._buffer.hurry()
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._intake.is_closed:
-            self._intake.wait(_GATHER_S, self._tidy_s)
-            self._take_up()
+        while not self._buffer.is_closed:
+            self._buffer.wait(_GATHER_S, self._tidy_s)
+            self._process_waiting()
             self._tidy()
-        self._take_up()
+        self._process_waiting()
         for tape in tuple(self._running):
             tape.ended(ExchangeEnd.NOT_STORED, None, "The recorder was closed while the exchange went on.")
-        self._take_up()
-        self._desk.traces.end_all()
+        self._process_waiting()
+        self._context.traces.end_all()
 
-    def _take_up(self) -> None:
-        """Take up everything that happened by now."""
-        happenings = self._intake.happenings
-        while happenings:
-            what, tape = happenings.popleft()
+    def _process_waiting(self) -> None:
+        """Process everything that has happened so far."""
+        events = self._buffer.events
+        while events:
+            what, tape = events.popleft()
             if what is ExchangeEvent.BEGAN:
-                self._running[tape] = ExchangeRecording(tape, self._desk)
+                self._running[tape] = ExchangeRecording(tape, self._context)
             elif tape in self._running:
-                self._careful(what, tape, self._running[tape])
+                self._process(what, tape, self._running[tape])
         for tape, recording in tuple(self._running.items()):
-            self._careful(None, tape, recording)
-        self._tell_drops()
+            self._process(None, tape, recording)
+        self._report_drops()
 
-    def _careful(self, what: ExchangeEvent | None, tape: ExchangeTape, recording: ExchangeRecording) -> None:
-        """Take up what happened, or the bytes that came; where that fails, this exchange is lost and no other."""
+    def _process(self, what: ExchangeEvent | None, tape: ExchangeTape, recording: ExchangeRecording) -> None:
+        """Process what happened, or new bytes; if that fails, only this exchange is lost."""
         try:
             match what:
                 case None:
                     recording.arrive()
-                case ExchangeEvent.ASKED:
-                    recording.ask()
+                case ExchangeEvent.REQUEST_COMPLETE:
+                    recording.place_request()
                 case ExchangeEvent.ANSWER_BEGAN:
                     recording.begin_answer()
                 case ExchangeEvent.ENDED:
                     recording.end()
         except Exception as error:  # noqa: BLE001  # all other recordings depend on this thread
             recording.abandon()
-            self._outlet.trouble("An exchange could not be recorded", error)
+            self._sink.trouble("An exchange could not be recorded", error)
         if what is ExchangeEvent.ENDED:
             del self._running[tape]
             self._unrecorded += recording.is_unrecorded
 
     def _tidy(self) -> None:
-        """Now and then, end the traces to which nothing happened for long."""
+        """Now and then, end the traces that have been idle for long."""
         now_s = self._clock()
         if now_s - self._tidied_at_s < self._tidy_s:
             return
         self._tidied_at_s = now_s
-        for key in self._desk.book.forget_idle(now_s - self._idle_s):
-            self._desk.traces.end(key)
+        for key in self._context.resolver.forget_idle(now_s - self._idle_s):
+            self._context.traces.end(key)
 
-    def _tell_drops(self) -> None:
-        dropped = self._intake.dropped_exchanges, self._intake.dropped_bytes
-        if dropped != self._told_drops:
-            self._told_drops = dropped
+    def _report_drops(self) -> None:
+        dropped = self._buffer.dropped_exchanges, self._buffer.dropped_bytes
+        if dropped != self._reported_drops:
+            self._reported_drops = dropped
             more = f": {dropped[0]} exchanges and {dropped[1]} bytes of others were dropped so far"
-            self._outlet.trouble("More comes than can be recorded", more=more)
+            self._sink.trouble("More comes than can be recorded", more=more)

@@ -1,4 +1,4 @@
-"""What a recorder needs of whoever takes secrets out of a recording, and those that a recording can choose from."""
+"""The interface of the redactors that remove secrets from a recording, and a redactor that removes nothing."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -7,70 +7,70 @@ from inspector.model import Chunk, ToolDefinition, Trace, Turn
 
 
 class RedactsChunks(Protocol):
-    """Takes secrets out of one turn while it arrives; may hold back what could be the beginning of one."""
+    """Removes secrets from one turn while it arrives; may hold back text that could be the beginning of one."""
 
     def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
-        """What is certain by now, in the order of the sequence."""
+        """The chunks that are certain by now, in the order of the sequence."""
         ...
 
     def close(self) -> tuple[Chunk, ...]:
-        """The rest."""
+        """The remaining chunks."""
         ...
 
 
 class Redacts(Protocol):
-    """Takes secrets out of what is recorded; see `inspector.redaction`."""
+    """Removes secrets from what is recorded; see `inspector.redaction`."""
 
     count: int
-    """How many were taken out so far."""
+    """How many secrets were removed so far."""
     keeps_content: bool
-    """Whether words that are no secrets are kept."""
+    """Whether text without secrets is kept."""
 
     def text(self, text: str) -> str:
-        """Any text."""
+        """Redact any text."""
         ...
 
     def url(self, url: str) -> str:
-        """An address, or a path with its query."""
+        """Redact an address, or a path with its query."""
         ...
 
     def turn(self, turn: Turn) -> Turn:
-        """A whole turn with its generation."""
+        """Redact a whole turn with its generation."""
         ...
 
     def trace(self, trace: Trace) -> Trace:
-        """The facts of a trace, and its turns."""
+        """Redact the facts of a trace, and its turns."""
         ...
 
     def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> RedactsChunks:
-        """Whoever takes the secrets out of the chunks of one turn, whose request offered `tools`."""
+        """A redactor for the chunks of one turn, whose request offered `tools`."""
         ...
 
 
 class NoRedaction:
-    """Takes out nothing."""
+    """Removes nothing."""
 
     count = 0
     keeps_content = True
 
     def text(self, text: str) -> str:
-        """The text as it is."""
+        """The text, unchanged."""
         return text
 
     def url(self, url: str) -> str:
-        """The address as it is."""
+        """The address, unchanged."""
         return url
 
     def turn(self, turn: Turn) -> Turn:
-        """The turn as it is."""
+        """The turn, unchanged."""
         return turn
 
     def trace(self, trace: Trace) -> Trace:
-        """The trace as it is."""
+        """The trace, unchanged."""
         return trace
 
     def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> RedactsChunks:
-        """Whoever hands on all chunks."""
+        """A redactor that passes on all chunks."""
         return _NoChunkRedaction()
 
 

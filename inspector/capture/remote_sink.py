@@ -1,4 +1,4 @@
-"""The sink that sends events to a running `weaklink record` over HTTP, and repeats open traces when that restarts."""
+"""The sink that sends events to a running `weaklink record` over HTTP, and repeats open traces when it restarts."""
 
 import http.client
 import secrets
@@ -15,24 +15,24 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, Tra
 from inspector.capture.send_queue import ROOM_BYTES, SendQueue, event_weight
 from inspector.errors import SinkError
 
-_TOGETHER_S = 0.1  # what comes within this time travels together
+_TOGETHER_S = 0.1  # events within this time are sent together
 _AT_ONCE = 256 * 1024
 _TIMEOUT_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 TAKEN = (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
-"""The server has the body."""
+"""The statuses of a server that has accepted the body."""
 
 NEVER = (
     *(HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
-"""The server will never take the body."""
+"""The statuses of a server that will never accept the body."""
 
 
 class EventsClient:
-    """A connection to the server at `url`, which posts bodies of events to it; for one thread.
+    """A connection that posts bodies of events to the server at `url`; for one thread.
 
-    `token` is sent as `Authorization: Bearer`. SinkError for what is no `http://` or `https://` address.
+    `token` is sent as `Authorization: Bearer`. SinkError if `url` is no `http://` or `https://` address.
     """
 
     def __init__(self, url: str, *, token: str = "") -> None:
@@ -43,16 +43,16 @@ class EventsClient:
             raise SinkError(f"`{url}` is no address of a server: {error}.") from error
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise SinkError(f"`{url}` is no address of a server; `http://127.0.0.1:8788` is one.")
-        make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = make(parts.hostname, port, timeout=_TIMEOUT_S)
+        connection_class = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = connection_class(parts.hostname, port, timeout=_TIMEOUT_S)
         self._path = parts.path.rstrip("/") + EVENTS_PATH
         self._headers = {"Content-Type": CONTENT_TYPE} | ({"Authorization": f"Bearer {token}"} if token else {})
         self.place = (
-            f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}"  # without path: it may hold a token
+            f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}"  # without the path: it may hold a token
         )
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, str, str]:
-        """The status, what it means in words, and which server answered. OSError, HTTPException where none did."""
+        """The status, its meaning in words, and the server's id. OSError or HTTPException if no server answered."""
         headers = {**self._headers, **headers}
         is_new = self._connection.sock is None
         try:
@@ -61,7 +61,7 @@ class EventsClient:
             self._connection.close()
             if is_new:
                 raise
-        return self._exchange(body, headers)  # the connection had been idle and was closed meanwhile
+        return self._exchange(body, headers)  # the server had closed the idle connection
 
     def close(self) -> None:
         """Close the connection; the next body opens another one."""
@@ -70,25 +70,25 @@ class EventsClient:
     def _exchange(self, body: bytes, headers: dict[str, str]) -> tuple[int, str, str]:
         self._connection.request("POST", self._path, body, headers)
         with self._connection.getresponse() as answer:
-            said = answer.read().decode("utf-8", "replace").strip()
-            return answer.status, said or answer.reason, answer.getheader(INSTANCE, "")
+            text = answer.read().decode("utf-8", "replace").strip()
+            return answer.status, text or answer.reason, answer.getheader(INSTANCE, "")
 
 
 class RemoteSink:
     """Sends events to the server at `url`, in order, about 100 ms after they came.
 
-    The server need not be there yet, and may go and come back: events wait, and are sent once more where no answer
-    came; numbers see to it that none counts twice. A server that was started anew is told the traces that are open
-    from their beginning, so what its predecessor had taken of them and not written is not lost. Events in line and
-    the record of open traces are bounded by `room_bytes` each; `dropped` counts what was turned away, `trouble` is why
-    nothing gets through now. `close` goes on sending for at most `closing_s` seconds.
+    The server may start later, and may restart: events wait, and are sent again if no answer came; numbered bodies
+    ensure that none counts twice. A restarted server receives the open traces from their beginning, so nothing is lost
+    that its predecessor had accepted and not written. Queued events and the journal of open traces are bounded by
+    `room_bytes` each; `dropped` counts lost events, `trouble` is the error that prevents sending now. `close` continues
+    sending for at most `closing_s` seconds.
 
-    SinkError for what is no `http://` or `https://` address.
+    SinkError if `url` is no `http://` or `https://` address.
     """
 
     def __init__(self, url: str, *, room_bytes: int = ROOM_BYTES, closing_s: float = 10.0) -> None:
         self._server = EventsClient(url)
-        self._waiting = SendQueue(room_bytes)
+        self._queue = SendQueue(room_bytes)
         self._journal = ReplayJournal(room_bytes)
         self._sender, self._instance, self._number = secrets.token_hex(16), "", 1
         self._batch: list[RecordEvent] = []
@@ -101,23 +101,23 @@ class RemoteSink:
 
     @property
     def dropped(self) -> int:
-        """How many events were turned away or refused, and open traces of which a new server learns the end only."""
-        return self._waiting.dropped + self._lost + self._journal.forgotten
+        """How many events were dropped or refused, plus open traces of which a new server receives only the end."""
+        return self._queue.dropped + self._lost + self._journal.forgotten
 
     def accept(self, event: RecordEvent) -> None:
         """Take one event; never waits for the network and never raises."""
-        self._waiting.put(event)
+        self._queue.put(event)
 
     def close(self) -> None:
-        """Send what is in line. SinkError where the server did not take it in time; it is then lost."""
+        """Send what is queued. SinkError if the server did not accept it in time; it is then lost."""
         if self._closing.is_set():
             return
         self._deadline_s = time.monotonic() + self._closing_s
         self._closing.set()
-        self._waiting.close()
+        self._queue.close()
         self._thread.join()
         self._server.close()
-        left = len(self._batch) + len(self._waiting)
+        left = len(self._batch) + len(self._queue)
         if left:
             self._lost += left
             raise SinkError(f"{self._server.place} did not take {left} events: {self.trouble}") from self.trouble
@@ -141,11 +141,11 @@ class RemoteSink:
                 pause_s = _FIRST_PAUSE_S
 
     def _next_batch(self) -> bool:
-        """See that there is something to send; False where nothing will come any more."""
+        """Wait for something to send; False if nothing more will come."""
         while not self._batch:
-            self._waiting.wait()
+            self._queue.wait()
             self._closing.wait(_TOGETHER_S)
-            self._batch = self._waiting.take(_AT_ONCE)
+            self._batch = self._queue.take(_AT_ONCE)
             if not self._batch and self._closing.is_set():
                 return False
         return True
@@ -158,7 +158,7 @@ class RemoteSink:
             self._done()
         elif status == HTTPStatus.CONFLICT and instance and instance != self._instance:
             self._instance = instance
-            self._waiting.put_back([*self._journal.replay(), *self._batch])
+            self._queue.put_back([*self._journal.replay(), *self._batch])
             self._journal.clear()
             self._done()
         elif status in NEVER:
@@ -187,7 +187,7 @@ class _JournalEntry(Struct):
     bytes: int = 0
 
     def note(self, event: TraceStarted | TurnStarted | ChunksArrived | TurnEnded) -> int:
-        """Take one event; by how much the room it takes changes."""
+        """Add an event; returns the change of the entry's size in bytes."""
         before = self.bytes
         self.bytes += event_weight(event)
         match event:
@@ -202,9 +202,9 @@ class _JournalEntry(Struct):
 
 
 class ReplayJournal:
-    """The events of open traces, shortened: a turn that ended needs no chunks any more.
+    """The events of open traces, shortened: a turn that ended needs no chunks.
 
-    Above `room_bytes` the trace that was begun first is let go and counted in `forgotten`.
+    Above `room_bytes` the trace that began first is dropped and counted in `forgotten`.
     """
 
     def __init__(self, room_bytes: int) -> None:
@@ -214,7 +214,7 @@ class ReplayJournal:
         self.forgotten = 0
 
     def note(self, events: Iterable[RecordEvent]) -> None:
-        """These were told."""
+        """Add events that the server accepted."""
         for event in events:
             if isinstance(event, TraceEnded):
                 self._forget(event.key)
@@ -225,19 +225,19 @@ class ReplayJournal:
             self.forgotten += 1
 
     def replay(self) -> Iterator[RecordEvent]:
-        """The open traces from their beginning."""
-        for told in self._traces.values():
-            if told.started is not None:
-                yield told.started
-            yield from told.ended.values()
-            for events in told.open.values():
+        """The events of the open traces from their beginning."""
+        for entry in self._traces.values():
+            if entry.started is not None:
+                yield entry.started
+            yield from entry.ended.values()
+            for events in entry.open.values():
                 yield from events
 
     def clear(self) -> None:
-        """Nothing was told to anybody."""
+        """Forget everything: the server has accepted nothing."""
         self._traces.clear()
         self._bytes = 0
 
     def _forget(self, key: str) -> None:
-        told = self._traces.pop(key, None)
-        self._bytes -= 0 if told is None else told.bytes
+        entry = self._traces.pop(key, None)
+        self._bytes -= 0 if entry is None else entry.bytes

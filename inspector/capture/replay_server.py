@@ -1,9 +1,9 @@
-"""Answers requests from a recording, in the place of the servers that a proxy would forward to.
+"""Answers requests from a recording, in place of the servers that a proxy would forward to.
 
-A request is read whole, redacted as the recording was, and matched (`inspector.replay.matching`). Its exchange's answer
-is sent in the recorded pieces, at once or at the recorded pace, and broken off where it was. The first request that
-matches nothing stops the replay: it and every later one get status 400, which clients do not retry. Nothing is sent
-upstream unless `on_divergence` is LIVE, or the replay forks.
+A request is read whole, redacted as the recording was, and matched (`inspector.replay.matching`). The answer of the
+matching exchange is sent in the recorded pieces, at once or at the recorded pace, and breaks off where the recorded one
+did. The first request that matches nothing stops the replay: it and every later request get status 400, which clients
+do not retry. Nothing is sent upstream unless `on_divergence` is LIVE, or the replay forks.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection"})
 
 
 class OnDivergence(StrEnum):
-    """What happens to a request that matches nothing: the replay stops, the most similar answer, or the upstream."""
+    """What to do with a request that matches nothing: stop the replay, send the most similar answer, or forward it."""
 
     STOP = "stop"
     NEAREST = "nearest"
@@ -43,11 +43,11 @@ class OnDivergence(StrEnum):
 
 
 class InjectedFault(Protocol):
-    """A fault in an answer on purpose."""
+    """A fault to put into an answer on purpose."""
 
     @property
     def answer(self) -> Turn | None:
-        """The turn to send in the recorded one's place; None where only the delivery changes."""
+        """The turn to send instead of the recorded one; None if only the delivery changes."""
         ...
 
     def altered(self, exchange: RecordedExchange) -> tuple[RecordedExchange, float]:
@@ -56,7 +56,7 @@ class InjectedFault(Protocol):
 
 
 class IgnoringObserver:
-    """Takes no note of exchanges; see `inspector.sessions.exchange.Observes`."""
+    """Ignores all exchanges; see `inspector.sessions.exchange.Observes`."""
 
     def began(self, head: RequestHead) -> ExchangeObserver:
         """An observer that keeps nothing."""
@@ -76,11 +76,11 @@ class IgnoringObserver:
 
 
 class ReplayServer(Struct):
-    """The `intercept` of a proxy (`inspector.capture.proxy.running_proxy`); see the module.
+    """The `intercept` of a proxy (`inspector.capture.proxy.running_proxy`); see the module's docstring.
 
-    `divergences` are the requests that matched nothing, in order. With `fork_after`, requests are forwarded from the
-    first on that was recorded after that turn. `fault_of` may give a match a fault. `observes` is told of the exchanges
-    that the recording answers.
+    `divergences` are the requests that matched nothing, in order. With `fork_after`, all requests are forwarded from
+    the first one that was recorded after that turn. `fault_of` may return a fault for a match. `observes` receives the
+    exchanges that the recording answers.
     """
 
     replayer: Replayer
@@ -95,7 +95,7 @@ class ReplayServer(Struct):
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def intercept(self, request: web.BaseRequest, path: str) -> web.StreamResponse | bytes:
-        """Answer one request, or give its body to be forwarded."""
+        """Answer one request, or return its body to be forwarded."""
         body = await request.content.read()
         if self.divergences and self.on_divergence is OnDivergence.STOP:
             return _refused(path, f"The replay has stopped. {sentence(self.divergences[0])}")
@@ -113,7 +113,7 @@ class ReplayServer(Struct):
     def _diverged(
         self, found: ReplayDivergence, request: web.BaseRequest, path: str, body: bytes
     ) -> web.StreamResponse | bytes | None:
-        """The answer where the recording has none; None where the most similar one is to be sent."""
+        """The response to a request without a match; None if the most similar answer is to be sent."""
         if self.fork_after is not None:
             self.live_requests += 1
             return body
@@ -202,7 +202,7 @@ def _rebuilt(exchange: RecordedExchange, turn: Turn, path: str, body: bytes) -> 
 
 
 def _never_answered(exchange: RecordedExchange, observer: ExchangeObserver) -> web.Response:
-    """What the proxy answered where the upstream did not."""
+    """The proxy's error response, for an exchange whose upstream did not answer."""
     observer.ended(exchange.end, now_s(), exchange.message)
     if exchange.end is ExchangeEnd.TIMED_OUT:
         return read_timed_out("the recorded server", 0).response()
@@ -211,9 +211,9 @@ def _never_answered(exchange: RecordedExchange, observer: ExchangeObserver) -> w
 
 @lru_cache(maxsize=8)
 def diverged_trace(divergence: ReplayDivergence) -> Trace | None:
-    """The live request that diverged as a trace of its own, with the error that answered it.
+    """The live request that diverged as a separate trace, with the error that answered it.
 
-    None where it was no request to a model, or one that was never made.
+    None if it was no request to a model, or a recorded request that was never made.
     """
     if not divergence.live:
         return None
@@ -229,7 +229,7 @@ def diverged_trace(divergence: ReplayDivergence) -> Trace | None:
 
 
 def _refused(path: str, message: str) -> web.Response:
-    """An error in the shape of the provider's; clients do not retry it."""
+    """An error in the provider's shape; clients do not retry it."""
     body, headers = error_answer(path, _REFUSED, message, "replay_diverged"), {"x-should-retry": "false"}
     return web.Response(status=_REFUSED, body=body, content_type="application/json", headers=headers)
 
@@ -248,17 +248,17 @@ def sentence(divergence: ReplayDivergence) -> str:
     return f"The replay diverged at {request}, compared with recorded request {divergence.exchange}{where}"
 
 
-def place(one: BodyDifference) -> str:
+def place(difference: BodyDifference) -> str:
     """A difference in one line: pointer, message, characters, and both texts."""
-    words = [f"{one.pointer or '/'}"]
-    if one.message is not None:
-        words.append(f"message {one.message}")
-    if one.live_range is not None:
-        words.append(f"characters {one.live_range.start} to {one.live_range.end}")
-    said = {"added": f"added {_quoted(one.live)}", "missing": f"missing {_quoted(one.recorded)}"}.get(
-        one.kind.value, f"recorded {_quoted(one.recorded)}, now {_quoted(one.live)}"
+    words = [f"{difference.pointer or '/'}"]
+    if difference.message is not None:
+        words.append(f"message {difference.message}")
+    if difference.live_range is not None:
+        words.append(f"characters {difference.live_range.start} to {difference.live_range.end}")
+    change = {"added": f"added {_quoted(difference.live)}", "missing": f"missing {_quoted(difference.recorded)}"}.get(
+        difference.kind.value, f"recorded {_quoted(difference.recorded)}, now {_quoted(difference.live)}"
     )
-    return f"{', '.join(words)}: {said}."
+    return f"{', '.join(words)}: {change}."
 
 
 def _quoted(text: str) -> str:

@@ -1,8 +1,8 @@
 """Sends prepared requests to a model server, within bounds, and reports each answer to an observer as a proxy would.
 
-A server that is busy (429, 500, 502, 503, 504, 529) is asked again: after the time that its `retry-after` names, else
-after 1, 2, 4 seconds and so on. All requests wait meanwhile. A server that refuses a request for another reason would
-refuse every one, so that ends the experiment. Only answers with a status below 400 are reported.
+A busy server (429, 500, 502, 503, 504, 529) gets the request again: after the time in its `retry-after`, else after 1,
+2, 4 seconds and so on. All other requests wait as well. A server that refuses a request for another reason would refuse
+every request, so the experiment ends. Only answers with a status below 300 are reported.
 """
 
 import asyncio
@@ -22,31 +22,31 @@ from yarl import URL
 from inspector.apis import gemini
 from inspector.apis.anthropic import messages as anthropic
 from inspector.capture.proxy.config import parse_upstream
-from inspector.capture.proxy.forwarding import decoded_headers, words_of
+from inspector.capture.proxy.forwarding import decoded_headers, describe_error
 from inspector.capture.safeguards import now_s
 from inspector.errors import WeaklinkError
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Observes, RequestHead
 
 SESSION_HEADER = "x-session-id"
-"""Names the experiment's own id of a request for the observer; it is not sent."""
+"""The header that gives an observer the experiment's id of a request; it is never sent."""
 
 _BUSY = frozenset({429, 500, 502, 503, 504, 529})
 _ATTEMPTS = 6
 _LONGEST_WAIT_S = 600.0
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=600)
-_QUOTED = 300
+_MAX_QUOTE = 300
 _KEYS = {"openrouter.ai": "OPENROUTER_API_KEY", "api.groq.com": "GROQ_API_KEY"}
 
 
 class ResendStoppedError(WeaklinkError):
-    """No more requests are sent: a bound is reached, or the server refuses; the text says which."""
+    """No more requests are sent because a bound is reached or the server refuses; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResendTarget:
-    """Where requests go: the server's address up to the API's version, and the path behind it.
+    """Where requests go: the server's address up to the API's version, and the path after it.
 
-    `headers` hold the key, so they are never shown or stored; `key` is the key alone, `""` where there is none.
+    `headers` contain the key, so they are never shown or stored; `key` is the key alone, `""` if there is none.
     """
 
     upstream: str
@@ -56,16 +56,16 @@ class ResendTarget:
 
     @property
     def url(self) -> str:
-        """The whole address."""
+        """The full URL."""
         return self.upstream + self.path
 
 
 def target_of(
     upstream: str, api: str, path: str, variables: Mapping[str, str], *, key_variable: str | None = None
 ) -> ResendTarget:
-    """Where a request of an API goes; the key is that of its provider's variable, or of the one named.
+    """The target for requests to an API; the key is read from its provider's variable, or from `key_variable`.
 
-    An address without a path gets the version that clients add (`/v1`). ProxyConfigError for one that is none.
+    An address without a path gets the version that clients add (`/v1`). ProxyConfigError for an invalid address.
     """
     base = parse_upstream(upstream if "://" in upstream else f"http://{upstream}").url
     if not urlsplit(base).path.strip("/"):
@@ -107,10 +107,10 @@ def _key_headers(api: str, key: str) -> tuple[tuple[str, str], ...]:
 
 
 class SpendingBounds(Struct):
-    """What may be spent, and what was: requests, repeated ones too, and tokens of prompts and answers.
+    """Limits on requests (retries included) and on tokens (of prompts and answers), and what was used so far.
 
-    Before a request its prompt's estimate and its answer's limit are reserved, so that tokens stay within the bound as
-    far as the estimate is right; a request that names no limit of its answer reserves that of the longest answer yet.
+    Before a request, the estimate of its prompt and the limit of its answer are reserved, so tokens stay within the
+    bound as far as the estimate is right. A request without a limit reserves the length of the longest answer so far.
     """
 
     max_requests: int | None = None
@@ -121,7 +121,7 @@ class SpendingBounds(Struct):
     longest_answer: int = 0
 
     def reserve(self, prompt: int, answer: int | None) -> int:
-        """Take room for one request; how many tokens. ResendStoppedError where there is none."""
+        """Reserve tokens for one request; returns how many. ResendStoppedError if a bound is reached."""
         if self.max_requests is not None and self.requests >= self.max_requests:
             raise ResendStoppedError(f"the bound of {self.max_requests:,} requests is reached (`--max-requests`)")
         needed = prompt + (self.longest_answer if answer is None else answer)
@@ -132,14 +132,14 @@ class SpendingBounds(Struct):
         return needed
 
     def settle(self, reserved: int, prompt: int, answer: int) -> None:
-        """Give back what was reserved, and count what was spent."""
+        """Release what was reserved, and count what was used."""
         self.reserved -= reserved
         self.tokens += prompt + answer
         self.longest_answer = max(self.longest_answer, answer)
 
 
 class Resender(Struct):
-    """Sends requests over one session; `hide` takes secrets out of a server's words before they are shown."""
+    """Sends requests over one session; `hide` removes secrets from a server's messages before they are shown."""
 
     session: aiohttp.ClientSession
     target: ResendTarget
@@ -149,10 +149,10 @@ class Resender(Struct):
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _until_s: float = 0.0
 
-    async def send(self, body: bytes, id: str, prompt: int, limit: int | None) -> tuple[int, str]:  # its own
-        """Send one request until it is answered; what is reserved for it, and why it failed (`""` where it did not).
+    async def send(self, body: bytes, id: str, prompt: int, limit: int | None) -> tuple[int, str]:
+        """Send one request, with retries; returns the tokens reserved for it and why it failed (`""` if it did not).
 
-        ResendStoppedError where a bound is reached or the server refuses.
+        ResendStoppedError if a bound is reached or the server refuses.
         """
         for attempt in count(1):
             await self._wait()
@@ -175,7 +175,7 @@ class Resender(Struct):
             await self.sleep(left_s)
 
     async def _attempt(self, body: bytes, id_: str) -> tuple[str, float | None]:
-        """One attempt: why it failed, and after how long it is worth another one (0: unknown, None: no other)."""
+        """One attempt: why it failed, and the delay before the next one in seconds (0: unknown, None: no retry)."""
         began_s = now_s()
         try:
             answer = await self.session.post(
@@ -185,7 +185,7 @@ class Resender(Struct):
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, OSError) as error:
-            return f"no answer: {words_of(error)}", 0.0
+            return f"no answer: {describe_error(error)}", 0.0
         async with answer:
             if answer.status >= 300:
                 return await self._refused(answer)
@@ -203,8 +203,8 @@ class Resender(Struct):
             return await _read(answer, observer), None
 
     async def _refused(self, answer: aiohttp.ClientResponse) -> tuple[str, float]:
-        said = self.hide(_error_words(await answer.read()))
-        failure = f"the server answered {answer.status}{f': {said}' if said else ''}"
+        message = self.hide(_error_message(await answer.read()))
+        failure = f"the server answered {answer.status}{f': {message}' if message else ''}"
         if answer.status not in _BUSY:
             raise ResendStoppedError(failure)
         delay_s = retry_after_s(answer.headers)
@@ -217,14 +217,14 @@ class Resender(Struct):
 async def resending(
     target: ResendTarget, observes: Observes, bounds: SpendingBounds, hide: Callable[[str], str]
 ) -> AsyncIterator[Resender]:
-    """A `Resender` whose connections are closed at the end; whoever uses it bounds how many requests run at a time."""
+    """A `Resender` whose connections are closed at the end; the caller limits how many requests run at a time."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector, timeout=_TIMEOUT, auto_decompress=False) as session:
         yield Resender(session, target, observes, bounds, hide)
 
 
 async def _read(answer: aiohttp.ClientResponse, observer: ExchangeObserver) -> str:
-    """Report the body piece by piece; why it broke off, `""` where it is whole."""
+    """Report the body piece by piece; returns why it broke off, `""` if it is complete."""
     try:
         async for raw in answer.content.iter_any():
             observer.answer_arrived(raw, now_s())
@@ -232,14 +232,16 @@ async def _read(answer: aiohttp.ClientResponse, observer: ExchangeObserver) -> s
         observer.ended(ExchangeEnd.CLIENT_LEFT, now_s(), "The experiment was interrupted.")
         raise
     except (aiohttp.ClientError, OSError) as error:
-        observer.ended(ExchangeEnd.UPSTREAM_DROPPED, now_s(), f"The server broke off its answer ({words_of(error)}).")
-        return f"the answer broke off: {words_of(error)}"
+        observer.ended(
+            ExchangeEnd.UPSTREAM_DROPPED, now_s(), f"The server broke off its answer ({describe_error(error)})."
+        )
+        return f"the answer broke off: {describe_error(error)}"
     observer.ended(ExchangeEnd.COMPLETE, now_s())
     return ""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:
-    """How long a server asks to wait (RFC 9110, 10.2.3; OpenAI's `retry-after-ms`); 0 where it does not say."""
+    """The delay that a server requests (RFC 9110, 10.2.3; OpenAI's `retry-after-ms`); 0 if it requests none."""
     for name, scale in (("retry-after-ms", 1_000.0), ("retry-after", 1.0)):
         try:
             return max(float(headers[name]) / scale, 0.0)
@@ -252,18 +254,18 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
     return max((at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)
 
 
-def _error_words(raw: bytes) -> str:
-    """What an error's body says: its `message` in any provider's shape, else its first characters."""
+def _error_message(raw: bytes) -> str:
+    """The `message` of an error's body in any provider's shape, else the body's first characters."""
     text = raw[: 64 * 1024].decode("utf-8", "replace")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return text[:_QUOTED]
+        return text[:_MAX_QUOTE]
     for names in (("error", "message"), ("message",), ("error",), ("detail",)):
         found = _member(value, names)
         if isinstance(found, str):
-            return found[:_QUOTED]
-    return text[:_QUOTED]
+            return found[:_MAX_QUOTE]
+    return text[:_MAX_QUOTE]
 
 
 def _member(value: object, names: Sequence[str]) -> object:

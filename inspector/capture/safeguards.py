@@ -13,35 +13,35 @@ from threading import Lock, Thread
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 _log = logging.getLogger("weaklink")
-_Given = ParamSpec("_Given")
+_Params = ParamSpec("_Params")
 
 
 class ErrorCounters:
-    """Counts what went wrong, and says the first of each kind to the logger `weaklink`."""
+    """Counts errors, and logs the first of each kind to the logger `weaklink`."""
 
     def __init__(self) -> None:
         self.count = 0
         self.last: Exception | None = None
-        self._told: set[tuple[str, type[Exception]]] = set()
+        self._reported: set[tuple[str, type[Exception]]] = set()
 
     def note(self, doing: str, error: Exception) -> None:
-        """One more; `doing` is what was asked for."""
+        """Count an error; `doing` is the operation that the caller requested."""
         self.count += 1
         self.last = error
         kind = (doing, type(error))
-        if kind not in self._told and len(self._told) < 100:
-            self._told.add(kind)
+        if kind not in self._reported and len(self._reported) < 100:
+            self._reported.add(kind)
             _log.warning(
                 "weaklink could not record `%s` (%s: %s); the agent goes on.", doing, type(error).__name__, error
             )
 
 
 class CountsErrors(Protocol):
-    """Counts its own mistakes."""
+    """An object that counts its errors."""
 
     @property
     def mistakes(self) -> ErrorCounters:
-        """Where they are counted."""
+        """The error counters."""
         ...
 
 
@@ -49,23 +49,23 @@ _Self = TypeVar("_Self", bound=CountsErrors)
 
 
 def guarded(
-    method: Callable[Concatenate[_Self, _Given], None],
-) -> Callable[Concatenate[_Self, _Given], None]:
-    """A method that notes what goes wrong in it instead of raising it."""
+    method: Callable[Concatenate[_Self, _Params], None],
+) -> Callable[Concatenate[_Self, _Params], None]:
+    """Decorate a method so that it counts its errors instead of raising them."""
     return guarded_as(method.__name__)(method)
 
 
 def guarded_as(
     doing: str,
-) -> Callable[[Callable[Concatenate[_Self, _Given], None]], Callable[Concatenate[_Self, _Given], None]]:
-    """The same, for a part of what the caller knows as `doing`."""
+) -> Callable[[Callable[Concatenate[_Self, _Params], None]], Callable[Concatenate[_Self, _Params], None]]:
+    """The same, for a helper method of the operation that the caller knows as `doing`."""
 
-    def decorate(method: Callable[Concatenate[_Self, _Given], None]) -> Callable[Concatenate[_Self, _Given], None]:
+    def decorate(method: Callable[Concatenate[_Self, _Params], None]) -> Callable[Concatenate[_Self, _Params], None]:
         @wraps(method)
-        def call(self: _Self, /, *given: _Given.args, **named: _Given.kwargs) -> None:
+        def call(self: _Self, /, *args: _Params.args, **kwargs: _Params.kwargs) -> None:
             try:
-                method(self, *given, **named)
-            except Exception as error:  # noqa: BLE001  # the agent's code is above us; it is noted
+                method(self, *args, **kwargs)
+            except Exception as error:  # noqa: BLE001  # the caller is the agent's code; the error is counted
                 self.mistakes.note(doing, error)
 
         return call
@@ -74,17 +74,17 @@ def guarded_as(
 
 
 class Clock:
-    """Takes the time of day when something begins, and counts on from there by a clock that only goes forward.
+    """Reads the time of day when something begins, and continues from there with a monotonic clock.
 
-    So a clock that is set back moves no chunk before an earlier one, and a machine that slept has the right time again
-    with the next exchange.
+    So if the system clock is set back, no chunk moves before an earlier one; after a machine slept, the time is right
+    again with the next exchange.
     """
 
     def __init__(self) -> None:
         self._last_s = 0.0
 
     def start(self) -> Callable[[], float]:
-        """The clock of what begins now; what it gives never lies before the start of anything earlier."""
+        """A clock for an exchange that begins now; it never returns a time before an earlier start."""
         monotonic = time.monotonic
         self._last_s = max(self._last_s, time.time())
         offset = self._last_s - monotonic()
@@ -92,26 +92,26 @@ class Clock:
 
 
 now_s = Clock().start()
-"""The time now, by a clock that began with the process."""
+"""The current time, from a clock that began with the process."""
 
 
 class CloseOnce:
-    """Calls `close`, which must not hold `owner`, once, whatever comes first.
+    """Calls `close`, which must not reference `owner`, exactly once, on whichever event comes first.
 
-    `now` and the end of the process wait for it; where the owner was merely forgotten, a thread does it, since the
-    collector of garbage strikes in the middle of anything.
+    `now` and the end of the process wait for it. If the owner was garbage-collected, a thread calls it, since the
+    garbage collector may run in the middle of anything.
     """
 
     def __init__(self, owner: object, close: Callable[[], None]) -> None:
         self._close = close
         self._begun = False
         self._lock = Lock()
-        forgotten = weakref.finalize(owner, self._forgotten)
-        forgotten.atexit = False
+        finalizer = weakref.finalize(owner, self._forgotten)
+        finalizer.atexit = False
         atexit.register(self.now)
 
     def now(self) -> None:
-        """Close, if that has not begun."""
+        """Close, unless that has begun already."""
         with self._lock:
             if self._begun:
                 return

@@ -1,4 +1,4 @@
-"""A bounded in-memory queue of record events on their way to a slow place; putting one in never blocks."""
+"""A bounded in-memory queue of record events for a slow destination; adding an event never blocks."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -8,23 +8,23 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceStarted, T
 from inspector.model import Chunk, Turn
 
 ROOM_BYTES = 64 * 1024 * 1024
-"""How much may wait by default."""
+"""The default size limit of a queue."""
 
-_FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
+_FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which contain their chunks again
 
 
 class SendQueue:
-    """A line of events between whoever records and one thread that writes.
+    """A queue of events between the threads that record and one thread that writes.
 
-    `put` never waits for more than the lock. Where less than a quarter of the room is left, chunks are turned away,
-    which costs nothing in the end: their turn's end brings them again. Where none is left, everything is. `dropped`
-    counts what was turned away. Sizes are estimates of what the events take in memory.
+    `put` never waits for more than the lock. If less than a quarter of the room is left, chunks are dropped, which
+    loses nothing in the end: the end of their turn contains them again. If no room is left, every event is dropped.
+    `dropped` counts dropped events. Sizes are estimates of what the events take in memory.
     """
 
     def __init__(self, room_bytes: int = ROOM_BYTES) -> None:
         self._room = room_bytes
         self._events: deque[tuple[RecordEvent, int]] = deque()
-        self._lock = RLock()  # a signal's handler may record too
+        self._lock = RLock()  # a signal handler may record too
         self._wake = Event()
         self._held = 0
         self.closing = Event()
@@ -35,11 +35,11 @@ class SendQueue:
 
     @property
     def held_bytes(self) -> int:
-        """How much room is taken."""
+        """The size of the queued events."""
         return self._held
 
     def put(self, event: RecordEvent) -> None:
-        """Put one event in line, or count it as dropped."""
+        """Queue one event, or count it as dropped."""
         size = event_weight(event)
         room = self._room * _FOR_CHUNKS if isinstance(event, ChunksArrived) else self._room
         with self._lock:
@@ -51,14 +51,14 @@ class SendQueue:
         self._wake.set()
 
     def put_back(self, events: Iterable[RecordEvent]) -> None:
-        """Put events at the head of the line, in their order, whatever room there is."""
+        """Put events at the head of the queue, in their order, even if there is no room."""
         sized = [(event, event_weight(event)) for event in events]
         with self._lock:
             self._events.extendleft(reversed(sized))
             self._held += sum(size for _, size in sized)
 
     def take(self, most_bytes: int) -> list[RecordEvent]:
-        """The events at the head of the line, as many as fit into that size; one at least where there is one."""
+        """Remove the first events of the queue, as many as fit into that size, but at least one if there is any."""
         taken: list[RecordEvent] = []
         with self._lock:
             self._wake.clear()
@@ -71,12 +71,12 @@ class SendQueue:
         return taken
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Wait until something was put in line since the last take, or the line is closed."""
+        """Wait until an event was queued since the last `take`, or the queue is closed."""
         if not self._events and not self.closing.is_set():
             self._wake.wait(timeout_s)
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Accept nothing more."""
         self.closing.set()
         self._wake.set()
 

@@ -1,4 +1,4 @@
-"""Which sink a place means: a trace file, a running `weaklink record`, or what a package offers by entry point."""
+"""Opens the sink for a place: a trace file, a running `weaklink record`, or what a package offers by entry point."""
 
 import re
 from importlib.metadata import entry_points
@@ -11,20 +11,21 @@ from inspector.errors import SinkError
 from inspector.scanning import lazy_pattern
 
 STORE = "store"
-"""The entry point of weaklink's own database."""
+"""The name of the entry point of weaklink's own database."""
 
 _SCHEME = lazy_pattern(r"([a-z][a-z0-9.-]*)(?:\+[a-z0-9.-]+)?://", re.IGNORECASE)
 _DATABASES = frozenset({"postgresql", "postgres", "sqlite"})
 
 
 def open_sink(place: str | Path | None = None) -> Sink:
-    """A sink for a place, which whoever opened it closes.
+    """Open a sink for a place; the caller closes it.
 
     A path that ends in `.jsonl` is a trace file; `http://...` and `https://...` are the address of a running
-    `weaklink record`, with its `/t/TOKEN` where it wants one. Any other address goes to the entry point in
-    `weaklink.sinks` that bears its scheme's name, if there is one. Everything else is a database, None the default one.
+    `weaklink record`, with its `/t/TOKEN` if it requires one. Any other address is opened by the entry point in
+    `weaklink.sinks` that has the name of its scheme, if there is one. Everything else is a database, None the default
+    one.
 
-    SinkError where the place cannot be opened, or nothing installed opens it; StoreError for a database.
+    SinkError if the place cannot be opened, or nothing installed opens it; StoreError for a database.
     """
     text = "" if place is None else str(place)
     scheme = scheme_of(text)
@@ -32,7 +33,7 @@ def open_sink(place: str | Path | None = None) -> Sink:
         return RemoteSink(text)
     if is_trace_file(text):
         return TraceFileSink(text)
-    return _offered(STORE if not scheme or scheme in _DATABASES else scheme, place)
+    return _from_entry_point(STORE if not scheme or scheme in _DATABASES else scheme, place)
 
 
 def is_trace_file(place: str) -> bool:
@@ -52,7 +53,7 @@ def scheme_of(place: str) -> str:
     return found[1].lower() if found else ""
 
 
-def _offered(name: str, place: str | Path | None) -> Sink:
+def _from_entry_point(name: str, place: str | Path | None) -> Sink:
     found = next(iter(entry_points(group=SINKS_ENTRY_POINT_GROUP, name=name)), None)
     if found is None and name == STORE:
         raise SinkError(

@@ -23,32 +23,32 @@ from inspector.model.trace import turn_so_far
 from inspector.trace_file.lines import HEADER_KEY, VERSION
 from inspector.trace_file.writing import header_line, trace_lines
 
-_TAKEN_AT_ONCE = 1024 * 1024
-_AGAIN_S = 1.0
+_BATCH_BYTES = 1024 * 1024
+_RETRY_S = 1.0
 _BLOCK = 65_536
 _TRACE = b'\n{"trace":'
 
 
 class TraceFileSink:
-    """Appends traces to a trace file, which is made where there is none, readable by its owner only.
+    """Appends traces to a trace file; a new file is readable by its owner only.
 
-    A trace is written when it ends, whole and in one piece, under a lock, so that several processes may share a file;
-    `close` writes those that are open, their open turns cut. A killed process leaves in the file what had ended; the
-    traces that were open are lost, so record into a database where that matters. Traces are held in memory until they
-    are written; events in line are bounded by `room_bytes`, and `dropped` counts what was turned away. Where the file
-    cannot be written, `trouble` says why, traces wait, and writing is tried again each second.
+    A trace is written when it ends, whole and in one piece, under a lock, so several processes may share a file.
+    `close` writes the traces that are open, with their open turns truncated. If the process is killed, the open traces
+    are lost, so record into a database where that matters. Traces are held in memory until they are written; queued
+    events are bounded by `room_bytes`, and `dropped` counts the events beyond it. If the file cannot be written,
+    `trouble` is the error, traces wait, and the sink tries again each second.
 
-    SinkError where the file cannot be opened, is no trace file of this version, or ends within a trace.
+    SinkError if the file cannot be opened, is no trace file of this version, or ends within a trace.
     """
 
     def __init__(self, path: str | Path, *, room_bytes: int = ROOM_BYTES) -> None:
         self._path = Path(path)
         self._room = room_bytes
-        self._waiting = SendQueue(room_bytes)
+        self._queue = SendQueue(room_bytes)
         self._open: dict[str, TraceAssembler] = {}
         self._ended: list[bytes] = []
         self._lost = 0
-        self._again = Event()
+        self._retry_now = Event()
         self.trouble: Exception | None = None
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -64,23 +64,23 @@ class TraceFileSink:
 
     @property
     def dropped(self) -> int:
-        """How many events were turned away, and traces lost because there was no room for them."""
-        return self._waiting.dropped + self._lost
+        """How many events were dropped, plus how many traces were lost, because there was no room for them."""
+        return self._queue.dropped + self._lost
 
     def accept(self, event: RecordEvent) -> None:
         """Take one event; never waits for the disk and never raises."""
-        self._waiting.put(event)
+        self._queue.put(event)
 
     def close(self) -> None:
-        """Write what is held. SinkError where that fails; it is then lost."""
-        if self._waiting.closing.is_set():
+        """Write what is held. SinkError if that fails; the traces are then lost."""
+        if self._queue.closing.is_set():
             return
-        self._waiting.close()
-        self._again.set()
+        self._queue.close()
+        self._retry_now.set()
         self._thread.join()
         try:
             self._take()
-            self._ended += [_encoded(gathered) for gathered in self._open.values()]
+            self._ended += [_encoded(assembler) for assembler in self._open.values()]
             self._open.clear()
             self._write()
         except OSError as error:
@@ -101,24 +101,24 @@ class TraceFileSink:
                 raise SinkError(f"{self._path} cannot be written: {error.strerror or error}.") from error
 
     def _run(self) -> None:
-        while not self._waiting.closing.is_set():
-            self._waiting.wait(_AGAIN_S if self._ended else None)
+        while not self._queue.closing.is_set():
+            self._queue.wait(_RETRY_S if self._ended else None)
             self._take()
             try:
                 self._write()
             except OSError as error:
                 self.trouble = error
-                self._make_room()
-                self._again.wait(_AGAIN_S)
+                self._drop_oldest()
+                self._retry_now.wait(_RETRY_S)
             else:
                 self.trouble = None
 
     def _take(self) -> None:
-        while events := self._waiting.take(_TAKEN_AT_ONCE):
+        while events := self._queue.take(_BATCH_BYTES):
             for event in events:
-                gathered = self._open.setdefault(event.key, TraceAssembler())
-                gathered.take(event)
-                if gathered.ended:
+                assembler = self._open.setdefault(event.key, TraceAssembler())
+                assembler.take(event)
+                if assembler.ended:
                     self._ended.append(_encoded(self._open.pop(event.key)))
 
     def _write(self) -> None:
@@ -128,7 +128,7 @@ class TraceFileSink:
             del self._ended[0]
 
     def _append(self, raw: bytes) -> None:
-        """Append all of it or nothing."""
+        """Append all bytes or none."""
         before = os.fstat(self._file).st_size
         rest = memoryview(raw)
         try:
@@ -139,8 +139,8 @@ class TraceFileSink:
                 os.ftruncate(self._file, before)
             raise
 
-    def _make_room(self) -> None:
-        """Let go of the oldest traces beyond the bound."""
+    def _drop_oldest(self) -> None:
+        """Drop the oldest traces beyond the bound."""
         while len(self._ended) > 1 and sum(map(len, self._ended)) > self._room:
             del self._ended[0]
             self._lost += 1
@@ -155,8 +155,8 @@ def _locked(file: int) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _encoded(gathered: "TraceAssembler") -> bytes:
-    return "".join(trace_lines(gathered.trace(), gathered.exchanges)).encode("ascii")
+def _encoded(assembler: "TraceAssembler") -> bytes:
+    return "".join(trace_lines(assembler.trace(), assembler.exchanges)).encode("ascii")
 
 
 def check_end(path: Path, file: int) -> None:
@@ -184,14 +184,14 @@ def _version(start: bytes) -> int | None:
 
 
 def _last_trace(file: int) -> bytes:
-    """The file from its last trace's line on, or all of it where there is no trace yet."""
+    """The file from its last trace's line on, or the whole file if it has no trace yet."""
     blocks: list[bytes] = []
     at = os.fstat(file).st_size
     while at > 0:
         begin = max(0, at - _BLOCK)
         blocks.append(os.pread(file, at - begin, begin))
         at = begin
-        # A marker may lie across two blocks, so the next one's first bytes are looked through with this one.
+        # A marker may span two blocks, so the first bytes of the following block are searched with this one.
         seen = blocks[-1] + (blocks[-2][: len(_TRACE)] if len(blocks) > 1 else b"")
         found = seen.rfind(_TRACE)
         if found >= 0:
@@ -209,7 +209,7 @@ def _turns_missing(tail: bytes) -> bool:
     return isinstance(trace, dict) and trace.get("turns") != rest.count(b"\n")
 
 
-class _GatheredTurn(Struct):
+class _PartialTurn(Struct):
     role: Role = Role.ASSISTANT
     generation: Generation | None = None
     chunks: list[Chunk] = field(default_factory=list)
@@ -229,33 +229,33 @@ class TracesInMemory:
         self._open.setdefault(event.key, TraceAssembler()).take(event)
 
     def close(self) -> None:
-        """Nothing is to be written."""
+        """Do nothing: there is no file to write."""
 
     def traces(self) -> list[Trace]:
-        """The traces as far as they are known."""
+        """All traces, as far as they are known."""
         return [one.trace() for one in self._open.values()]
 
 
 class TraceAssembler:
-    """One trace while its events come; what was missed of it (its start, a turn's chunks) is simply not there."""
+    """Assembles one trace from its events; what missing events contained (its start, a turn's chunks) is left out."""
 
     def __init__(self) -> None:
         self._facts = Trace(())
         self._turns: dict[int, Turn] = {}
-        self._open: dict[int, _GatheredTurn] = {}
+        self._open: dict[int, _PartialTurn] = {}
         self.exchanges: list[RecordedExchange] = []
         self.ended = False
 
     def take(self, event: RecordEvent) -> None:
-        """One more event of this trace."""
+        """Add an event of this trace."""
         match event:
             case TraceStarted(_, trace):
                 self._facts = structs.replace(trace, turns=())
                 self._turns |= dict(enumerate(trace.turns, 1))
             case TurnStarted(_, number, role, generation):
-                self._open[number] = _GatheredTurn(role, generation)
+                self._open[number] = _PartialTurn(role, generation)
             case ChunksArrived(_, number, chunks):
-                self._open.setdefault(number, _GatheredTurn()).chunks += chunks
+                self._open.setdefault(number, _PartialTurn()).chunks += chunks
             case TurnEnded(_, number, turn, exchanges):
                 self.exchanges += exchanges
                 self._open.pop(number, None)
@@ -267,6 +267,6 @@ class TraceAssembler:
                 assert_never(event)
 
     def trace(self) -> Trace:
-        """The trace as far as it is known; a turn that is open is cut where it has come to."""
+        """The trace as far as it is known; an open turn has the text that has arrived."""
         turns = {number: turn.so_far() for number, turn in self._open.items()} | self._turns
         return structs.replace(self._facts, turns=tuple(turns[number] for number in sorted(turns)))

@@ -1,4 +1,4 @@
-"""Traces and what was found in them, written for other tools."""
+"""Exports traces and their diagnostics for other tools."""
 
 from inspector.exporters.openai_messages import MessagesRow, messages_row
 from inspector.exporters.otlp import otlp_request

@@ -2,7 +2,7 @@
 
 The keys `steps`, `step_id`, `tool`, `arguments`, `output_var`, `produces`, `depends_on`, `data_flow`, `critical_path`,
 `annotations`, `decision_points`, `after_step`, `condition`, `action` and `reasoning` are those that multi-step
-function-calling data uses; all others link what they say to the characters of the trace.
+function-calling data uses; all other keys link their values to the characters of the trace.
 """
 
 import json
@@ -33,7 +33,7 @@ _MOST_VISITED = 4_000
 _DEEPEST = 24
 _NOT_JSON: Any = object()
 AGENT = "agent"
-"""The source of a value that was not found earlier: the agent's own words."""
+"""The source of a value that was not found earlier: the agent itself."""
 
 _NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
 _LONGEST = 400
@@ -42,18 +42,18 @@ _IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w*")
 _NO_WORD = lazy_pattern(r"\W+")
 _LONGEST_ANNOTATION_NAMES = 60
 ANY = -1
-"""In the place of an index: every element of a list."""
+"""Instead of an index: every element of a list."""
 
 
 class StepResult:
-    """The result of one step. Its JSON is decoded when first asked for, once."""
+    """The result of one step. Its JSON is decoded once, when it is first used."""
 
     def __init__(self, step: Step, variable: str) -> None:
         self._step, self.variable = step, variable
 
     @property
     def kind(self) -> str | None:
-        """`error`, `empty`, `object`, `array`, `text`; None where there is no result."""
+        """`error`, `empty`, `object`, `array`, `text`; None if there is no result."""
         step = self._step
         if step.result is None:
             return None
@@ -64,9 +64,9 @@ class StepResult:
         return "object" if isinstance(self._value, dict) else "array" if isinstance(self._value, list) else "text"
 
     def produces(self, used: Sequence[str]) -> list[Json]:
-        """Paths into the result, at most forty: `used`, those that later steps take from, then all others in order.
+        """Paths into the result, at most forty: first `used`, those that later steps use, then all others in order.
 
-        In these, `[*]` stands for every element of a list. A result that is no JSON is one text.
+        In the others, `[*]` means every element of a list. A result that is no JSON is one text.
         """
         if self._step.result is None or not self._step.result.content.strip():
             return []
@@ -80,19 +80,19 @@ class StepResult:
         return list(found)
 
     def path(self, segments: Sequence[str]) -> list[str | int]:
-        """The keys and indexes of a pointer into the result: digits are an index where a list is."""
+        """The keys and indexes of a pointer into the result: digits are an index if the value is a list."""
         return typed_path(self._value, segments)
 
     def key(self, segments: Sequence[str], text: str) -> str | None:
-        """The member of the object at a place whose key is this text, in whatever case; None where none is."""
+        """The key of the object at a place that equals this text, ignoring case; None if there is none."""
         at = self._at(segments)
         if not isinstance(at, dict):
             return None
-        wanted = text.casefold()
-        return next((key for key in at if key.casefold() == wanted), None)
+        folded = text.casefold()
+        return next((key for key in at if key.casefold() == folded), None)
 
     def holds(self, segments: Sequence[str], value: Json) -> bool:
-        """Whether exactly this value is at a place of the result; of a result that is no JSON, the whole text."""
+        """Whether exactly this value is at a place of the result, or is the whole text of a result that is no JSON."""
         if self._value is _NOT_JSON:
             return self._step.result is not None and self._step.result.content.strip() == value
         at = self._at(segments)
@@ -122,7 +122,7 @@ class StepResult:
 
 
 def typed_path(value: Json, segments: Sequence[str]) -> list[str | int]:
-    """The keys and indexes that `segments` of a JSON Pointer mean in `value`."""
+    """The keys and indexes that the `segments` of a JSON Pointer refer to in `value`."""
     path: list[str | int] = []
     for part in segments:
         if isinstance(value, list) and part.isdecimal():
@@ -136,7 +136,7 @@ def typed_path(value: Json, segments: Sequence[str]) -> list[str | int]:
 
 
 def _shape(value: Json) -> Iterator[list[str | int]]:
-    """The paths of all that holds nothing else, depth first, after at most 4,000 values."""
+    """The paths of all values without inner values, depth first; looks at no more than 4,000 values."""
     waiting: list[tuple[list[str | int], Json]] = [([], value)]
     for _ in range(_MOST_VISITED):
         if not waiting:
@@ -151,13 +151,13 @@ def _shape(value: Json) -> Iterator[list[str | int]]:
 
 
 class Edge(Struct, frozen=True):
-    """One value on its way into a step's arguments.
+    """One value that flows into a step's arguments.
 
     `source` names where it came from (`$search_1.results[0].url`, `user`, `system_prompt`, `tool_definitions`,
-    `step_2.arguments.city`, `agent`), `is_key` says that it is a member's name there and not its value. `target` is
-    the argument (`arguments.url`), `text` what was taken, as the argument writes it. `whole`: all of the argument's
-    value came from there; `exact`: and that result holds just this value.
-    `origin` is None where the value was not found earlier.
+    `step_2.arguments.city`, `agent`); `is_key`: it is a member's name there and not its value. `target` is the argument
+    (`arguments.url`), `text` the text that was taken, as the argument has it. `whole`: all of the argument's value came
+    from there; `exact`: and that result contains exactly this value.
+    `origin` is None if the value was not found earlier.
     """
 
     source: str
@@ -172,12 +172,12 @@ class Edge(Struct, frozen=True):
 
     @property
     def result_step(self) -> int | None:
-        """The step whose result gave the value, None where none did."""
+        """The step whose result provided the value, None if none did."""
         origin = self.origin
         return origin.step or None if origin is not None and origin.kind is OriginKind.RESULT else None
 
     def value(self) -> dict[str, Json]:
-        """As JSON; every key is always there."""
+        """The edge as JSON; every key is always present."""
         origin = self.origin
         return {
             "from": self.source,
@@ -218,41 +218,41 @@ def edges_of(
 
 
 def by_reference(step: Step, edges: Sequence[Edge]) -> Json:
-    """A step's arguments with the variable's path in the place of each value that a result holds exactly so.
+    """A step's arguments with the variable's path instead of each value that a result contains exactly.
 
-    None where there is no such value.
+    None if there is no such value.
     """
-    given = {edge.pointer: edge.source for edge in edges if edge.exact and edge.result_step is not None}
-    return _replaced(step.call.arguments, given, "", 0) if given else None
+    sources = {edge.pointer: edge.source for edge in edges if edge.exact and edge.result_step is not None}
+    return _replaced(step.call.arguments, sources, "", 0) if sources else None
 
 
 def dependencies(edges: Mapping[int, Sequence[Edge]], variables: Mapping[int, str]) -> str:
-    """In words, which step's result was passed into which: one sentence for each such pair and argument."""
-    said = dict.fromkeys(_sentences(edges, variables))
-    first = list(said)[:_MOST_SENTENCES]
-    more = [f"{len(said) - len(first)} more."] if len(said) > len(first) else []
+    """Sentences on which step's result was passed into which step: one for each such pair and argument."""
+    sentences = dict.fromkeys(_sentences(edges, variables))
+    first = list(sentences)[:_MOST_SENTENCES]
+    more = [f"{len(sentences) - len(first)} more."] if len(sentences) > len(first) else []
     return " ".join([*first, *more])
 
 
 def place_value(place: Location) -> dict[str, Json]:
-    """A place as JSON: turn from 1, part, and the half-open range in code points."""
+    """A location as JSON: turn from 1, part, and the half-open range in code points."""
     return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
 
 
 def _sentences(edges: Mapping[int, Sequence[Edge]], variables: Mapping[int, str]) -> Iterator[str]:
     for number, found in edges.items():
         for edge in found:
-            giver = edge.result_step
-            if giver is not None and giver in variables:
-                path = edge.source.removeprefix(variables[giver]).removeprefix(".")
+            earlier = edge.result_step
+            if earlier is not None and earlier in variables:
+                path = edge.source.removeprefix(variables[earlier]).removeprefix(".")
                 what = f"{'key ' if edge.is_key else ''}`{path}`" if path else "text"
                 into = edge.target.removeprefix("arguments").removeprefix(".")
                 part = "" if edge.whole else "a part of "
-                yield f"Step {giver}'s result {what} is passed into step {number} as {part}`{into or 'arguments'}`."
+                yield f"Step {earlier}'s result {what} is passed into step {number} as {part}`{into or 'arguments'}`."
 
 
 def _source(origin: Origin, steps: Mapping[int, Step], results: Mapping[int, StepResult]) -> tuple[str, bool]:
-    """What an edge names its source, and whether that is the key of a member."""
+    """The name of an edge's source, and whether that is the key of a member."""
     pointer = segments(origin.pointer or "")
     if origin.kind is OriginKind.RESULT:
         if origin.step not in results:
@@ -275,27 +275,27 @@ def _is_exact(origin: Origin, value: Json, results: Mapping[int, StepResult]) ->
     return results[origin.step].holds(segments(origin.pointer or ""), value)
 
 
-def _replaced(value: Any, given: Mapping[str, str], pointer: str, depth: int) -> Json:
-    """`value` with what `given` says at each pointer; beyond a depth of 64 nothing is replaced."""
-    if pointer in given:
-        return given[pointer]
+def _replaced(value: Any, replacements: Mapping[str, str], pointer: str, depth: int) -> Json:
+    """`value` with the replacements at their pointers; beyond a depth of 64 nothing is replaced."""
+    if pointer in replacements:
+        return replacements[pointer]
     if depth > 64:
         return value  # type: ignore[no-any-return]  # a JSON value, of which nothing changes
     if isinstance(value, dict):
         return {
-            key: _replaced(inner, given, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", depth + 1)
+            key: _replaced(inner, replacements, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", depth + 1)
             for key, inner in value.items()
         }
     if isinstance(value, list):
-        return [_replaced(inner, given, f"{pointer}/{index}", depth + 1) for index, inner in enumerate(value)]
+        return [_replaced(inner, replacements, f"{pointer}/{index}", depth + 1) for index, inner in enumerate(value)]
     return value  # type: ignore[no-any-return]  # a JSON value, of which nothing changes
 
 
 def annotation(trace: Trace, inspection: Inspection, id: int | None = None) -> dict[str, Json]:
-    """The annotation of a trace; `id` is its number in a database. Every key is always there. Never raises.
+    """The annotation of a trace; `id` is its number in a database. Every key is always present. Never raises.
 
-    Conditions are observed facts and actions what the agent did next; `reasoning` holds its own words, at most 600
-    code points of them, and is null where it said nothing. Takes time linear in the trace but for a logarithm.
+    Conditions are observed facts, and actions are what the agent did next; `reasoning` is the agent's own text, at most
+    600 code points of it, and null if there is none. Takes time linear in the trace, except for a logarithm.
     """
     steps = inspection.chain.steps
     flow = data_flow_of(trace, inspection)
@@ -315,12 +315,12 @@ def annotation(trace: Trace, inspection: Inspection, id: int | None = None) -> d
 
 def _origin(trace: Trace, inspection: Inspection) -> dict[str, Json]:
     """Which trace this is, and how it ended."""
-    came, chain = trace.provenance, inspection.chain
+    provenance, chain = trace.provenance, inspection.chain
     return {
         "name": trace.name,
-        "source": came.source,
-        "file": came.file,
-        "record": came.record,
+        "source": provenance.source,
+        "file": provenance.file,
+        "record": provenance.record,
         "external_ids": {one.name: one.value for one in trace.external_ids},
         "model": trace.model,
         "format": inspection.format,
@@ -344,12 +344,12 @@ def _edges(
 
 
 def _used(edges: Mapping[int, Sequence[Edge]], results: Mapping[int, StepResult]) -> dict[int, list[str]]:
-    """The paths of each step's result that later steps take from."""
+    """The paths of each step's result that later steps use."""
     used: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for found in edges.values():
         for edge in found:
-            if (giver := edge.result_step) in results and giver is not None:
-                used[giver][edge.source] = None
+            if (source_step := edge.result_step) in results and source_step is not None:
+                used[source_step][edge.source] = None
     return {number: list(paths) for number, paths in used.items()}
 
 
@@ -359,7 +359,7 @@ def _step(
     results: Mapping[int, StepResult],
     used: Mapping[int, Sequence[str]],
 ) -> Json:
-    mine, result = edges[step.number], results[step.number]
+    step_edges, result = edges[step.number], results[step.number]
     return {
         "step_id": step.number,
         "tool": step.call.name,
@@ -367,8 +367,8 @@ def _step(
         "output_var": result.variable,
         "produces": result.produces(used.get(step.number, ())),
         "depends_on": list(step.depends_on),
-        "data_flow": [edge.value() for edge in mine],
-        "arguments_by_reference": by_reference(step, mine),
+        "data_flow": [edge.value() for edge in step_edges],
+        "arguments_by_reference": by_reference(step, step_edges),
         "result_kind": result.kind,
         "outcome": step.outcome.value,
         "retry_of": step.retry_of,
@@ -381,30 +381,30 @@ def _step(
 
 
 def _decision_points(trace: Trace, inspection: Inspection) -> list[Json]:
-    came_next = NextActionFinder(trace, inspection)
+    finder = NextActionFinder(trace, inspection)
     found = conditions(inspection.chain.steps, CallFaults(inspection.diagnostics))
-    return [_decision_point(step, condition, came_next.after(step)) for step, condition in found]
+    return [_decision_point(step, condition, finder.after(step)) for step, condition in found]
 
 
-def _decision_point(step: Step, condition: Condition, came: FollowingAction) -> Json:
+def _decision_point(step: Step, condition: Condition, following: FollowingAction) -> Json:
     place = step.result_location or step.location
     return {
         "after_step": step.number,
         "condition": condition.text,
-        "action": came.action.value if came.action else None,
-        "reasoning": came.reasoning.text if came.reasoning else None,
+        "action": following.action.value if following.action else None,
+        "reasoning": following.reasoning.text if following.reasoning else None,
         "condition_kind": condition.kind.value,
         "condition_code": condition.code,
-        "next_steps": list(came.steps),
+        "next_steps": list(following.steps),
         "condition_place": place_value(place),
-        "reasoning_place": place_value(came.reasoning.location) if came.reasoning else None,
+        "reasoning_place": place_value(following.reasoning.location) if following.reasoning else None,
     }
 
 
 def output_variables(steps: Iterable[Step]) -> Mapping[int, str]:
     """The variable of each step by the step's number: `$search_flights_2` is the second call of `search_flights`.
 
-    No two steps share one, and the same chain gives the same ones again.
+    No two steps share one, and the same chain always gives the same variables.
     """
     seen: Counter[str] = Counter()
     names = {}
@@ -421,7 +421,7 @@ def segments(pointer: str) -> list[str]:
 
 
 def path_text(root: str, path: Sequence[str | int]) -> str:
-    """A path as people write it: `$search_1.results[0].url`; a key that is no identifier is in brackets."""
+    """A path as `$search_1.results[0].url`; a key that is no identifier is in brackets."""
     return root + "".join(map(_segment, path))
 
 

@@ -47,30 +47,30 @@ class Action(StrEnum):
     """What the agent did next."""
 
     RETRY_IDENTICAL_CALL = "retry_identical_call"
-    RETRY_CORRECTED_CALL = "retry_corrected_call"  # the same call, written otherwise than the one that was malformed
+    RETRY_CORRECTED_CALL = "retry_corrected_call"  # the same call, written differently from the malformed one
     RETRY_WITH_BROADER_QUERY = "retry_with_broader_query"  # arguments left out, or words of one, and none added
-    RETRY_WITH_OTHER_ARGUMENTS = "retry_with_other_arguments"  # the same tool, after the same thing
-    TRY_OTHER_TARGET = "try_other_target"  # the same tool, after something else
+    RETRY_WITH_OTHER_ARGUMENTS = "retry_with_other_arguments"  # the same tool, with the same intent
+    TRY_OTHER_TARGET = "try_other_target"  # the same tool, with another intent
     USE_OTHER_COMMAND = "use_other_command"  # another program in the same shell
     USE_OTHER_TOOL = "use_other_tool"
     HAND_OVER = "hand_over"
     GIVE_UP = "give_up"  # it ended the work without another try
-    REPORT_FAILURE = "report_failure"  # it told in words that something did not work
+    REPORT_FAILURE = "report_failure"  # it wrote that something did not work
     ASK_USER = "ask_user"
     ANSWER = "answer"
 
 
 class AnnotatedReasoning(Struct, frozen=True):
-    """The agent's own words, at most 600 code points of them, and where they stand."""
+    """The agent's own text, at most 600 code points of it, and its location."""
 
     text: str
     location: Location
 
 
 class FollowingAction(Struct, frozen=True):
-    """What came after a step: the action, the steps that it consists of, and the words before it.
+    """What came after a step: the action, the steps that it consists of, and the text before it.
 
-    `action` is None where the agent did nothing before the trace ended or the user spoke.
+    `action` is None if the agent did nothing before the trace ended or the user spoke.
     """
 
     action: Action | None
@@ -92,19 +92,19 @@ class NextActionFinder:
         self._spoken_turns = sorted(self._parts)
 
     def after(self, step: Step) -> FollowingAction:
-        """What the agent did once it could know what became of `step`, before the user spoke again."""
+        """What the agent did once it could know the result of `step`, before the user spoke again."""
         known = (step.result_location or step.location).turn
         until = self._next_user_turn(known)
         first = bisect_right(self._step_turns, known)
         if first < len(self._steps) and self._step_turns[first] < until:
             turn = self._step_turns[first]
-            made = self._steps[first : bisect_right(self._step_turns, turn)]
-            chosen = min(made[:_MOST_COMPARED], key=lambda one: _distance(step, one))
-            alike = tuple(one.number for one in made if _distance(step, one) == _distance(step, chosen))
+            calls = self._steps[first : bisect_right(self._step_turns, turn)]
+            chosen = min(calls[:_MOST_COMPARED], key=lambda one: _distance(step, one))
+            alike = tuple(one.number for one in calls if _distance(step, one) == _distance(step, chosen))
             return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
-        return self._said(known, until)
+        return self._spoken_action(known, until)
 
-    def _said(self, known: int, until: int) -> FollowingAction:
+    def _spoken_action(self, known: int, until: int) -> FollowingAction:
         spoken = self._spoken(known, until - 1)
         last = next((found for turn in reversed(spoken) if (found := self._first(turn, SpanKind.TEXT, None))), None)
         if last is None:
@@ -115,7 +115,7 @@ class NextActionFinder:
         return FollowingAction(action, (), self._words(known, until - 1, None))
 
     def _words(self, known: int, turn: int, before: Step | None) -> AnnotatedReasoning | None:
-        """The reasoning in the turns after `known` up to `turn`, else the words; in `turn` what is before the call."""
+        """The first reasoning, else text, in the turns after `known` up to `turn`; in `turn` only before the call."""
         for kind in (SpanKind.REASONING, SpanKind.TEXT):
             for number in self._spoken(known, turn):
                 found = self._first(number, kind, before if number == turn else None)
@@ -141,7 +141,7 @@ class NextActionFinder:
                 yield from (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
 
     def _spoken(self, after: int, last: int) -> Sequence[int]:
-        """The assistant's turns after one turn, up to and with another."""
+        """The assistant's turns after one turn, up to and including another."""
         return self._spoken_turns[bisect_right(self._spoken_turns, after) : bisect_right(self._spoken_turns, last)]
 
     def _next_user_turn(self, after: int) -> int:
@@ -150,11 +150,11 @@ class NextActionFinder:
 
 
 def _bounded(text: str, span: Span) -> Range | None:
-    """A span's words without the white space around them, cut at 600 code points; None where there are none."""
+    """The range of a span's text without outer white space, at most 600 code points; None if it is empty."""
     start, end = span.inner.start, span.inner.end
-    said = text[start:end]
-    start += len(said) - len(said.lstrip())
-    end = min(end - (len(said) - len(said.rstrip())), start + _LONGEST_WORDS)
+    inner = text[start:end]
+    start += len(inner) - len(inner.lstrip())
+    end = min(end - (len(inner) - len(inner.rstrip())), start + _LONGEST_WORDS)
     return Range(start, end) if start < end else None
 
 
@@ -189,7 +189,7 @@ def _call_action(step: Step, chosen: Step) -> Action:
 
 
 def _is_broader(call: ToolCall, later: ToolCall) -> bool:
-    """Whether the later call asks for less: arguments are gone, or words of their texts, and nothing is new."""
+    """Whether the later call requests less: arguments, or words of their texts, are missing, and nothing is new."""
     mine, theirs = call.arguments, later.arguments
     if not isinstance(mine, dict) or not isinstance(theirs, dict) or not theirs.keys() <= mine.keys():
         return False
@@ -207,7 +207,7 @@ def _is_shorter_query(one: Json, other: Json) -> bool:
 
 
 class ConditionKind(StrEnum):
-    """What kind of fact a decision point begins with."""
+    """The kind of fact that a decision point begins with."""
 
     EMPTY_RESULT = "empty-result"
     HTTP_STATUS = "http-status"
@@ -222,7 +222,7 @@ class ConditionKind(StrEnum):
 class Condition(Struct, frozen=True):
     """One observed fact about a step; `text` states it as an expression: `browser_navigate.status_code == 403`.
 
-    `code` is the rule of the diagnostic that it rests on, None where it rests on the result alone.
+    `code` is the rule of the diagnostic that it is based on, None if it is based on the result alone.
     """
 
     kind: ConditionKind
@@ -231,12 +231,12 @@ class Condition(Struct, frozen=True):
 
 
 def condition_of(step: Step, faults: CallFaults) -> Condition | None:
-    """What was observed of a step that did not go as it should; None where all went well.
+    """What was observed of a step that went wrong; None if all went well.
 
-    A faulty call that was answered as if it were none showed the agent nothing.
+    A faulty call that was answered as if it were correct showed the agent nothing.
     """
     tool = step.call.name or "call"
-    if step.outcome is not StepOutcome.OK and _was_taken(step):
+    if step.outcome is not StepOutcome.OK and _was_accepted(step):
         return None
     match step.outcome:
         case StepOutcome.MALFORMED:
@@ -256,8 +256,8 @@ def condition_of(step: Step, faults: CallFaults) -> Condition | None:
     return None
 
 
-def _was_taken(step: Step) -> bool:
-    """Whether a call was answered with something that is no error."""
+def _was_accepted(step: Step) -> bool:
+    """Whether a call was answered with a result that is neither an error nor empty."""
     return step.result is not None and find_error(step.result) is None and not is_empty(step.result)
 
 
@@ -286,19 +286,19 @@ def _empty(tool: str, step: Step, result: ToolResult) -> Condition | None:
         return None
     if is_empty(result):
         is_list = _EMPTY_LIST.search(result.content)
-        said = f"{tool}.result_count == 0" if is_list else f"{tool}.result == {_shown(result)}"
-        return Condition(ConditionKind.EMPTY_RESULT, said, rules.EMPTY_RESULT.code)
+        expression = f"{tool}.result_count == 0" if is_list else f"{tool}.result == {_shown(result)}"
+        return Condition(ConditionKind.EMPTY_RESULT, expression, rules.EMPTY_RESULT.code)
     name = _nothing_found(tool, result)
     return None if name is None else Condition(ConditionKind.EMPTY_RESULT, f"{tool}.{name} == []")
 
 
 def _shown(result: ToolResult) -> str:
-    said = result.content.strip()
-    return said if said in ("null", "{}", '""') else '""' if not said else _quoted(said)
+    content = result.content.strip()
+    return content if content in ("null", "{}", '""') else '""' if not content else _quoted(content)
 
 
 def _nothing_found(tool: str, result: ToolResult) -> str | None:
-    """The name of a looked-up list that is there and empty, where the result holds no other list that is not."""
+    """The name of an empty list of search results, if all lists next to it are empty too; else None."""
     if kind_of(tool) is ToolKind.WRITES or len(result.content) > _LARGEST or "[]" not in result.content:
         return None
     for fields in _objects(result.content):
@@ -324,7 +324,7 @@ def _status(result: ToolResult, words: str) -> int | None:
 
 
 def _objects(content: str) -> Iterator[dict[str, Any]]:
-    """The JSON object that a result is, and those that it wraps, outermost first."""
+    """The JSON object of a result, and those that it wraps, outermost first."""
     value: Any = content
     for _ in range(6):
         if isinstance(value, str):
@@ -346,7 +346,7 @@ def _quoted(words: str) -> str:
 
 
 def conditions(steps: Sequence[Step], faults: CallFaults) -> Iterator[tuple[Step, Condition]]:
-    """The steps after which something was decided again, each with what was observed."""
+    """The steps after which the agent had to decide again, each with what was observed."""
     for step in steps:
         found = condition_of(step, faults)
         if found is not None:

@@ -2,7 +2,7 @@
 
 A row is `{"messages": [...], "tools": [...], "model": ...}`, the shape of OpenAI's fine-tuning guide, with
 `reasoning_content` as DeepSeek's, vLLM's and SGLang's servers name it. Every text is as it was recorded: calls that
-the model wrote into its text stay there, malformed ones as they are (`weaklink data convert` makes structured ones).
+the model wrote into its text stay there, malformed ones unchanged (`weaklink data convert` creates structured ones).
 """
 
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ _NAMED = frozenset({"text", "reasoning", "refusal"})
 
 
 class MessagesRow(Struct, frozen=True):
-    """A trace in OpenAI's shape; `dropped` says in sentences what that shape cannot hold."""
+    """A trace in OpenAI's shape; `dropped` are sentences on what that shape cannot represent."""
 
     value: dict[str, Json]
     dropped: tuple[str, ...] = ()
 
 
 def messages_row(trace: Trace) -> MessagesRow:
-    """The trace as one row: a message a turn, and every tool that was offered in any request, once."""
+    """The trace as one row: one message per turn, and every tool that was offered in any request, once."""
     value: dict[str, Json] = {"messages": [write_message(turn) for turn in trace.turns]}
     tools = [write_tool(tool) for tool in offered_tools(trace)]
     if tools:
@@ -34,7 +34,7 @@ def messages_row(trace: Trace) -> MessagesRow:
 
 
 def offered_tools(trace: Trace) -> list[ToolDefinition]:
-    """Every tool that a request of the trace offered, in order; those whose definitions are the same once."""
+    """Every tool that a request of the trace offered, in order; tools with the same definition only once."""
     found: dict[tuple[str, str], ToolDefinition] = {}
     before: tuple[ToolDefinition, ...] = ()
     for turn in trace.turns:

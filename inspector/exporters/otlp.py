@@ -2,12 +2,12 @@
 
 One `ExportTraceServiceRequest` (opentelemetry-proto: trace_service.proto) in its JSON form, with the attributes of the
 GenAI semantic conventions: a span `invoke_agent` for the session, `chat` for each answer and `execute_tool` for each
-call. What weaklink found is beside them under `weaklink.`: the verdict on the session's span, the outcome on the
-call's, and each diagnostic as an event of the span that contains it. A chat span holds only what was new in its
-request, the session's span all of the conversation: full histories would grow with the square of the turns.
+call. The results of weaklink are attributes under `weaklink.`: the verdict on the session's span, the outcome on the
+call's, and each diagnostic as an event of the span that contains it. A chat span contains only what was new in its
+request, the session's span the whole conversation: full histories would grow with the square of the turns.
 
-A message is `{"role", "parts": [{"type": "text", "content"}, ...]}`. A call's arguments are an object where they are
-strict JSON, else their raw text, as instrumentations send what they could not parse.
+A message is `{"role", "parts": [{"type": "text", "content"}, ...]}`. A call's arguments are an object if they are
+strict JSON, else their raw text, like instrumentations send what they could not parse.
 
 The OTLP specification (opentelemetry-proto: docs/specification.md, "JSON Protobuf Encoding"): ids are hexadecimal, not
 base64 as in protobuf's own mapping; 64-bit integers and times are decimal strings; enumerations are numbers.
@@ -38,7 +38,7 @@ _SESSION = "session"
 
 
 class TimeProvenance(StrEnum):
-    """Whether a span's times are the source's, or put between those of its neighbours because a span must have some."""
+    """Whether a span's times are the source's, or derived from its neighbours' because a span must have times."""
 
     RECORDED = "recorded"
     DERIVED = "derived"
@@ -46,7 +46,7 @@ class TimeProvenance(StrEnum):
 
 
 class SpanTimes(Struct, frozen=True):
-    """From when to when, in seconds since 1970-01-01 UTC."""
+    """The start and the end of a span, in seconds since 1970-01-01 UTC."""
 
     start_s: float
     end_s: float
@@ -61,7 +61,7 @@ class Times(Struct, frozen=True):
 
 
 def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
-    """The times of a trace; one whose source kept none is at `unknown_at_s`, all of it."""
+    """The times of a trace; if its source kept none, all of them are `unknown_at_s`."""
     generations = [turn.generation for turn in trace.turns]
     moments = [trace.started, *(moment for one in generations if one for moment in (one.started, one.ended))]
     known = [moment.at_s for moment in moments if moment is not None]
@@ -84,22 +84,22 @@ def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
 
 
 OtlpValue: TypeAlias = str | int | float | bool | list[str] | None
-"""What an attribute may be; None is none."""
+"""The value of an attribute; None means no attribute."""
 
 
 def attributes(values: Mapping[str, OtlpValue]) -> list[Json]:
-    """`KeyValue`s; what is None or an empty text is not there."""
+    """A list of `KeyValue`s; None and empty texts are left out."""
     return [{"key": key, "value": _value(value)} for key, value in values.items() if value is not None and value != ""]
 
 
 def nanoseconds(at_s: float) -> str:
-    """A moment in seconds since 1970 as nanoseconds; what the protocol cannot hold is its bound."""
+    """A moment in seconds since 1970 as nanoseconds, within the bounds of the protocol."""
     bounded = min(max(at_s, 0.0), 1.8e10) if isfinite(at_s) else 0.0
     return str(round(bounded * 1_000_000) * 1_000)
 
 
 def trace_id(trace: Trace) -> str:
-    """32 hexadecimal digits, the same each time: by the source's ids, or by all that was said where it gives none."""
+    """32 hexadecimal digits, always the same: from the source's ids, or from all texts if it has none."""
     ids = sorted((one.name, one.value) for one in trace.external_ids)
     known = [trace.provenance.source, *(side for pair in ids for side in pair)]
     if not ids:
@@ -113,7 +113,7 @@ def span_id(trace: str, name: str) -> str:
 
 
 def utf_8(text: str) -> str:
-    """The text with U+FFFD for what protobuf's strings cannot hold: lone surrogates."""
+    """The text with U+FFFD for lone surrogates, which protobuf's strings cannot represent."""
     if next(iter(lone_surrogates(text)), None) is None:
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -139,10 +139,10 @@ def _digest(texts: list[str]) -> str:
 
 
 def otlp_request(trace: Trace, inspection: Inspection, *, unknown_at_s: float) -> dict[str, Json]:
-    """The request for one trace. Where its source kept no time at all, every span is at `unknown_at_s`.
+    """The request for one trace. If its source kept no time at all, every span is at `unknown_at_s`.
 
-    Ids come from the session's own ids, so that sending a trace again gives the same spans. `weaklink.times` says of
-    each span whether its times were recorded.
+    Ids are derived from the session's own ids, so sending a trace again gives the same spans. `weaklink.times` states
+    for each span whether its times were recorded.
     """
     spans = list(_Spans(trace, inspection, times_of(trace, unknown_at_s=unknown_at_s)).every())
     resource = attributes({"service.name": "weaklink", "service.version": __version__})
@@ -193,15 +193,15 @@ class _Spans:
             **{f"weaklink.external_id.{one.name}": one.value for one in trace.external_ids},
         }
         has_failed = chain.status in (Status.BROKEN, Status.ABORTED)
-        told = {number for number in self._found if not _is_answer(trace.turns[number - 1])}
-        said = chain.broken.message if chain.broken else f"aborted: {chain.abort_reason}"
+        other_turns = {number for number in self._found if not _is_answer(trace.turns[number - 1])}
+        reason = chain.broken.message if chain.broken else f"aborted: {chain.abort_reason}"
         return self._span(
             _SESSION,
             self._times.whole,
             values,
             name=f"invoke_agent {trace.name}".strip(),
-            failed=said if has_failed else None,
-            found=[diagnostic for number in sorted(told) for diagnostic in self._found[number]],
+            failed=reason if has_failed else None,
+            found=[diagnostic for number in sorted(other_turns) for diagnostic in self._found[number]],
         )
 
     def _answer(self, number: int, turn: Turn, before: int) -> Json:
@@ -233,7 +233,7 @@ class _Spans:
         )
 
     def _tools(self, number: int, before: int, generation: Generation) -> str | None:
-        """The tools of a request; not again where they are those of the request before it."""
+        """The tools of a request as JSON text; None if there are none, or the request before it had the same."""
         earlier = self._trace.turns[before - 1].generation if before else None
         if not generation.tools or (earlier is not None and earlier.tools == generation.tools):
             return None
@@ -260,7 +260,7 @@ class _Spans:
         return self._span(f"step {step.number}", self._until_answered(step), values, name=name, failed=failed)
 
     def _until_answered(self, step: Step) -> SpanTimes:
-        """From the end of the turn that called to the result's turn; no source says when a tool itself ran."""
+        """From the end of the calling turn to the result's turn; no source records when a tool itself ran."""
         began_s = self._times.turns[step.location.turn - 1].end_s
         answered = step.result_location.turn if step.result_location else step.location.turn
         ended_s = max(began_s, self._times.turns[answered - 1].start_s)
@@ -270,7 +270,7 @@ class _Spans:
     def _span(
         self,
         place: str,
-        lasting: SpanTimes,
+        times: SpanTimes,
         values: Mapping[str, OtlpValue],
         *,
         name: str,
@@ -278,7 +278,7 @@ class _Spans:
         failed: str | None = None,
         found: Iterable[Diagnostic] = (),
     ) -> Json:
-        """A span below the session's, or that one; `failed` says why, where something did."""
+        """The session's span, or a span below it; `failed` is the reason of a failure, if there was one."""
         status: dict[str, Json] = {"code": _UNSET}
         if failed is not None:
             status = {"code": _ERROR, "message": utf_8(failed)}
@@ -288,10 +288,10 @@ class _Spans:
             "parentSpanId": "" if place == _SESSION else span_id(self._id, _SESSION),
             "name": utf_8(name),
             "kind": kind,
-            "startTimeUnixNano": nanoseconds(lasting.start_s),
-            "endTimeUnixNano": nanoseconds(lasting.end_s),
-            "attributes": attributes({**values, "weaklink.times": lasting.known.value}),
-            "events": [_event(diagnostic, lasting) for diagnostic in found],
+            "startTimeUnixNano": nanoseconds(times.start_s),
+            "endTimeUnixNano": nanoseconds(times.end_s),
+            "attributes": attributes({**values, "weaklink.times": times.known.value}),
+            "events": [_event(diagnostic, times) for diagnostic in found],
             "status": status,
         }
 
@@ -314,10 +314,10 @@ def _break(broken: Break | None) -> dict[str, OtlpValue]:
     }
 
 
-def _event(diagnostic: Diagnostic, lasting: SpanTimes) -> Json:
+def _event(diagnostic: Diagnostic, times: SpanTimes) -> Json:
     location, fault = diagnostic.location, diagnostic.fault
     return {
-        "timeUnixNano": nanoseconds(lasting.end_s),
+        "timeUnixNano": nanoseconds(times.end_s),
         "name": "weaklink.diagnostic",
         "attributes": attributes(
             {
@@ -337,12 +337,12 @@ def _event(diagnostic: Diagnostic, lasting: SpanTimes) -> Json:
 
 
 def messages_text(turns: Iterable[Turn]) -> str:
-    """The turns as the JSON text that an attribute holds."""
+    """The turns as the JSON text of an attribute."""
     return write_json([message_object(turn) for turn in turns], ascii_only=False)
 
 
 def message_object(turn: Turn) -> dict[str, Json]:
-    """One turn; an answer says how it ended."""
+    """One turn as a message; an answer has its finish reason."""
     message: dict[str, Json] = {"role": turn.role.value, "parts": list(_parts(turn))}
     if turn.role is Role.ASSISTANT:
         message["finish_reason"] = (turn.generation and turn.generation.finish_reason) or ""

@@ -1,4 +1,4 @@
-"""What a test passes to the fixture, as inspected traces; whether they pass; and their faults as plain text."""
+"""Inspects the traces that a test passes to the fixture, decides whether they pass, and renders their faults."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,33 +58,36 @@ _REACTIONS: Mapping[Reaction, str] = MappingProxyType(
 
 
 class Inspected(Struct, frozen=True):
-    """A trace, where it comes from in words, and what is said of it."""
+    """A trace, where it comes from in words, and its inspection."""
 
     trace: Trace
     origin: str
     inspection: Inspection
 
 
-def inspected(given: TraceInput, format: str, tools: MessageList) -> Iterator[Inspected]:
-    """Every trace of what is given, one at a time; never none.
+def inspected(trace_input: TraceInput, format: str, tools: MessageList) -> Iterator[Inspected]:
+    """Every trace of the input, one at a time; at least one.
 
-    Raises UnreadableFileError where a file holds no trace or cannot be read, UnknownFormatError, and TypeError.
+    Raises UnreadableFileError if a file contains no trace or cannot be read, UnknownFormatError, and TypeError.
     """
-    for trace, origin in _traces(given, format, tools):
+    for trace, origin in _traces(trace_input, format, tools):
         yield Inspected(trace, origin, inspect_trace(trace, format=format or AUTO))
 
 
-def _traces(given: TraceInput, format: str, tools: MessageList) -> Iterator[tuple[Trace, str]]:
-    if isinstance(given, Trace):
-        yield given, " ".join(word for word in (given.provenance.file, given.provenance.record) if word)
-    elif isinstance(given, os.PathLike):
-        yield from _of_file(Path(given))
-    elif isinstance(given, str):
-        yield from _of_path(given) if not format and _is_path(given) else _of_text(given, tools)
-    elif messages := _messages(given):
+def _traces(trace_input: TraceInput, format: str, tools: MessageList) -> Iterator[tuple[Trace, str]]:
+    if isinstance(trace_input, Trace):
+        yield (
+            trace_input,
+            " ".join(word for word in (trace_input.provenance.file, trace_input.provenance.record) if word),
+        )
+    elif isinstance(trace_input, os.PathLike):
+        yield from _of_file(Path(trace_input))
+    elif isinstance(trace_input, str):
+        yield from _of_path(trace_input) if not format and _is_path(trace_input) else _of_text(trace_input, tools)
+    elif messages := _messages(trace_input):
         yield _offered(Trace(read_messages(messages)), tools), "the messages"
     else:
-        kind = type(given).__name__
+        kind = type(trace_input).__name__
         raise TypeError(f"weaklink takes a Trace, a path, a raw text or a list of messages (dictionaries), not {kind}")
 
 
@@ -113,13 +116,13 @@ def _of_file(path: Path) -> Iterator[tuple[Trace, str]]:
 
 
 def _messages(given: object) -> list[Json]:
-    """The messages that are given; none where something else is."""
+    """The messages of the input; none if it is something else."""
     listed = list(given) if isinstance(given, Sequence) else []
     return [dict(one) for one in listed] if all(isinstance(one, Mapping) for one in listed) else []
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text names a file, or can hardly be anything else: a lost file must not pass for a sound text."""
+    """Whether a text names a file, or can hardly be anything else: a missing file must not pass as a correct text."""
     if len(text) > _LONGEST_PATH or "\0" in text:
         return False
     return bool(_LIKE_A_PATH.fullmatch(text)) or Path(text).is_file()
@@ -138,22 +141,34 @@ def _offered(trace: Trace, tools: MessageList) -> Trace:
 
 
 def unbroken(
-    given: TraceInput, *, select: Sequence[str], ignore: Sequence[str], fail_on: str, format: str, tools: MessageList
+    trace_input: TraceInput,
+    *,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    fail_on: str,
+    format: str,
+    tools: MessageList,
 ) -> str:
-    """Why the chains of what is given do not hold; empty where they do."""
+    """Why the chains of the input are broken; `""` if they are not."""
     rules = _rules(select, ignore)
     statuses = _FAILING[_severity(fail_on).value]
-    return _joined_reasons(_breaks(one, rules, statuses) for one in inspected(given, format, tools))
+    return _joined_reasons(_breaks(one, rules, statuses) for one in inspected(trace_input, format, tools))
 
 
 def clean(
-    given: TraceInput, *, select: Sequence[str], ignore: Sequence[str], fail_on: str, format: str, tools: MessageList
+    trace_input: TraceInput,
+    *,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    fail_on: str,
+    format: str,
+    tools: MessageList,
 ) -> str:
-    """What is wrong with what is given; empty where nothing is."""
+    """The faults of the input, as text; `""` if there are none."""
     rules = _rules(select, ignore)
     order = list(Severity)
     counted = frozenset(order[: order.index(_severity(fail_on)) + 1])
-    return _joined_reasons(_faults(one, rules, counted) for one in inspected(given, format, tools))
+    return _joined_reasons(_faults(one, rules, counted) for one in inspected(trace_input, format, tools))
 
 
 def _severity(word: str) -> Severity:
@@ -165,12 +180,12 @@ def _severity(word: str) -> Severity:
 
 
 def _rules(select: Sequence[str], ignore: Sequence[str]) -> frozenset[Rule]:
-    words, unwanted = _words(select), _words(ignore)
-    return (select_rules(words) if words else frozenset(RULES)) - select_rules(unwanted)
+    words, ignored = _words(select), _words(ignore)
+    return (select_rules(words) if words else frozenset(RULES)) - select_rules(ignored)
 
 
 def _words(given: Sequence[str]) -> tuple[str, ...]:
-    """A single word is taken for a list of one: a string is a sequence of its letters, too."""
+    """A single word counts as a list of one, since a string is a sequence of its letters, too."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 
@@ -183,15 +198,17 @@ def _joined_reasons(reasons: Iterable[str]) -> str:
 
 def _breaks(one: Inspected, rules: frozenset[Rule], statuses: frozenset[Status]) -> str:
     chain = one.inspection.chain
-    lost = [
+    failed_steps = [
         step
         for step in chain.steps
         if step.outcome.failed
         and (step.recovery is None or Status.RECOVERED in statuses)
         and _counts(step, one.inspection.diagnostics, rules)
     ]
-    if lost:
-        step = next((step for step in lost if chain.broken and step.number == chain.broken.step), lost[0])
+    if failed_steps:
+        step = next(
+            (step for step in failed_steps if chain.broken and step.number == chain.broken.step), failed_steps[0]
+        )
         verb = "broke" if step.recovery is None else "stumbled"
         head = f"the chain {verb} at step {step.number} of {len(chain.steps)} in {_named(one)}"
         return _joined(head, step_words(step, chain), _at_step(step, one), one)
@@ -203,7 +220,7 @@ def _breaks(one: Inspected, rules: frozenset[Rule], statuses: frozenset[Status])
 
 
 def _counts(step: Step, diagnostics: Iterable[Diagnostic], rules: frozenset[Rule]) -> bool:
-    """Whether the rule by which a step failed is looked at; of several, one is enough."""
+    """Whether a rule by which a step failed is selected; of several rules, one is enough."""
     code = _CODES.get(step.outcome)
     if code is not None:
         return any(rule.code == code for rule in rules)
@@ -252,18 +269,18 @@ def _named(one: Inspected) -> str:
 
 
 def step_words(step: Step, chain: Chain) -> str:
-    """What became of a step in a sentence or two: the verdict of the chain where it broke there."""
+    """The outcome of a step in a sentence or two; the verdict of the chain if it broke there."""
     broken = chain.broken
     if broken is not None and broken.step == step.number:
-        said = [broken.message, _REACTIONS[broken.reaction] if broken.reaction is not None else ""]
-        return shown(" ".join(word for word in said if word))
+        sentences = [broken.message, _REACTIONS[broken.reaction] if broken.reaction is not None else ""]
+        return shown(" ".join(word for word in sentences if word))
     tool = f"`{step.call.name}`" if step.call.name else "a tool without a name"
-    made_good = ", and the agent made it good" if step.recovery is not None else ""
-    return shown(f"The call of {tool} in turn {step.location.turn} failed ({step.outcome.value}){made_good}.")
+    recovery = ", and the agent made it good" if step.recovery is not None else ""
+    return shown(f"The call of {tool} in turn {step.location.turn} failed ({step.outcome.value}){recovery}.")
 
 
 def fault_lines(diagnostic: Diagnostic, trace: Trace) -> Iterator[str]:
-    """A diagnostic: its message, its place, the line of the text that it is in with carets, and the hint."""
+    """The lines of a diagnostic: its message, its position, the line of the text with carets, and the hint."""
     fault, place = diagnostic.fault, diagnostic.location
     lines = LineIndex(PlacedTexts(trace).at(place))
     number, column = lines.position(min(place.range.start, len(lines.text)))
@@ -288,7 +305,7 @@ def _excerpt(lines: LineIndex, number: int, place: Range, gutter: str) -> Iterat
 
 
 def shown(text: str) -> str:
-    """A text on one line in which nothing moves a cursor or hides: what cannot be seen becomes an escape."""
+    """A text on one line, without invisible characters and cursor movements: these become escapes."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else _escaped(one) for one in text)

@@ -1,4 +1,4 @@
-"""The value of the fixture `weaklink`: assertions about traces. What does the work loads when a test first uses it."""
+"""The value of the fixture `weaklink`: assertions about traces. Its modules are imported when a test first uses it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Weaklink:
-    """Asks weaklink about what an agent did.
+    """Checks what an agent did.
 
     A `trace` is a Trace, a path to a log that can be imported (every trace in it counts), a raw text that a model
-    wrote, or a list of messages as OpenAI has them. A text that names a file is a path; with `format` it is always a
-    raw text.
-    `tools` are OpenAI's definitions of the tools that were offered, for texts and messages, which do not say it.
+    wrote, or a list of messages in OpenAI's shape. A text that names a file is a path; with `format` it is always a raw
+    text.
+    `tools` are the offered tools as OpenAI's definitions, for texts and messages, which do not contain them.
     """
 
     def assert_unbroken(
@@ -32,22 +32,22 @@ class Weaklink:
         format: str = "",
         tools: MessageList = (),
     ) -> None:
-        """Fail where a step of the chain failed and the agent did not recover from it.
+        """Fail if a step of the chain failed and the agent did not recover from it.
 
         `select` and `ignore` are rule codes, names or code prefixes: a step that failed by another rule, or by one that
         is ignored, does not count. With `fail_on="warning"` a trace that was aborted fails too, with "info" also one
         that recovered. Raises AssertionError with the verdict and the faults in their place; UnreadableFileError,
-        UnknownFormatError, UnknownRuleError, and TypeError where `trace` is none.
+        UnknownFormatError, UnknownRuleError, and TypeError if `trace` is none of the above.
         """
         __tracebackhide__ = True
-        from inspector.pytest_plugin.assertions import unbroken  # noqa: PLC0415  # the inspector loads when it is asked
+        from inspector.pytest_plugin.assertions import unbroken  # noqa: PLC0415  # imported on first use
 
         try:
-            said = unbroken(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
+            report = unbroken(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
         except WeaklinkError as error:
-            raise error.with_traceback(None) from None  # the test's own line says enough
-        if said:
-            raise AssertionError(said)
+            raise error.with_traceback(None) from None  # the test's own line is enough
+        if report:
+            raise AssertionError(report)
 
     def assert_clean(
         self,
@@ -59,22 +59,22 @@ class Weaklink:
         format: str = "",
         tools: MessageList = (),
     ) -> None:
-        """Fail where anything is wrong: a diagnostic of severity `fail_on` ("error", "warning", "info") or above.
+        """Fail if anything is wrong: a diagnostic of severity `fail_on` ("error", "warning", "info") or above.
 
-        The rest is as with `assert_unbroken`; here it does not matter whether the agent recovered.
+        The rest is as with `assert_unbroken`, but it does not matter whether the agent recovered.
         """
         __tracebackhide__ = True
-        from inspector.pytest_plugin.assertions import clean  # noqa: PLC0415  # the inspector loads when it is asked
+        from inspector.pytest_plugin.assertions import clean  # noqa: PLC0415  # imported on first use
 
         try:
-            said = clean(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
+            report = clean(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
         except WeaklinkError as error:
-            raise error.with_traceback(None) from None  # the test's own line says enough
-        if said:
-            raise AssertionError(said)
+            raise error.with_traceback(None) from None  # the test's own line is enough
+        if report:
+            raise AssertionError(report)
 
     def inspect(self, trace: TraceInput, *, format: str = "", tools: MessageList = ()) -> tuple[Inspection, ...]:
-        """What weaklink says of each trace, for assertions of one's own. Raises as `assert_unbroken` does."""
-        from inspector.pytest_plugin.assertions import inspected  # noqa: PLC0415  # the inspector loads when it is asked
+        """The inspection of each trace, for custom assertions. Raises as `assert_unbroken` does."""
+        from inspector.pytest_plugin.assertions import inspected  # noqa: PLC0415  # imported on first use
 
         return tuple(one.inspection for one in inspected(trace, format, tools))

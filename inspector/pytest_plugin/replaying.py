@@ -23,7 +23,7 @@ _ANY_PATH = Upstream("", "http://recording.invalid")  # never contacted
 
 
 class Replay:
-    """One recording that answers, or is made, until `close`.
+    """One recording that answers requests, or that is being recorded, until `close`.
 
     `url` is the address of the server; `variables` are the environment variables that point clients at it.
     """
@@ -50,9 +50,9 @@ class Replay:
         self.variables = client_variables(self._thread.address, paths, os.environ)
 
     def close(self, *, is_kept: bool = True) -> str:
-        """Stop; how the requests differed from the recording, `""` where they did not.
+        """Stop; returns how the requests differed from the recording, `""` if they did not.
 
-        What was recorded takes the file's place where `is_kept`.
+        If `is_kept`, what was recorded replaces the file.
         """
         self._thread.stop()
         if self._recorder is not None and self._sink is not None:
@@ -62,9 +62,9 @@ class Replay:
                 self._new.replace(self._path)
             else:
                 self._new.unlink(missing_ok=True)
-        return "" if self._server is None else self._said(self._server)
+        return "" if self._server is None else self._differences(self._server)
 
-    def _said(self, server: ReplayServer) -> str:
+    def _differences(self, server: ReplayServer) -> str:
         never_made = () if self._allow_unused or server.divergences else server.replayer.never_made()
         found: list[ReplayDivergence] = [*server.divergences, *never_made]
         lines = [line for one in found for line in (sentence(one), *map(place, one.differences[1:]))]
@@ -87,7 +87,7 @@ def _server(path: Path) -> ReplayServer:
 
 
 class _ServerThread:
-    """A proxy in a thread of its own; `address` is where it listens. OSError where it cannot."""
+    """A proxy in a separate thread; `address` is where it listens. OSError if it cannot listen."""
 
     def __init__(self, config: ProxyConfig, observes: Observes, intercept: Intercept | None) -> None:
         self._loop = asyncio.new_event_loop()
@@ -122,7 +122,7 @@ class _ServerThread:
 
 
 class WeaklinkReplay:
-    """Makes clients talk to a recording for the length of a test; see `weaklink.pytest_plugin.weaklink_replay`."""
+    """Points clients at a recording for the duration of a test; see `weaklink.pytest_plugin.weaklink_replay`."""
 
     def __init__(self, folder: Path, set_variable: Callable[[str, str], None], *, is_recording: bool) -> None:
         self._folder, self._set, self._is_recording = folder, set_variable, is_recording
@@ -131,9 +131,9 @@ class WeaklinkReplay:
     def __call__(self, path: str | Path, *, upstream: str | None = None, allow_unused: bool = False) -> Replay:
         """Answer from the trace file at `path`, which is relative to the test's folder.
 
-        The environment variables that clients read are set; make clients afterwards. With `--weaklink-record`, requests
-        go to `upstream`, or where the variables said before, and the file is written again once the test has passed.
-        `allow_unused`: recorded requests need not all be made. WeaklinkError where the file cannot be replayed.
+        Sets the environment variables that clients read, so create clients afterwards. With `--weaklink-record`,
+        requests go to `upstream`, or to where the variables pointed before, and the file is written again once the test
+        has passed. `allow_unused`: recorded requests may stay unused. WeaklinkError if the file cannot be replayed.
         """
         replay = Replay(
             self._folder / path, is_recording=self._is_recording, upstream=upstream, allow_unused=allow_unused
@@ -144,6 +144,6 @@ class WeaklinkReplay:
         return replay
 
     def close(self, *, has_passed: bool) -> str:
-        """End all; the differences, `""` where there are none."""
-        said = [replay.close(is_kept=has_passed) for replay in reversed(self._open)]
-        return "\n".join(filter(None, said))
+        """End all; returns the differences, `""` if there are none."""
+        differences = [replay.close(is_kept=has_passed) for replay in reversed(self._open)]
+        return "\n".join(filter(None, differences))

@@ -1,7 +1,7 @@
 """A turn as the answer of a provider's API, for recordings without its bytes: whole, or as a stream of one piece.
 
-The shapes, those of errors too, are those of the APIs' references: OpenAI's chat completions and responses, Anthropic's
-messages, Gemini's generateContent, and Ollama's chat and generate.
+The shapes, including those of errors, are from the APIs' references: OpenAI's chat completions and responses,
+Anthropic's messages, Gemini's generateContent, and Ollama's chat and generate.
 """
 
 import json
@@ -38,8 +38,8 @@ _GEMINI_ERRORS = {
 }
 
 
-class _Said(Struct, frozen=True):
-    """What a turn says; calls are id, name and arguments as text."""
+class _AnswerContent(Struct, frozen=True):
+    """The content of an answer; calls are id, name and arguments as text."""
 
     model: str
     text: str
@@ -48,26 +48,26 @@ class _Said(Struct, frozen=True):
 
 
 def rebuilt_answer(turn: Turn, path: str, body: bytes) -> tuple[str, bytes]:
-    """The content type and the body of the answer that a request to a path, with this body, gets."""
+    """The content type and the body of the answer to a request with this path and body."""
     request = parse_request(body)
     decoded = read_request(path, request)
     api, streams = find_api(path, request), decoded is not None and decoded.streams
-    said = _said(turn, decoded.model if decoded is not None else "")
+    answer = _content_of(turn, decoded.model if decoded is not None else "")
     match api:
         case anthropic.API:
-            return _events(_anthropic_events(said), named=True) if streams else _whole(_anthropic(said))
+            return _events(_anthropic_events(answer), named=True) if streams else _whole(_anthropic(answer))
         case responses.API:
-            return _events(_response_events(said), named=True) if streams else _whole(_response(said))
+            return _events(_response_events(answer), named=True) if streams else _whole(_response(answer))
         case gemini.API:
-            return _events([_gemini(said)]) if streams else _whole(_gemini(said))
+            return _events([_gemini(answer)]) if streams else _whole(_gemini(answer))
         case ollama.CHAT | ollama.GENERATE:
-            raw = json.dumps(_ollama(said, api)).encode() + b"\n"
+            raw = json.dumps(_ollama(answer, api)).encode() + b"\n"
             return (_LINES if streams else _JSON), raw
-    return _events(_chat_events(said), after=b"data: [DONE]\n\n") if streams else _whole(_chat(said))
+    return _events(_chat_events(answer), after=b"data: [DONE]\n\n") if streams else _whole(_chat(answer))
 
 
 def error_answer(path: str, status: int, message: str, code: str) -> bytes:
-    """The JSON body of an error, for a request to a path; `code` is OpenAI's, other APIs name the status their way."""
+    """The JSON body of an error, for a request to a path; `code` is for OpenAI, other APIs name the status instead."""
     is_clients = status < 500
     kind = "invalid_request_error" if is_clients else "api_error"
     error: Json = {"message": message, "type": kind if is_clients else "server_error", "param": None, "code": code}
@@ -83,7 +83,7 @@ def error_answer(path: str, status: int, message: str, code: str) -> bytes:
     return json.dumps({"error": error}).encode() + b"\n"
 
 
-def _said(turn: Turn, model: str) -> _Said:
+def _content_of(turn: Turn, model: str) -> _AnswerContent:
     named = {header.part: header for header in turn.calls}
     texts = {part.name: part.text for part in turn.parts}
     calls = [
@@ -92,7 +92,9 @@ def _said(turn: Turn, model: str) -> _Said:
     ]
     generation = turn.generation
     answered = (generation.answered_model or generation.requested_model) if generation is not None else ""
-    return _Said(answered or model or "unknown", texts.get("text", ""), texts.get("reasoning", ""), tuple(calls))
+    return _AnswerContent(
+        answered or model or "unknown", texts.get("text", ""), texts.get("reasoning", ""), tuple(calls)
+    )
 
 
 def _call(number: int, header: CallHeader, text: str) -> tuple[str, str, str]:
@@ -111,13 +113,16 @@ def _events(values: Iterable[Json], *, named: bool = False, after: bytes = b"") 
     return _EVENTS, b"".join(map(event, values)) + after
 
 
-def _chat_message(said: _Said, *, is_delta: bool) -> dict[str, Json]:
-    message: dict[str, Json] = {"role": "assistant", "content": said.text if said.text or not said.calls else None}
-    if said.reasoning:
-        message["reasoning_content"] = said.reasoning
-    if said.calls:
+def _chat_message(answer: _AnswerContent, *, is_delta: bool) -> dict[str, Json]:
+    message: dict[str, Json] = {
+        "role": "assistant",
+        "content": answer.text if answer.text or not answer.calls else None,
+    }
+    if answer.reasoning:
+        message["reasoning_content"] = answer.reasoning
+    if answer.calls:
         message["tool_calls"] = [
-            _chat_call(call, number if is_delta else None) for number, call in enumerate(said.calls)
+            _chat_call(call, number if is_delta else None) for number, call in enumerate(answer.calls)
         ]
     return message
 
@@ -128,24 +133,24 @@ def _chat_call(call: tuple[str, str, str], index: int | None) -> Json:
     return {**place, "id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _chat(said: _Said) -> Json:
-    choice: Json = {"index": 0, "message": _chat_message(said, is_delta=False), "finish_reason": _chat_finish(said)}
-    return {**_chat_head(said, "chat.completion"), "choices": [choice], "usage": _no_usage()}
+def _chat(answer: _AnswerContent) -> Json:
+    choice: Json = {"index": 0, "message": _chat_message(answer, is_delta=False), "finish_reason": _chat_finish(answer)}
+    return {**_chat_head(answer, "chat.completion"), "choices": [choice], "usage": _no_usage()}
 
 
-def _chat_events(said: _Said) -> Iterator[Json]:
-    head = _chat_head(said, "chat.completion.chunk")
-    delta: Json = _chat_message(said, is_delta=True)
+def _chat_events(answer: _AnswerContent) -> Iterator[Json]:
+    head = _chat_head(answer, "chat.completion.chunk")
+    delta: Json = _chat_message(answer, is_delta=True)
     yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _chat_finish(said)}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _chat_finish(answer)}]}
 
 
-def _chat_head(said: _Said, kind: str) -> dict[str, Json]:
-    return {"id": "chatcmpl-replay", "object": kind, "created": 0, "model": said.model}
+def _chat_head(answer: _AnswerContent, kind: str) -> dict[str, Json]:
+    return {"id": "chatcmpl-replay", "object": kind, "created": 0, "model": answer.model}
 
 
-def _chat_finish(said: _Said) -> str:
-    return "tool_calls" if said.calls else "stop"
+def _chat_finish(answer: _AnswerContent) -> str:
+    return "tool_calls" if answer.calls else "stop"
 
 
 def _no_usage() -> Json:
@@ -153,45 +158,45 @@ def _no_usage() -> Json:
 
 
 def _arguments(text: str) -> Json:
-    """Arguments as an object; those that are none are an empty one, since these APIs have no other place for them."""
+    """Arguments as an object; an empty one if they are no object, since these APIs cannot represent anything else."""
     try:
         return object_of(json.loads(text or "{}"))
     except (ValueError, RecursionError):
         return {}
 
 
-def _anthropic_blocks(said: _Said) -> list[dict[str, Json]]:
+def _anthropic_blocks(answer: _AnswerContent) -> list[dict[str, Json]]:
     blocks: list[dict[str, Json]] = []
-    if said.reasoning:
-        blocks.append({"type": "thinking", "thinking": said.reasoning, "signature": ""})
-    if said.text or not said.calls:
-        blocks.append({"type": "text", "text": said.text})
-    for id_, name, text in said.calls:
+    if answer.reasoning:
+        blocks.append({"type": "thinking", "thinking": answer.reasoning, "signature": ""})
+    if answer.text or not answer.calls:
+        blocks.append({"type": "text", "text": answer.text})
+    for id_, name, text in answer.calls:
         blocks.append({"type": "tool_use", "id": id_, "name": name, "input": text})
     return blocks
 
 
-def _anthropic_head(said: _Said) -> dict[str, Json]:
+def _anthropic_head(answer: _AnswerContent) -> dict[str, Json]:
     return {
         "id": "msg_replay",
         "type": "message",
         "role": "assistant",
-        "model": said.model,
+        "model": answer.model,
         "stop_sequence": None,
         "usage": {"input_tokens": 0, "output_tokens": 0},
     }
 
 
-def _anthropic_stop(said: _Said) -> str:
-    return "tool_use" if said.calls else "end_turn"
+def _anthropic_stop(answer: _AnswerContent) -> str:
+    return "tool_use" if answer.calls else "end_turn"
 
 
-def _anthropic(said: _Said) -> Json:
+def _anthropic(answer: _AnswerContent) -> Json:
     content: list[Json] = [
         block | {"input": _arguments(str(block["input"]))} if block["type"] == "tool_use" else block
-        for block in _anthropic_blocks(said)
+        for block in _anthropic_blocks(answer)
     ]
-    return {**_anthropic_head(said), "content": content, "stop_reason": _anthropic_stop(said)}
+    return {**_anthropic_head(answer), "content": content, "stop_reason": _anthropic_stop(answer)}
 
 
 _DELTAS: dict[str, tuple[str, str, str]] = {
@@ -201,27 +206,27 @@ _DELTAS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _anthropic_events(said: _Said) -> Iterator[Json]:
-    yield {"type": "message_start", "message": {**_anthropic_head(said), "content": [], "stop_reason": None}}
-    for index, block in enumerate(_anthropic_blocks(said)):
+def _anthropic_events(answer: _AnswerContent) -> Iterator[Json]:
+    yield {"type": "message_start", "message": {**_anthropic_head(answer), "content": [], "stop_reason": None}}
+    for index, block in enumerate(_anthropic_blocks(answer)):
         member, kind, name = _DELTAS[str(block["type"])]
         empty: Json = {} if member == "input" else ""
         yield {"type": "content_block_start", "index": index, "content_block": {**block, member: empty}}
         yield {"type": "content_block_delta", "index": index, "delta": {"type": kind, name: block[member]}}
         yield {"type": "content_block_stop", "index": index}
-    delta: Json = {"stop_reason": _anthropic_stop(said), "stop_sequence": None}
+    delta: Json = {"stop_reason": _anthropic_stop(answer), "stop_sequence": None}
     yield {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}}
     yield {"type": "message_stop"}
 
 
-def _response(said: _Said, *, status: str = "completed") -> dict[str, Json]:
+def _response(answer: _AnswerContent, *, status: str = "completed") -> dict[str, Json]:
     return {
         "id": "resp_replay",
         "object": "response",
         "created_at": 0,
         "status": status,
-        "model": said.model,
-        "output": _response_items(said) if status == "completed" else [],
+        "model": answer.model,
+        "output": _response_items(answer) if status == "completed" else [],
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],
@@ -236,30 +241,30 @@ def _response(said: _Said, *, status: str = "completed") -> dict[str, Json]:
     }
 
 
-def _response_items(said: _Said) -> list[Json]:
+def _response_items(answer: _AnswerContent) -> list[Json]:
     items: list[Json] = []
-    if said.reasoning:
-        summary: Json = [{"type": "summary_text", "text": said.reasoning}]
+    if answer.reasoning:
+        summary: Json = [{"type": "summary_text", "text": answer.reasoning}]
         items.append({"type": "reasoning", "id": "rs_replay", "summary": summary})
-    if said.text or not said.calls:
-        content: Json = [{"type": "output_text", "text": said.text, "annotations": []}]
+    if answer.text or not answer.calls:
+        content: Json = [{"type": "output_text", "text": answer.text, "annotations": []}]
         items.append(
             {"type": "message", "id": "msg_replay", "role": "assistant", "status": "completed", "content": content}
         )
-    for number, (id_, name, arguments) in enumerate(said.calls):
+    for number, (id_, name, arguments) in enumerate(answer.calls):
         call: dict[str, Json] = {"type": "function_call", "id": f"fc_{number}", "call_id": id_, "name": name}
         items.append({**call, "arguments": arguments, "status": "completed"})
     return items
 
 
-def _response_events(said: _Said) -> Iterator[Json]:
-    for number, event in enumerate(_response_steps(said)):
+def _response_events(answer: _AnswerContent) -> Iterator[Json]:
+    for number, event in enumerate(_response_steps(answer)):
         yield {**event, "sequence_number": number}
 
 
-def _response_steps(said: _Said) -> Iterator[dict[str, Json]]:
-    yield {"type": "response.created", "response": _response(said, status="in_progress")}
-    for index, item in enumerate(_response_items(said)):
+def _response_steps(answer: _AnswerContent) -> Iterator[dict[str, Json]]:
+    yield {"type": "response.created", "response": _response(answer, status="in_progress")}
+    for index, item in enumerate(_response_items(answer)):
         members = object_of(item)
         place: dict[str, Json] = {"output_index": index, "item_id": members["id"]}
         match members["type"]:
@@ -268,43 +273,43 @@ def _response_steps(said: _Said) -> Iterator[dict[str, Json]]:
                 part: Json = {"type": "output_text", "text": "", "annotations": []}
                 yield {"type": "response.output_item.added", "output_index": index, "item": {**members, "content": []}}
                 yield {"type": "response.content_part.added", **inside, "part": part}
-                yield {"type": "response.output_text.delta", **inside, "delta": said.text, "logprobs": []}
-                yield {"type": "response.output_text.done", **inside, "text": said.text, "logprobs": []}
+                yield {"type": "response.output_text.delta", **inside, "delta": answer.text, "logprobs": []}
+                yield {"type": "response.output_text.done", **inside, "text": answer.text, "logprobs": []}
             case "function_call":
-                given = members["arguments"]
+                arguments = members["arguments"]
                 begun: Json = {**members, "arguments": ""}
                 yield {"type": "response.output_item.added", "output_index": index, "item": begun}
-                yield {"type": "response.function_call_arguments.delta", **place, "delta": given}
-                yield {"type": "response.function_call_arguments.done", **place, "arguments": given}
+                yield {"type": "response.function_call_arguments.delta", **place, "delta": arguments}
+                yield {"type": "response.function_call_arguments.done", **place, "arguments": arguments}
             case _:
                 yield {"type": "response.output_item.added", "output_index": index, "item": item}
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
-    yield {"type": "response.completed", "response": _response(said)}
+    yield {"type": "response.completed", "response": _response(answer)}
 
 
-def _gemini(said: _Said) -> Json:
+def _gemini(answer: _AnswerContent) -> Json:
     parts: list[Json] = []
-    if said.reasoning:
-        parts.append({"text": said.reasoning, "thought": True})
-    if said.text or not said.calls:
-        parts.append({"text": said.text})
-    for _, name, text in said.calls:
+    if answer.reasoning:
+        parts.append({"text": answer.reasoning, "thought": True})
+    if answer.text or not answer.calls:
+        parts.append({"text": answer.text})
+    for _, name, text in answer.calls:
         parts.append({"functionCall": {"name": name, "args": _arguments(text)}})
     candidate: Json = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
-    return {"candidates": [candidate], "modelVersion": said.model, "usageMetadata": {"totalTokenCount": 0}}
+    return {"candidates": [candidate], "modelVersion": answer.model, "usageMetadata": {"totalTokenCount": 0}}
 
 
-def _ollama(said: _Said, api: str) -> Json:
-    head: dict[str, Json] = {"model": said.model, "created_at": "1970-01-01T00:00:00Z", "done": True}
+def _ollama(answer: _AnswerContent, api: str) -> Json:
+    head: dict[str, Json] = {"model": answer.model, "created_at": "1970-01-01T00:00:00Z", "done": True}
     head["done_reason"] = "stop"
     if api == ollama.GENERATE:
-        return {**head, "response": said.text}
-    message: dict[str, Json] = {"role": "assistant", "content": said.text}
-    if said.reasoning:
-        message["thinking"] = said.reasoning
-    if said.calls:
+        return {**head, "response": answer.text}
+    message: dict[str, Json] = {"role": "assistant", "content": answer.text}
+    if answer.reasoning:
+        message["thinking"] = answer.reasoning
+    if answer.calls:
         calls: list[Json] = []
-        for _, name, text in said.calls:
+        for _, name, text in answer.calls:
             calls.append({"function": {"name": name, "arguments": _arguments(text)}})
         message["tool_calls"] = calls
     return {**head, "message": message}

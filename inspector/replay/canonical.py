@@ -1,9 +1,9 @@
-"""Requests compared: their canonical content, equal where a recorded exchange may answer, and where two bodies differ.
+"""Compares requests: their canonical content, equal if a recorded exchange may answer, and where two bodies differ.
 
-Three levels, each compared where the one before found nothing. EXACT: the body as a JSON value. CANONICAL: without
-`user`, `metadata` and idempotency keys, which name the caller and not the question, and with ids of calls by their
-position, since a client or server may draw them at random. TIMELESS: also without date-times in system texts, which
-say when a prompt was made. Headers never count.
+There are three levels; a level is used if the one before found nothing. EXACT: the body as a JSON value. CANONICAL:
+without `user`, `metadata` and idempotency keys, which identify the caller and not the question, and with ids of calls
+by their position, since a client or server may draw them at random. TIMELESS: also without date-times in system texts,
+which state when a prompt was created. Headers never count.
 """
 
 import json
@@ -45,7 +45,7 @@ _LISTS_OF_MESSAGES = ("messages", "input", "contents")
 
 
 class MatchLevel(IntEnum):
-    """How much of a request is compared; see the module."""
+    """How much of a request is compared; see the module's docstring."""
 
     EXACT = 0
     CANONICAL = 1
@@ -53,7 +53,7 @@ class MatchLevel(IntEnum):
 
 
 def endpoint(path: str) -> str:
-    """A request's path without what is before the API's version, which is the server's; keys in the query go."""
+    """A request's path without the server's part before the API's version, and without keys in the query."""
     bare, _, query = path.partition("?")
     bare = _VERSION.sub("", bare) if _VERSION.match(bare) else _PROVIDER.sub("", bare)
     kept = sorted((name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in _KEYS)
@@ -61,7 +61,7 @@ def endpoint(path: str) -> str:
 
 
 def body_value(raw: bytes) -> Json:
-    """A body as a JSON value; a body of another kind as text."""
+    """A body as a JSON value, or as text if it is no JSON."""
     if not raw:
         return None
     value = parse_request(raw)
@@ -69,7 +69,7 @@ def body_value(raw: bytes) -> Json:
 
 
 def canonical(body: Json, level: MatchLevel) -> Json:
-    """What of a body is compared at a level."""
+    """The content of a body that is compared at a level."""
     if not isinstance(body, dict) or level is MatchLevel.EXACT:
         return body
     kept = {name: value for name, value in body.items() if name not in _VOLATILE}
@@ -81,18 +81,18 @@ def canonical(body: Json, level: MatchLevel) -> Json:
 
 
 def digest(value: Json) -> bytes:
-    """Equal for equal JSON values, whatever the order of members."""
+    """A digest that is the same for equal JSON values, in any order of members."""
     return sha256(json.dumps(_plain(value), sort_keys=True, default=str).encode("utf-8", "surrogatepass")).digest()
 
 
 def messages_of(body: Json) -> list[Json]:
-    """The messages of a request, in whatever member its API has them."""
+    """The messages of a request, from the member in which its API has them."""
     members = object_of(body)
     return next((list_of(members[name]) for name in _CONVERSATIONS if isinstance(members.get(name), list)), [])
 
 
 def _plain(value: Json) -> Json:
-    """Numbers that are equal get one form."""
+    """A value in which equal numbers have the same form."""
     match value:
         case float() if value.is_integer():
             return int(value)
@@ -156,7 +156,7 @@ class BodyDifference(Struct, frozen=True):
 
     `pointer` is a JSON pointer into the body. `message` counts messages from 1, None outside of them. For two texts,
     `live_range` and `recorded_range` are the characters that differ; None for other values. `live` and `recorded` are
-    the texts, or values as JSON, without what both share far from the difference; `""` where there is none.
+    the texts around the difference, or values as JSON; `""` if there is none.
     """
 
     kind: DifferenceKind
@@ -236,7 +236,7 @@ def _one(
 
 
 def pointer_of(path: tuple[str | int, ...]) -> str:
-    """A JSON pointer."""
+    """The JSON pointer of a path."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 

@@ -1,21 +1,21 @@
-"""Live requests matched with recorded exchanges, each used once; and where two runs of one command first part, and why.
+"""Matches live requests with recorded exchanges, each used once; finds where two runs of a command diverge, and why.
 
-An imported session holds no requests and no bytes. Its answers are rebuilt, and a request matches where its messages,
-read as turns, say what the turns before the answer say: roles, texts, calls and results, without the system prompt,
-which many logs leave out.
+An imported session has no requests and no bytes. Its answers are rebuilt, and a request matches if its messages, read
+as turns, have the same roles, texts, calls and results as the turns before the answer. The system prompt does not
+count, since many logs leave it out.
 
 Exchanges wait in queues by the digest of their canonical content, one set of queues for each level of comparison. The
-order in which requests come does not matter unless their contents are equal, as those of retries are. What matched
-nothing is compared with the exchange that is most like it.
+order in which requests come does not matter unless their contents are equal, like those of retries. A request that
+matched nothing is compared with the most similar exchange.
 
-The requests of one run are matched with those of the other by their content (`inspector.replay.matching`): without
-`user`, `metadata` and idempotency keys, and with ids of calls by their position. So requests that overlap may come in
-any order. Of the second run's requests, in the order in which they began, the first of these is the parting:
+The requests of one run are matched with those of the other by their content: without `user`, `metadata` and idempotency
+keys, and with ids of calls by their position. So requests that overlap may come in any order. Of the second run's
+requests, in the order in which they began, the first of these is where the runs diverge:
 
 * a request whose counterpart got another answer: the source is the model or its server (ANSWER);
-* a request without a counterpart: its first difference from the most similar request says the source. Definitions of
-  tools (TOOLS), a result of a tool (TOOL_RESULT), equal elements in another order (ORDER), a text that differs only in
-  dates and times (CLOCK) or in random ids (ID), or anything else of the prompt (PROMPT);
+* a request without a counterpart: its first difference from the most similar request determines the source. This is a
+  definition of a tool (TOOLS), a result of a tool (TOOL_RESULT), equal elements in another order (ORDER), a text that
+  differs only in dates and times (CLOCK) or in random ids (ID), or anything else in the prompt (PROMPT);
 * a request that the second run never made (END).
 """
 
@@ -46,7 +46,7 @@ from inspector.replay.canonical import (
 from inspector.scanning import lazy_pattern
 
 CONVERSATION = "conversation"
-"""The method of an exchange that was made from turns: its request is a conversation, see `conversation_of`."""
+"""The method of an exchange that is rebuilt from turns: its request is a conversation, see `conversation_of`."""
 _MOST = 50
 _LEVELS = (MatchLevel.EXACT, MatchLevel.CANONICAL)
 _EPOCH = lazy_pattern(r"\b1[5-9]\d{8}(?:\d{3}(?:\d{3}){0,2})?(?:\.\d+)?\b")
@@ -59,7 +59,7 @@ _RESULT_TYPES = frozenset({"tool_result", "function_call_output"})
 
 
 class Recording(Struct, frozen=True):
-    """Exchanges, and for each the turn from which its answer is rebuilt, None where the bytes are kept."""
+    """Exchanges, and for each the turn from which its answer is rebuilt, None if its bytes are kept."""
 
     exchanges: tuple[RecordedExchange, ...]
     turns: tuple[Turn | None, ...]
@@ -71,12 +71,12 @@ class Recording(Struct, frozen=True):
 
     @property
     def redacted(self) -> int:
-        """How many answers held secrets."""
+        """How many answers contained secrets."""
         return sum(one.is_redacted for one in self.exchanges)
 
 
 def recording_of(traces: Iterable[tuple[Trace, Sequence[RecordedExchange]]]) -> Recording:
-    """The recording of traces with their exchanges, in the order in which they began."""
+    """The recording of traces and their exchanges, in the order in which the exchanges began."""
     found = [pair for trace, some in traces for pair in (_recorded(trace, some) if some else _imported(trace))]
     found.sort(key=lambda pair: pair[0].began_s or 0.0)
     return Recording(tuple(one for one, _ in found), tuple(turn for _, turn in found))
@@ -102,7 +102,7 @@ def conversation_of(turns: Iterable[Turn]) -> Json:
 
 
 def live_conversation(path: str, body: bytes) -> Json:
-    """The same of a request; None for one that asks no model."""
+    """The conversation of a request; None if it is no request to a model."""
     request = read_request(path, parse_request(body))
     return None if request is None else conversation_of(request.turns)
 
@@ -137,9 +137,9 @@ class DivergenceKind(StrEnum):
 class ReplayDivergence(Struct, frozen=True):
     """A live request that matched nothing, or a recorded one that was never made.
 
-    `number` counts the live requests from 1 (of a request never made: the recorded ones). `exchange` is the number of
-    the recorded exchange that is most like it, 0 where there is none. `differences` are at most 50. `live` is the body
-    of the live request, without secrets.
+    `number` counts the live requests from 1 (for a request never made: the recorded ones). `exchange` is the number of
+    the most similar recorded exchange, 0 if there is none. `differences` are at most 50. `live` is the body of the live
+    request, without secrets.
     """
 
     kind: DivergenceKind
@@ -155,7 +155,7 @@ class ReplayDivergence(Struct, frozen=True):
 class Match(Struct, frozen=True):
     """The recorded exchange for a live request; its number from 1, and the differences that were ignored.
 
-    `turn` is what its answer is rebuilt from, None where its bytes are kept.
+    `turn` is what its answer is rebuilt from, None if its bytes are kept.
     """
 
     exchange: RecordedExchange
@@ -168,8 +168,8 @@ class Replayer:
     """Finds the exchange for each request. Not thread-safe: for one event loop.
 
     With `is_strict`, bodies must be equal as JSON values. `requests` counts the live requests, `ignored` lists the
-    differences that did not matter, by the number of their request. `mask` redacts recorded bodies as the live ones
-    are: a recording may hold secrets. `levels` are those at which requests are compared.
+    differences that did not matter, with the number of their request. `mask` redacts recorded bodies in the same way as
+    live ones, since a recording may contain secrets. `levels` are those at which requests are compared.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Replayer:
         return len(self.exchanges) - len(self._unused)
 
     def find(self, method: str, path: str, body: bytes) -> Match | ReplayDivergence:
-        """The exchange for a request, which is used by that; or how it differs from those that are left."""
+        """The exchange for a request, which then counts as used; or how the request differs from the unused ones."""
         self.requests += 1
         value = body_value(body)
         for level in self._levels:
@@ -209,15 +209,15 @@ class Replayer:
                 if number in self._unused:
                     return self._use(number, value)
         if self._has_conversations:
-            said = live_conversation(path, body)
-            waiting = self._waiting[self._key(MatchLevel.EXACT, CONVERSATION, "", said)]
+            conversation = live_conversation(path, body)
+            waiting = self._waiting[self._key(MatchLevel.EXACT, CONVERSATION, "", conversation)]
             if waiting:
-                return self._use(waiting.popleft(), said)
-            method, path, value = (method, path, value) if said is None else (CONVERSATION, "", said)
+                return self._use(waiting.popleft(), conversation)
+            method, path, value = (method, path, value) if conversation is None else (CONVERSATION, "", conversation)
         return structs.replace(self._diverged(method, path, value), live=body)
 
     def nearest(self, divergence: ReplayDivergence) -> Match | None:
-        """The unused exchange that a divergence names, which is used by that; None where it names none."""
+        """The unused exchange that a divergence names, which then counts as used; None if it names none."""
         number = divergence.exchange - 1
         if number not in self._unused:
             return None
@@ -225,7 +225,7 @@ class Replayer:
         return Match(self.exchanges[number], divergence.exchange, divergence.differences, self._turns[number])
 
     def put_back(self, match: Match) -> None:
-        """Let a match answer again, as the first of its like."""
+        """Make a match available again, as the first of its kind."""
         number = match.number - 1
         one = self.exchanges[number]
         self._unused.add(number)
@@ -257,7 +257,7 @@ class Replayer:
         return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, one.turn, found)
 
     def _most_alike(self, method: str, path: str, live: Json, level: MatchLevel) -> int | None:
-        """The unused exchange with the most equal messages at its beginning; the first of several."""
+        """The unused exchange with the most equal messages at its beginning; of several, the first."""
         best, most = None, -1
         for number in sorted(self._unused):
             one = self.exchanges[number]
@@ -278,7 +278,7 @@ def _equal_start(one: list[Json], other: list[Json]) -> int:
 
 
 class DifferenceSource(StrEnum):
-    """Why two runs part."""
+    """Why two runs diverge."""
 
     ANSWER = "answer"
     TOOL_RESULT = "tool-result"
@@ -291,7 +291,7 @@ class DifferenceSource(StrEnum):
 
 
 class RunExchange(Struct, frozen=True):
-    """One exchange of a run: its trace's id, and the turn that its answer is, None where it asked no model."""
+    """One exchange of a run: its trace's id, and the turn of its answer, None if it was no request to a model."""
 
     trace: int
     exchange: RecordedExchange
@@ -299,11 +299,11 @@ class RunExchange(Struct, frozen=True):
 
 
 class CommandParting(Struct, frozen=True):
-    """Where two runs first part.
+    """Where two runs first diverge.
 
     `request` counts the second run's requests from 1, in the order in which they began (END: the first run's).
-    `first` and `second` are the exchanges, None where a run has none. `differences` are at most 50: of the requests'
-    bodies, or for ANSWER of the answers' parts by name; the first of them is the place.
+    `first` and `second` are the exchanges, None if a run has none. `differences` are at most 50: of the requests'
+    bodies, or for ANSWER of the answers' parts by name; the runs diverge at the first of them.
     """
 
     source: DifferenceSource
@@ -314,7 +314,7 @@ class CommandParting(Struct, frozen=True):
 
 
 def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> CommandParting | None:
-    """Where two runs part, None where they are equal; both in the order in which their requests began."""
+    """Where two runs diverge, None if they are equal; both in the order in which their requests began."""
     recording = Recording(tuple(one.exchange for one in first), (None,) * len(first))
     replayer = Replayer(recording, levels=_LEVELS)
     for number, one in enumerate(second, 1):
@@ -334,14 +334,14 @@ def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> Comm
 
 
 def _answer(one: RunExchange) -> Json:
-    """What an answer says: status, texts, and calls without their ids."""
+    """What an answer contains: status, texts, and calls without their ids."""
     exchange = one.exchange
-    said: dict[str, Json] = {"status": exchange.status}
+    facts: dict[str, Json] = {"status": exchange.status}
     if one.turn is None:
-        return {**said, "body": body_value(exchange.answer or b"")}
+        return {**facts, "body": body_value(exchange.answer or b"")}
     names: dict[str, Json] = {f"{call.part} name": call.name for call in one.turn.calls}
     parts = {part.name: part.text for part in one.turn.parts if not part.name.startswith("wire:")}
-    return {**said, **names, **parts}
+    return {**facts, **names, **parts}
 
 
 def _request_parting(number: int, first: RunExchange | None, second: RunExchange) -> CommandParting:
@@ -380,7 +380,7 @@ def _text_source(one: Json, other: Json) -> DifferenceSource:
 
 
 def _first_of_both(one: str, other: str) -> DifferenceSource:
-    """Of two texts that differ in times and in ids: which of them comes first."""
+    """Whether a time or an id comes first, where two texts differ in both."""
     clock = list(differences(_without_ids(one), _without_ids(other)))
     ids = list(differences(without_clock(one), without_clock(other)))
     starts = [found[0].live_range.start if found and found[0].live_range else 0 for found in (clock, ids)]

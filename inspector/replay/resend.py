@@ -1,8 +1,9 @@
-"""The request of one turn, to be sent again as it was or changed.
+"""The request of one turn, to be sent again unchanged or changed.
 
-The request comes from the exchange record where there is one, secrets redacted. Else it is rebuilt from the trace: the
-messages as the request had them (`inspector.model.exchange`), or, where the source kept no requests, the turns before;
-with the model, tools and settings of the turn's generation. Chat completions and Anthropic's messages can be rebuilt.
+The request comes from the exchange record, if there is one, with redacted secrets. Otherwise it is rebuilt from the
+trace: from the messages as the request had them (`inspector.model.exchange`) or, if the source kept no requests, from
+the turns before; with the model, tools and settings of the turn's generation. Requests for chat completions and for
+Anthropic's messages can be rebuilt.
 """
 
 import json
@@ -31,15 +32,15 @@ Body: TypeAlias = dict[str, Json]
 
 
 class ResendError(WeaklinkError):
-    """A request cannot be sent again, or not with this change; the text says why."""
+    """A request cannot be sent again, or not with this change; the message says why."""
 
 
 class TurnRequest(Struct, frozen=True):
     """The request that turn `turn` answers.
 
-    `path` follows the version in the server's address (`/chat/completions`). `prompt_tokens` is what the server counted
-    for the recorded request, None where it did not. `notes` say in sentences how the request may differ from the one
-    that was sent.
+    `path` follows the version in the server's address (`/chat/completions`). `prompt_tokens` is the server's count for
+    the recorded request, None if there is none. `notes` are sentences on how the request may differ from the one that
+    was sent.
     """
 
     turn: int
@@ -53,7 +54,7 @@ class TurnRequest(Struct, frozen=True):
 def turn_request(
     trace: Trace, exchanges: Iterable[RecordedExchange], turn: int, *, api: str | None = None
 ) -> TurnRequest:
-    """The request of an assistant's turn; `api` rebuilds it for that API. ResendError where there is none."""
+    """The request of an assistant's turn; `api` rebuilds it for that API. ResendError if there is none."""
     if not 0 < turn <= len(trace.turns) or trace.turns[turn - 1].role is not Role.ASSISTANT:
         raise ResendError(f"turn {turn} is no answer of a model, {_answers(trace)}")
     generation = trace.turns[turn - 1].generation
@@ -76,9 +77,9 @@ def _answers(trace: Trace) -> str:
     return f"as are {', '.join(map(str, found[:8]))}{', ...' if len(found) > 8 else ''}"
 
 
-def _rebuilt(trace: Trace, number: int, wanted: str | None) -> TurnRequest:
+def _rebuilt(trace: Trace, number: int, requested_api: str | None) -> TurnRequest:
     generation = trace.turns[number - 1].generation
-    api = wanted or (generation.api if generation is not None else "") or chat.API
+    api = requested_api or (generation.api if generation is not None else "") or chat.API
     if api not in _PATHS:
         raise ResendError(
             f"the request of turn {number} was not recorded, and a request for `{api}` cannot be rebuilt; "
@@ -107,7 +108,7 @@ def _rebuilt(trace: Trace, number: int, wanted: str | None) -> TurnRequest:
 
 
 def _request_turns(trace: Trace, number: int) -> tuple[list[Turn], bool]:
-    """The messages of a turn's request, and whether they are those that were sent."""
+    """The messages of a turn's request, and whether these are the messages that were sent."""
     for found in requests_of(trace.turns):
         if not isinstance(found, int) and found.turn == number:
             read = found.messages()
@@ -133,7 +134,7 @@ def _chat_message(turn: Turn) -> Json:
 
 
 class RequestChange(Struct, frozen=True):
-    """What is changed of a request; empty members change nothing.
+    """A change of a request; empty members change nothing.
 
     `settings` are pairs of a name, dots between nested members, and a JSON text or a bare word; an empty value removes
     the member. `system` replaces the system prompt, `tools` the tools.
@@ -145,7 +146,7 @@ class RequestChange(Struct, frozen=True):
     tools: tuple[Json, ...] | None = None
 
     def applied(self, request: TurnRequest) -> TurnRequest:
-        """The changed request; ResendError for a change that its API has no place for."""
+        """The changed request; ResendError for a change that its API cannot represent."""
         body: Body = dict(request.body)
         if self.model:
             if "model" not in body:
@@ -176,7 +177,7 @@ def _set(body: Body, name: str, text: str) -> None:
 
 
 def _set_system(body: Body, api: str, change: Callable[[str], str]) -> None:
-    """Change the system prompt's text where the API has it."""
+    """Change the text of the system prompt, in the place where the API has it."""
     if api == anthropic.API:
         body["system"] = change(_text(body.get("system")))
     elif api == responses.API:
@@ -199,21 +200,25 @@ def _text(content: Json) -> str:
 
 
 def with_fix(request: TurnRequest, found: Diagnostic, tool: str | None) -> TurnRequest:
-    """The request with the advice against a fault: in the tool's description, or in the system prompt.
+    """The request with advice against a fault: in the tool's description, or in the system prompt.
 
     A fault of an argument belongs to the tool that the call names; a fault of the call's syntax, and a tool that was
     not offered, to the prompt. ResendError for any other fault.
     """
     body: Body = dict(request.body)
-    said = " ".join(filter(None, (found.fault.message, found.fault.hint)))
-    if found.rule.code.startswith("S2") and tool is not None and _describe(body, tool, f"Avoid this mistake: {said}"):
+    fault_text = " ".join(filter(None, (found.fault.message, found.fault.hint)))
+    if (
+        found.rule.code.startswith("S2")
+        and tool is not None
+        and _describe(body, tool, f"Avoid this mistake: {fault_text}")
+    ):
         return structs.replace(request, body=body)
     if found.rule.code == "T401" and (names := _tool_names(body)):
         advice = f"Call only these tools, by exactly these names: {', '.join(names)}."
     elif found.rule.code[0] in "JFS":
         advice = (
             "Make every tool call in exactly the required format, its arguments one valid JSON object that follows the "
-            f"tool's schema. Avoid this mistake: {said}"
+            f"tool's schema. Avoid this mistake: {fault_text}"
         )
     else:
         raise ResendError(f"`--with-fix` knows no change of the prompt or a tool against {found.rule}")
@@ -222,7 +227,7 @@ def with_fix(request: TurnRequest, found: Diagnostic, tool: str | None) -> TurnR
 
 
 def _describe(body: Body, name: str, advice: str) -> bool:
-    """Add a sentence to a tool's description; whether the tool is there."""
+    """Add a sentence to a tool's description; returns whether the tool is there."""
     tools = [dict(object_of(tool)) for tool in list_of(body.get("tools"))]
     for tool in tools:
         if "function" in tool:
@@ -242,7 +247,7 @@ def _tool_names(body: Body) -> list[str]:
 
 
 def estimated_tokens(request: TurnRequest, original: TurnRequest) -> int:
-    """About how many tokens the prompt has: what the server counted, in proportion to the bytes; else bytes / 4."""
+    """The approximate number of prompt tokens: the server's count, in proportion to the bytes; else bytes / 4."""
     size, before = len(_compact(request.body)), len(_compact(original.body))
     if original.prompt_tokens and before:
         return max(1, round(original.prompt_tokens * size / before))
@@ -250,7 +255,7 @@ def estimated_tokens(request: TurnRequest, original: TurnRequest) -> int:
 
 
 def answer_limit(body: Body) -> int | None:
-    """The most tokens that the answer may have, None where the request does not say."""
+    """The most tokens that the answer may have, None if the request does not limit them."""
     names = ("max_tokens", "max_completion_tokens", "max_output_tokens")
     limits = [body[name] for name in names if isinstance(body.get(name), int)]
     return next((limit for limit in limits if isinstance(limit, int) and limit > 0), None)

@@ -1,1 +1,1 @@
-"""Which requests belong to one session: requests and answers in, the turns of traces out."""
+"""Decides which requests belong to one session: requests and answers in, the turns of traces out."""

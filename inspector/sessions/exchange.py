@@ -1,4 +1,4 @@
-"""One HTTP exchange with a model, as whoever saw it tells of it: a proxy, a client's transport, a log of flows."""
+"""One HTTP exchange with a model, as a proxy, a client's transport or a log of flows reports it."""
 
 from typing import Protocol, TypeAlias
 
@@ -9,20 +9,20 @@ from inspector.model.exchange import ExchangeEnd
 __all__ = ["Exchange", "ExchangeEnd", "ExchangeObserver", "Headers", "Observes", "RequestHead", "header_of"]
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
-"""Names and values in their order, names as they were sent; compared without case."""
+"""Names and values in their order, names as they were sent; to be compared without regard to case."""
 
 
 def header_of(headers: Headers, name: str) -> str:
-    """The value of the first header of that name, in lower case; `""` where there is none."""
+    """The value of the first header called `name`, which is in lower case; `""` if there is none."""
     return next((value for key, value in headers if key.lower() == name), "")
 
 
 class RequestHead(Struct, frozen=True):
-    """What a request says before its body.
+    """The part of a request before its body.
 
-    `target` is the path with its query as the upstream gets it, `upstream` the address that is before it
-    (`https://openrouter.ai/api`), `client` whoever asks, in words that stay the same for one client (an address, a
-    process). `at_s` is seconds since 1970-01-01 UTC, None where nobody kept the time.
+    `target` is the path with its query as the upstream gets it, `upstream` the address before it
+    (`https://openrouter.ai/api`), `client` the sender, in words that stay the same for one client (an address, a
+    process). `at_s` is seconds since 1970-01-01 UTC, None if the time is not known.
     """
 
     method: str
@@ -34,12 +34,12 @@ class RequestHead(Struct, frozen=True):
 
 
 class Exchange(Struct, frozen=True):
-    """One exchange that is over, as a log has it.
+    """One finished exchange, as a log contains it.
 
-    `body` is the request's, as it was sent, None where it was not kept. `status` and `headers` are the answer's,
-    `answer` the pieces of its body as they were sent, each with its time; None where it was not kept. `message` is the
-    error's own words. `record` says where in its source the exchange stands (`entry 3`). `first_s` is when the first of
-    the answer's words came, for a log that kept that time but not the pieces.
+    `body` is the request's, as it was sent, None if it was not kept. `status` and `headers` are the answer's, `answer`
+    the pieces of its body as they were sent, each with its time; None if it was not kept. `message` is the text of the
+    error. `record` is the position of the exchange in its source (`entry 3`). `first_s` is when the first text of the
+    answer came, for a log that has that time but not the pieces.
     """
 
     head: RequestHead
@@ -55,9 +55,9 @@ class Exchange(Struct, frozen=True):
 
 
 class ExchangeObserver(Protocol):
-    """Is told of one exchange while it happens; returns at once and never raises, whatever the bytes.
+    """Observes one exchange while it happens; returns at once and never raises, whatever the bytes are.
 
-    All times are seconds since 1970-01-01 UTC of a clock that never goes back; None where nobody kept them.
+    All times are seconds since 1970-01-01 UTC of a clock that never goes back; None if they are not known.
     """
 
     def request_arrived(self, raw: bytes) -> None:
@@ -69,17 +69,17 @@ class ExchangeObserver(Protocol):
         ...
 
     def answer_arrived(self, raw: bytes, at_s: float | None) -> None:
-        """More of the answer's body, as it was sent: still compressed, where it is."""
+        """More of the answer's body, as it was sent; it may be compressed."""
         ...
 
     def ended(self, end: ExchangeEnd, at_s: float | None, message: str = "") -> None:
-        """Nothing follows; `message` is the error's own words. The last call of an exchange."""
+        """The exchange ended; `message` is the text of the error. The last call for an exchange."""
         ...
 
 
 class Observes(Protocol):
-    """Takes note of exchanges."""
+    """Observes exchanges."""
 
     def began(self, head: RequestHead) -> ExchangeObserver:
-        """An exchange begins; who is told of it from now on."""
+        """An exchange begins; returns the observer for it."""
         ...

@@ -30,7 +30,7 @@ _REASONING = lazy_pattern(
 )
 
 _REMINDER_END = "</system-reminder>"
-_REMINDER = lazy_pattern(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code's, in one request or some
+_REMINDER = lazy_pattern(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code adds it to some requests
 _CLOSER = "</think>"
 
 _CLOCK = lazy_pattern(
@@ -41,18 +41,18 @@ _CLOCK = lazy_pattern(
 )
 
 PROMPT_TAIL_PART = "wire:prompt_tail"
-"""The part that keeps what a prompt had already opened for the answer: its header, `<think>`, its first words."""
+"""The part that keeps the end of a prompt that belongs to the answer: its header, `<think>`, its first words."""
 
 _RAW_APIS = frozenset({openai_completions.API, ollama.GENERATE})
 _TOKEN = lazy_pattern(r"<\|[^|<>\n]{1,60}\|>|<｜[^｜<>\n]{1,60}｜>|<(?:start|end)_of_turn>|</?s>|<bos>|<eos>")
 
 
 class Fingerprint(Struct, frozen=True):
-    """A request's messages as digests of 16 bytes each: memory linear in the messages, whatever their length.
+    """A request's messages as digests of 16 bytes each; memory is linear in their number, whatever their length.
 
-    `system` is what is before the conversation, `system_words` the same without dates, times and numbers; both are
-    empty without a system prompt. `messages` are the digests of the other turns, `chain[i]` stands for the first `i`
-    of them in their order, so `chain` is longer by one. `roles` are their roles.
+    `system` is the digest of everything before the conversation, `system_words` the same without dates, times and
+    numbers; both are empty without a system prompt. `messages` are the digests of the other turns, `chain[i]` is the
+    digest of the first `i` of them in their order, so `chain` is longer by one. `roles` are their roles.
     """
 
     system: bytes
@@ -63,14 +63,14 @@ class Fingerprint(Struct, frozen=True):
 
     @property
     def last_answer(self) -> int:
-        """How many messages there are up to the last that a model wrote; 0 where there is none."""
+        """How many messages there are up to the last one that a model wrote; 0 if there is none."""
         return next((at for at in range(len(self.roles), 0, -1) if self.roles[at - 1] is Role.ASSISTANT), 0)
 
 
 def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = b"", raw: bool = False) -> Fingerprint:
-    """The digests of a request's turns; `begins` is the chain that they go on from, `raw` that templates wrote them.
+    """The digests of a request's turns; `begins` is the chain that they continue, `raw`: a template wrote them.
 
-    A request without turns has its `body` as its one message.
+    For a request without turns, its `body` counts as its one message.
     """
     before = count_system(turns)
     messages = tuple(message_digest(turn, raw=raw) for turn in turns[before:])
@@ -86,12 +86,12 @@ def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = 
 
 
 def count_system(turns: Sequence[Turn]) -> int:
-    """How many turns are before the conversation: the system prompts at its head; none where that is all."""
+    """How many system prompts there are before the conversation; 0 if there is nothing after them."""
     return next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
 
 
 def chain_of(messages: Iterable[bytes], begins: bytes = b"") -> tuple[bytes, ...]:
-    """For each number of messages, from none on, the digest of that many."""
+    """The digests of the first 0, 1, 2, ... messages."""
     chain = [begins]
     for message in messages:
         chain.append(extended_chain(chain[-1], message))
@@ -99,21 +99,21 @@ def chain_of(messages: Iterable[bytes], begins: bytes = b"") -> tuple[bytes, ...
 
 
 def extended_chain(chain: bytes, message: bytes) -> bytes:
-    """The chain with one message more."""
+    """The chain with one more message."""
     return blake2b(chain + message, digest_size=_SIZE).digest()
 
 
 def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
-    """A message's digest: its role, what it says, its calls with their ids, and the call that it answers.
+    """A message's digest: its role, its texts, its calls with their ids, and the id of the call that it answers.
 
-    Left out are reasoning, what only the wire knows, further choices, outer white space, and reminders that a client
-    puts into the user's words for some requests. Arguments count by value.
+    Left out are reasoning, parts that are not the model's answer (`wire:`), further choices, outer white space, and
+    reminders that a client adds to the user's text in some requests. Arguments count by value.
     """
-    said = [text_without_template(turn, one) if raw else one for one in _said(turn)]
-    if turn.role is Role.ASSISTANT and said:
-        said[0] = _without_reasoning(said[0])
-    elif said and _REMINDER_END in said[0]:
-        said[0] = _without_reminders(said[0])
+    texts = [text_without_template(turn, one) if raw else one for one in _compared_texts(turn)]
+    if turn.role is Role.ASSISTANT and texts:
+        texts[0] = _without_reasoning(texts[0])
+    elif texts and _REMINDER_END in texts[0]:
+        texts[0] = _without_reminders(texts[0])
     called = {header.part: header for header in turn.calls}
     calls = [
         [header.name, header.id, arguments_by_value(part.text)]
@@ -121,16 +121,16 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
         if (header := called.get(part.name)) is not None
     ]
     answers = turn.result.call_id if turn.result is not None else None
-    return _digest([turn.role.value, [text for one in said if (text := one.strip())], calls, answers])
+    return _digest([turn.role.value, [text for one in texts if (text := one.strip())], calls, answers])
 
 
 def exact_digest(turn: Turn, *, raw: bool = False) -> bytes:
-    """A message's digest word for word: messages share it only where all their texts, calls and ids are equal.
+    """A message's exact digest: messages share it only if all their texts, calls and ids are equal.
 
-    Parts come in any order; empty ones, what only the wire knows, and the template of `raw` prompts do not count.
+    The order of parts, empty parts, `wire:` parts, and the template of `raw` prompts do not count.
     """
-    said = ((part.name, part.text) for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX))
-    texts = sorted((name, text_without_template(turn, text) if raw else text) for name, text in said)
+    compared = ((part.name, part.text) for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX))
+    texts = sorted((name, text_without_template(turn, text) if raw else text) for name, text in compared)
     heads = [turn.role.value, [[name, len(text)] for name, text in texts]]
     calls = [[call.part, call.name, call.id] for call in turn.calls]
     result = turn.result and [turn.result.call_id, turn.result.name, turn.result.is_error]
@@ -141,14 +141,14 @@ def exact_digest(turn: Turn, *, raw: bool = False) -> bytes:
 
 
 def joined(begun: Turn, answer: Turn) -> Turn:
-    """An answer as one message with the beginning of its text, which the request held already."""
+    """An answer as one message with the beginning of its text, which was in the request already."""
     text = "".join(part.text for turn in (begun, answer) if (part := turn.part("text")) is not None)
     return structs.replace(answer, parts=(Part("text", text), *(part for part in answer.parts if part.name != "text")))
 
 
 def says_nothing(turn: Turn) -> bool:
-    """Whether an answer has neither words nor calls, so that a client has nothing to send back."""
-    return not turn.calls and not any(one.strip() for one in _said(turn))
+    """Whether an answer has neither text nor calls, so that a client has nothing to send back."""
+    return not turn.calls and not any(one.strip() for one in _compared_texts(turn))
 
 
 class RunningDigest:
@@ -171,7 +171,7 @@ class RunningDigest:
         return self._state.copy().digest()
 
 
-def _said(turn: Turn) -> list[str]:
+def _compared_texts(turn: Turn) -> list[str]:
     """The texts of a turn that are compared, its `text` first."""
     texts = [part.text for part in turn.parts if part.name in {"text", "refusal"}]
     return texts + [_without_cache_mark(part.text) for part in turn.parts if part.name.startswith("content:")]
@@ -182,7 +182,7 @@ def _text(turn: Turn) -> str:
 
 
 def _without_reasoning(text: str) -> str:
-    """A text behind the reasoning that it begins with; a prompt may have opened that."""
+    """The text after the reasoning that it begins with; a prompt may have opened the reasoning."""
     match = _REASONING.match(text)
     if match is not None:
         return text[match.end() :]
@@ -191,7 +191,7 @@ def _without_reasoning(text: str) -> str:
 
 
 def _without_reminders(text: str) -> str:
-    end = text.rfind(_REMINDER_END) + len(_REMINDER_END)  # behind the last no opener finds its end: that stays linear
+    end = text.rfind(_REMINDER_END) + len(_REMINDER_END)  # linear: after the last end no opener can match
     return _REMINDER.sub("", text[:end]) + text[end:]
 
 
@@ -204,22 +204,22 @@ def _without_cache_mark(block: str) -> str:
         return block
     if isinstance(value, dict):
         value = {key: one for key, one in value.items() if key != "cache_control"}
-    return _written(value) or block
+    return _sorted_json(value) or block
 
 
 def arguments_by_value(text: str) -> str:
-    """Arguments by value, where they are JSON: members in the order of their names."""
+    """Arguments by value, if they are JSON: with their members sorted by name."""
     bare = text.strip()
     if not bare:
         return "{}"
     try:
-        return _written(parse_json(bare)) or bare
+        return _sorted_json(parse_json(bare)) or bare
     except ValueError:
         return bare
 
 
-def _written(value: Json) -> str:
-    """A value with its members in order; `""` for one that is nested too deeply for that."""
+def _sorted_json(value: Json) -> str:
+    """A value as JSON with sorted members; `""` if it is nested too deeply."""
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
     except RecursionError:
@@ -231,39 +231,39 @@ def _digest(value: object) -> bytes:
 
 
 def is_raw(request: DecodedRequest) -> bool:
-    """Whether a request's words are one raw text that the model continues."""
+    """Whether a request's prompt is one raw text that the model continues."""
     return request.api in _RAW_APIS
 
 
 def raw_prompt(request: DecodedRequest) -> str | None:
-    """The text that the model continues; None where the prompt is several, or token ids, or there is none."""
+    """The text that the model continues; None if there are several prompts, token ids, or no prompt."""
     prompts = [turn for turn in request.turns if turn.role is Role.USER]
     part = prompts[0].part("text") if len(prompts) == 1 else None
     return None if part is None else part.text
 
 
 def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
-    """The turns of a raw prompt, as its chat template tells them; the request's own turn where there is no template.
+    """The turns of a raw prompt, split by its chat template; the request's own turns if there is no template.
 
-    The texts of the turns' parts, joined, are the prompt. What is behind the last header of the assistant belongs
-    to the answer that comes; it is kept in the part `wire:prompt_tail` of the last turn. A prompt whose turns would
-    take more than `RECORD_MEMORY` is one turn.
+    The joined texts of the turns' parts are the prompt. The text after the last header of the assistant belongs to the
+    coming answer; it is kept in the part `wire:prompt_tail` of the last turn. A prompt whose turns would take more than
+    `RECORD_MEMORY` is one turn.
     """
     prompt = raw_prompt(request)
     found = split_turns(prompt) if prompt and transcript_memory(prompt) <= RECORD_MEMORY else ()
     if prompt is None or not any(turn.source_role for turn in found):
         return request.turns
-    own = next(turn for turn in request.turns if turn.role is Role.USER)
+    prompt_turn = next(turn for turn in request.turns if turn.role is Role.USER)
     turns = [Turn(one.role, (Part("text", one.range.of(prompt)),), one.source_role) for one in found]
     if turns[-1].role is Role.ASSISTANT and len(turns) > 1:
         tail = Part(PROMPT_TAIL_PART, turns.pop().parts[0].text)
         turns[-1] = structs.replace(turns[-1], parts=(*turns[-1].parts, tail))
-    others = tuple(part for part in own.parts if part.name != "text")
+    others = tuple(part for part in prompt_turn.parts if part.name != "text")
     turns[-1] = structs.replace(turns[-1], parts=(*turns[-1].parts, *others))
-    return (*(turn for turn in request.turns if turn is not own), *turns)
+    return (*(turn for turn in request.turns if turn is not prompt_turn), *turns)
 
 
 def text_without_template(turn: Turn, text: str) -> str:
-    """What a turn of a raw prompt says: its text without the template's tokens and the name of its role."""
+    """The text of a raw prompt's turn without the template's tokens and the name of its role."""
     bare = _TOKEN.sub("", text).strip()
     return bare.removeprefix(turn.source_role).strip() if turn.source_role else bare

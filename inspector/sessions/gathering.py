@@ -1,6 +1,6 @@
 """Gathers the exchanges of a log into traces, as a recorder does live: the request and the turn of each exchange.
 
-Exchanges wait for their turn in a spool, in memory up to a bound and beyond it in a temporary file.
+Until they are processed, exchanges are in a spool: in memory up to a bound, and beyond it in a temporary file.
 """
 
 import pickle
@@ -52,12 +52,12 @@ _OTHER_ENDPOINTS = lazy_pattern(
     r"|score|classify|pooling|moderations|batches|files|jobs|threads|runs|assistants|show|pull|create|compact",
     re.IGNORECASE,
 )
-"""The last words of paths that take messages, prompts or inputs and generate nothing (the APIs' own references)."""
+"""The last words of paths that take messages, prompts or inputs and generate nothing (from the APIs' references)."""
 _NO_BODY = "the request's body was not kept, so nobody knows what it asked"
 _NO_OBJECT = "the request's path is a model's, but its body is not a JSON object"
 _NO_MODEL = "this is no request to a model"
 SPOOL_BYTES = 32 << 20
-"""How much is kept in memory."""
+"""How much of a spool is kept in memory."""
 
 
 def answer_turn(
@@ -73,14 +73,15 @@ def answer_turn(
     is_stored: bool = True,
     first_s: float | None = None,
 ) -> Turn:
-    """The turn of an answer with all the facts of its generation, the same whether it is recorded or imported.
+    """The turn of an answer with all the facts of its generation, the same for recorded and imported answers.
 
     `decoded` is the answer as far as it came, its times relative to `started_s`, when the request was sent. `ended_s`
-    is when the exchange ended; both are seconds since 1970-01-01 UTC, None where nobody kept them. `status` is None
-    where no answer began. `message` is the error's own words. `is_stored` says whether the answer's body was kept,
-    `first_s` when its first words came where its pieces do not tell.
-    What the server said of its own failure comes before how the connection ended; an answer that was complete before
-    its connection broke has no error. A body of a good status that is no answer at all is the server's failure.
+    is when the exchange ended; both are seconds since 1970-01-01 UTC, None if they are not known. `status` is None if
+    no answer began. `message` is the text of the error. `is_stored`: the answer's body was kept. `first_s` is when its
+    first text came, for pieces without times.
+    What the server reported of its own failure takes precedence over how the connection ended; an answer that was
+    complete before its connection broke has no error. A body with a good status that is no answer at all is the
+    server's failure.
     """
     learned = decoded.turn.generation or Generation()
     if end is ExchangeEnd.COMPLETE and is_stored and status is not None and status < 400:
@@ -121,7 +122,7 @@ def _at(moment_s: float | None) -> Instant | None:
 
 
 def _first_token(turn: Turn, started_s: float) -> Instant | None:
-    """When the first words, thoughts or arguments came, but not what only the wire knows."""
+    """When the first text, reasoning or arguments came; `wire:` parts do not count."""
     firsts = [
         next((offset for offset in part.chunks.offsets_s if offset is not None), None)
         for part in turn.parts
@@ -132,7 +133,7 @@ def _first_token(turn: Turn, started_s: float) -> Instant | None:
 
 
 def _why_no_answer(turn: Turn, learned: Generation) -> str:
-    """Why a body that came whole is no answer: all of it is unknown to the decoder, or it says nothing; else `""`."""
+    """Why a complete body is no answer: the decoder knows none of it, or nothing of an answer is in it; else `""`."""
     if learned.error is not None or learned.finish_reason is not None or turn.calls:
         return ""
     if any(part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)):
@@ -141,18 +142,18 @@ def _why_no_answer(turn: Turn, learned: Generation) -> str:
     if unread is None or not unread.text:
         says_nothing = learned.body is BodyState.COMPLETE and not learned.answered_model and learned.usage == Usage()
         return _NOTHING if says_nothing else ""
-    return _NO_ANSWER if learned.body is BodyState.COMPLETE or not _looks_cut(unread.text) else ""
+    return _NO_ANSWER if learned.body is BodyState.COMPLETE or not _looks_truncated(unread.text) else ""
 
 
-def _looks_cut(text: str) -> bool:
-    """Whether a text is the beginning of an answer: of JSON, or of an event that has no end."""
+def _looks_truncated(text: str) -> bool:
+    """Whether a text is the beginning of an answer: of JSON, or of an event without its end."""
     start = text.lstrip("\ufeff \t\r\n")
     if _EVENT.match(start):
         return not start.endswith(("\n\n", "\r\n\r\n", "\r\r"))
-    return start[:1] in ("{", "[") and any(_is_cut_json(line) for line in (start, *start.splitlines()[-1:]))
+    return start[:1] in ("{", "[") and any(_is_truncated_json(line) for line in (start, *start.splitlines()[-1:]))
 
 
-def _is_cut_json(text: str) -> bool:
+def _is_truncated_json(text: str) -> bool:
     try:
         parse_json(text)
     except ValueError:
@@ -161,7 +162,7 @@ def _is_cut_json(text: str) -> bool:
 
 
 def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message: str) -> Generation:
-    """The facts with the end of the exchange taken into account."""
+    """The generation with the end of the exchange taken into account."""
     is_http_error = status is not None and status >= 400
     if is_http_error and (generation.error is None or not generation.error.message):
         words = message or f"The server answered with status {status} and said no more."
@@ -170,7 +171,7 @@ def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message
     if generation.error is not None or end not in _ENDS:
         return generation
     phase, words = _ENDS[end]
-    if status is None:  # no answer began: there was nothing that could be cut off
+    if status is None:  # no answer began, so nothing was truncated
         return _failed(structs.replace(generation, body=BodyState.COMPLETE), GenerationError(phase, message or words))
     if generation.body is BodyState.COMPLETE and generation.finish is not None:
         return generation
@@ -183,9 +184,9 @@ def _failed(generation: Generation, error: GenerationError) -> Generation:
 
 
 def request_of(head: RequestHead, json: Json) -> DecodedRequest | None:
-    """What an exchange asks a model; None where it asks none, as most of what passes a proxy. Never raises.
+    """The request of an exchange to a model; None if it is none, like most of a proxy's traffic. Never raises.
 
-    Counting tokens, embedding and the like have bodies like a generation's and answers that are none.
+    Requests to count tokens, embed texts and the like have bodies like a generation's, but their answers are none.
     """
     path = head.target.partition("?")[0].partition("#")[0]
     words = _WORDS.findall(path.rsplit("/", 1)[-1] or path)
@@ -193,7 +194,7 @@ def request_of(head: RequestHead, json: Json) -> DecodedRequest | None:
 
 
 class SkippedExchange(Struct, frozen=True):
-    """An exchange that is part of no trace, and why; `record` is its place in its source.
+    """An exchange that is part of no trace, and why; `record` is its position in its source.
 
     `is_irrelevant` is True for a request to something other than a model.
     """
@@ -204,15 +205,15 @@ class SkippedExchange(Struct, frozen=True):
 
 
 def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> Iterator[Trace | SkippedExchange]:
-    """The traces that exchanges make up, in the order in which they began, each with all its turns.
+    """The traces of these exchanges, in the order in which they began, each with all its turns.
 
     First come the exchanges that are no requests to a model, in the order given. The others wait until the end, beyond
-    32 MiB in a temporary file; in memory are what each trace says, once, and the exchanges that overlap.
-    Requests are placed in the order of their times, answers where they ended; without times, in the order given. Each
-    trace has the id `first_request`, a digest of the request that began it and its time, so that the same log, or a
-    longer version of it, gives the same ids. Never raises.
+    32 MiB in a temporary file; memory holds the contents of each trace once, and the exchanges that overlap.
+    Requests are placed in the order of their times, answers when they ended; without times, in the order given. Each
+    trace has the id `first_request`, a digest of the request that began it and its time, so the same log, or a longer
+    version of it, gives the same ids. Never raises.
     """
-    with ExchangeSpool() as shelf:
+    with ExchangeSpool() as spool:
         waiting: list[_SpooledExchange] = []
         ends_s: dict[bytes, float | None] = {}
         for number, exchange in enumerate(exchanges, 1):
@@ -222,24 +223,24 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
                 continue
             at_s, ended_s = exchange.head.at_s, exchange.ended_s
             if (same := _digest(exchange)) in ends_s:
-                at_s = ended_s = ends_s[same]  # a log that was written twice has no exchange at the same time as itself
+                at_s = ended_s = ends_s[same]  # in a log that was written twice, a copy begins after the original ended
             ends_s[same] = ended_s
-            waiting.append(_SpooledExchange(shelf.put(exchange), record, at_s, ended_s))
-        gathering = _TraceCollector(max_sessions)
-        answering: dict[int, _PlacedRequest] = {}
+            waiting.append(_SpooledExchange(spool.put(exchange), record, at_s, ended_s))
+        collector = _TraceCollector(max_sessions)
+        open_requests: dict[int, _PlacedRequest] = {}
         for at, has_ended in _in_order(waiting):
             if has_ended:
-                gathering.answer(answering.pop(at))
+                collector.add_answer(open_requests.pop(at))
                 continue
-            asked = _read(shelf.take(waiting[at].place), waiting[at].record)
-            assert isinstance(asked, _PlacedRequest), "it was one when it was put aside"
-            answering[at] = asked
-            gathering.ask(asked)
-    yield from gathering.traces()
+            placed = _read(spool.take(waiting[at].place), waiting[at].record)
+            assert isinstance(placed, _PlacedRequest), "it was one when it was put aside"
+            open_requests[at] = placed
+            collector.add_request(placed)
+    yield from collector.traces()
 
 
 class _SpooledExchange(NamedTuple):
-    """An exchange on the shelf: its place there, where it is in its source, and its two times."""
+    """An exchange in the spool: its place there, its position in its source, and its two times."""
 
     place: tuple[int, int]
     record: str
@@ -248,7 +249,7 @@ class _SpooledExchange(NamedTuple):
 
 
 class _PlacedRequest(Struct, eq=False):
-    """An exchange whose request was understood; `placement` and `turn` come later."""
+    """An exchange whose request was read; `placement` and `turn` are set later."""
 
     exchange: Exchange
     record: str
@@ -260,7 +261,7 @@ class _PlacedRequest(Struct, eq=False):
 
 
 class _GrowingTrace(Struct):
-    """A trace whose turns come in; None stands for an answer on its way."""
+    """A trace while its turns come in; None is an answer that has not ended."""
 
     facts: Trace
     turns: list[Turn | None] = field(default_factory=list)
@@ -282,32 +283,32 @@ class _TraceCollector:
     """Places requests and collects the turns of each trace."""
 
     def __init__(self, max_sessions: int) -> None:
-        self._book = SessionResolver(name_trace=self._name, max_sessions=max_sessions)
+        self._resolver = SessionResolver(name_trace=self._name, max_sessions=max_sessions)
         self._growing: dict[str, _GrowingTrace] = {}
-        self._asked: dict[str, _PlacedRequest] = {}
+        self._open: dict[str, _PlacedRequest] = {}
         self._named: dict[str, int] = {}
-        self._beginning = ""
+        self._first_request = ""
 
-    def ask(self, asked: _PlacedRequest) -> None:
-        head = asked.exchange.head
+    def add_request(self, placed: _PlacedRequest) -> None:
+        head = placed.exchange.head
         moment = "" if head.at_s is None else f"{head.at_s!r}"
-        self._beginning = "\0".join((moment, head.method, head.target, sha256(asked.body).hexdigest()))
-        placement = self._book.place(head, asked.request, asked.body, asked.json, self._so_far)
+        self._first_request = "\0".join((moment, head.method, head.target, sha256(placed.body).hexdigest()))
+        placement = self._resolver.place(head, placed.request, placed.body, placed.json, self._so_far)
         if placement.begins is not None:
-            provenance = structs.replace(placement.begins.provenance, record=asked.record)
+            provenance = structs.replace(placement.begins.provenance, record=placed.record)
             self._growing[placement.key] = _GrowingTrace(structs.replace(placement.begins, provenance=provenance))
         growing = self._growing[placement.key]
         growing.turns += (*placement.turns, None)
-        asked.placement, asked.turn = placement, len(growing.turns) - 1
-        self._asked[placement.request_id] = asked
+        placed.placement, placed.turn = placement, len(growing.turns) - 1
+        self._open[placement.request_id] = placed
 
-    def answer(self, asked: _PlacedRequest) -> None:
-        exchange, placement = asked.exchange, asked.placement
+    def add_answer(self, placed: _PlacedRequest) -> None:
+        exchange, placement = placed.exchange, placed.placement
         assert placement is not None, "requests come before their answers"
-        del self._asked[placement.request_id]
-        decoded, fault = decode_exchange(exchange, asked.json)
+        del self._open[placement.request_id]
+        decoded, fault = decode_exchange(exchange, placed.json)
         turn = answer_turn(
-            asked.request,
+            placed.request,
             decoded,
             exchange.end,
             placement=placement,
@@ -318,27 +319,27 @@ class _TraceCollector:
             is_stored=exchange.answer is not None,
             first_s=exchange.first_s,
         )
-        self._book.answered(placement, structs.replace(decoded, turn=turn))
+        self._resolver.answered(placement, structs.replace(decoded, turn=turn))
         growing = self._growing[placement.key]
-        growing.turns[asked.turn] = turn
-        growing.warnings += [f"{asked.record}: {fault}"] if fault else []
+        growing.turns[placed.turn] = turn
+        growing.warnings += [f"{placed.record}: {fault}"] if fault else []
 
     def traces(self) -> Iterator[Trace]:
         return (growing.trace() for growing in self._growing.values())
 
     def _so_far(self, request_id: str) -> Turn:
-        """The answer to an open request: a log has it already."""
-        asked = self._asked[request_id]
-        return decode_exchange(asked.exchange, asked.json)[0].turn
+        """The answer to an open request; a log contains it already."""
+        placed = self._open[request_id]
+        return decode_exchange(placed.exchange, placed.json)[0].turn
 
     def _name(self) -> ExternalId:
-        digest = sha256(self._beginning.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        digest = sha256(self._first_request.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._named[digest] = count = self._named.get(digest, 0) + 1
         return ExternalId("first_request", digest if count == 1 else f"{digest}-{count}")
 
 
 def decode_exchange(exchange: Exchange, json: Json) -> tuple[DecodedTurn, str]:
-    """An exchange's answer, decoded as far as it came, and a sentence on what is wrong with its encoding, or `""`."""
+    """An exchange's answer, decoded as far as it came, and a sentence on a fault of its encoding, or `""`."""
     started_s = exchange.head.at_s
     decoder = decoder_for(
         exchange.head.target, json, header_of(exchange.headers, "content-type"), status=exchange.status
@@ -380,7 +381,7 @@ def _read(exchange: Exchange, record: str) -> _PlacedRequest | SkippedExchange:
 
 
 def _digest(exchange: Exchange) -> bytes:
-    """What is the same for an exchange that is in a log twice."""
+    """A digest that is the same for an exchange that is in a log twice."""
     facts = repr((exchange.head, exchange.status, exchange.ended_s))
     digest = sha256(facts.encode("utf-8", "surrogatepass"))
     digest.update(exchange.body or b"")
@@ -391,9 +392,9 @@ def _digest(exchange: Exchange) -> bytes:
 
 
 def _in_order(waiting: Sequence[_SpooledExchange]) -> Iterator[tuple[int, bool]]:
-    """Requests, by number, and the ends of their answers (True) as they happened.
+    """Requests, by index, and the ends of their answers (True), in the order in which they happened.
 
-    What has no time comes with what was before. What ends at the moment in which another begins has ended by then.
+    What has no time comes with what was before. An exchange that ends when another begins has ended before that.
     """
     moments: list[tuple[float, bool, int, bool]] = []
     now_s = 0.0
@@ -407,9 +408,9 @@ def _in_order(waiting: Sequence[_SpooledExchange]) -> Iterator[tuple[int, bool]]
 
 
 class ExchangeSpool:
-    """Takes exchanges, and gives each back by its place. A context: behind it nothing is left.
+    """Stores exchanges, and returns each by its place. A context manager: at its end nothing is left.
 
-    In memory are some bytes an exchange, and `spool_bytes` of their bodies.
+    Memory holds a few bytes per exchange, and `spool_bytes` of their bodies.
     """
 
     def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
@@ -424,10 +425,10 @@ class ExchangeSpool:
         self._spool.close()
 
     def put(self, exchange: Exchange) -> tuple[int, int]:
-        """Put one aside; its place comes back."""
-        return self._spool.put(pickle.dumps(exchange, pickle.HIGHEST_PROTOCOL))  # msgspec refuses half a surrogate pair
+        """Store an exchange; returns its place."""
+        return self._spool.put(pickle.dumps(exchange, pickle.HIGHEST_PROTOCOL))  # msgspec refuses a lone surrogate
 
     def take(self, place: tuple[int, int]) -> Exchange:
         """The exchange at a place."""
-        exchange: Exchange = pickle.loads(self._spool.take(place))  # what `put` has written, and nobody else can reach
+        exchange: Exchange = pickle.loads(self._spool.take(place))  # written by `put`; no one else has access
         return exchange

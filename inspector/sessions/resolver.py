@@ -1,7 +1,7 @@
-"""Resolves which trace a request belongs to, and which of its turns that trace does not hold yet.
+"""Resolves which trace a request belongs to, and which of its turns that trace does not have yet.
 
 A request that continues no trace begins one: its ids, its parent and the missing history are derived here too. Raw
-prompts without a template are compared as texts. Each request is also written down as it was read (`session_cache`).
+prompts without a template are compared as texts. Each request is also kept as it was read (`session_cache`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -38,11 +38,11 @@ _WRITTEN_BY_CLIENT = frozenset({TurnFlag.SYNTHETIC})
 class Placement(Struct, frozen=True):
     """Where a request belongs.
 
-    `key` is the trace's key, unique for good. `begins` is a new trace, its facts without turns; None where the trace is
-    known. `turns` are the request's turns that the trace does not hold yet. `attempt` counts repetitions from 1;
-    `retry_of` is the `request_id` of the first attempt. `request_id` is this request's own name: the trace's own id, a
-    slash, and the number of the answer's turn in the trace. `request` is the request as read, None where its messages
-    are not known.
+    `key` is the trace's key, which is never used again. `begins` is a new trace, its facts without turns; None if the
+    trace is known. `turns` are the request's turns that the trace does not have yet. `attempt` counts attempts from 1;
+    `retry_of` is the `request_id` of the first attempt. `request_id` identifies this request: the trace's own id, a
+    slash, and the number of the answer's turn in the trace. `request` is the request as read, None if its messages are
+    not known.
     """
 
     key: str
@@ -55,9 +55,9 @@ class Placement(Struct, frozen=True):
 
 
 class _OpenRequest(Struct, frozen=True):
-    """A request whose answer is on its way."""
+    """A request that waits for its answer."""
 
-    track: CachedTrace
+    trace: CachedTrace
     request: bytes
     last_message: bytes
     raw: bool
@@ -73,25 +73,25 @@ def new_recording_id() -> ExternalId:
 
 
 class SessionResolver:
-    """Places requests, in the order in which they were sent, and takes their answers, in the order they end.
+    """Places requests, in the order in which they were sent, and takes their answers, in the order in which they end.
 
-    It does no I/O and asks no clock: times are those of the requests' heads. It remembers digests of messages, never a
-    text, of at most `max_sessions` traces. `name_trace` gives each trace an id of its own, which must be unique; the
-    parent of a trace is named by it.
+    It does no I/O and reads no clock: times are those of the requests' heads. It remembers digests of messages, never a
+    text, of at most `max_sessions` traces. `name_trace` returns a unique id for each trace; a trace names its parent by
+    this id.
     """
 
     def __init__(self, *, name_trace: Callable[[], ExternalId] = new_recording_id, max_sessions: int = 10_000) -> None:
         self._name_trace = name_trace
-        self._tracks = SessionCache(max_sessions)
+        self._cache = SessionCache(max_sessions)
         self._open: dict[str, _OpenRequest] = {}
 
     def __len__(self) -> int:
-        return len(self._tracks)
+        return len(self._cache)
 
     @property
     def size(self) -> int:
-        """How many digests it holds, 16 bytes each: its memory is linear in this."""
-        return self._tracks.size
+        """How many digests it holds, 16 bytes each; its memory is linear in this number."""
+        return self._cache.size
 
     def place(
         self,
@@ -101,222 +101,230 @@ class SessionResolver:
         json: Json,
         so_far: Callable[[str], Turn | None] = lambda request_id: None,
     ) -> Placement:
-        """Where a request belongs; every placement wants to be `answered` in the end. Never raises.
+        """Find where a request belongs; every placement must be `answered` in the end. Never raises.
 
-        `body` and `json` are the same as `request`: its bytes, and their value. The bytes are compared where the
-        request has no messages that could be. `so_far` gives what came of the answer to an open request, by its
-        `request_id`: a client may go on before the end of an answer was noted, and where siblings wait for theirs, the
-        words decide. It is called for those only.
+        `body` and `json` are the bytes of `request`, and their value. The bytes are compared if the request has no
+        messages to compare. `so_far` returns the answer to an open request as far as it has arrived, by the request's
+        `request_id`: a client may continue before the end of an answer was noted, and if siblings wait for theirs, the
+        text decides. It is called for such siblings only.
         """
-        read = trace_matching.request_features(self._tracks, head, request, body, json)
+        features = trace_matching.request_features(self._cache, head, request, body, json)
 
-        def arrived(track: CachedTrace) -> set[bytes]:
-            open_requests = [(name, one) for name, one in self._open.items() if one.track is track]
+        def digests_so_far(trace: CachedTrace) -> set[bytes]:
+            open_requests = [(name, one) for name, one in self._open.items() if one.trace is trace]
             turns = [(so_far(name), one.raw) for name, one in open_requests]
             return {fingerprints.message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
 
-        place = match_of_text(self._tracks, read) or trace_matching.find_match(self._tracks, read.asked, arrived)
+        place = match_of_text(self._cache, features) or trace_matching.find_match(
+            self._cache, features.query, digests_so_far
+        )
         match place.relation:
             case trace_matching.Relation.REPEATS:
-                return self._repeat(read, place)
+                return self._repeat(features, place)
             case trace_matching.Relation.CONTINUES:
-                return self._go_on(read, place)
+                return self._continue(features, place)
             case trace_matching.Relation.BEGINS:
-                return self._begin(head, request, read, place)
+                return self._begin(head, request, features, place)
 
     def answered(self, placement: Placement, answer: DecodedTurn) -> None:
-        """The answer to a placed request ended, well or not."""
+        """Take the answer to a placed request, which ended well or not."""
         waiting = self._open.pop(placement.request_id, None)
         if waiting is None:
             return
-        track, turn = waiting.track, answer.turn
-        track.in_flight -= 1
+        trace, turn = waiting.trace, answer.turn
+        trace.in_flight -= 1
         generation = turn.generation
-        self._tracks.touch(track, generation.ended.at_s if generation and generation.ended else None)
+        self._cache.touch(trace, generation.ended.at_s if generation and generation.ended else None)
         if fingerprints.says_nothing(turn):
-            self._tracks.mark_response(track, waiting.request, answer.response_id)
+            self._cache.mark_response(trace, waiting.request, answer.response_id)
             return
         message = fingerprints.message_digest(turn, raw=waiting.raw)
         chain = fingerprints.extended_chain(waiting.request, message)
-        self._tracks.mark_answer(track, chain, answer.response_id)
-        track.known.add(message)
-        track.history.add_turn(waiting.answer, turn, raw=waiting.raw)
+        self._cache.mark_answer(trace, chain, answer.response_id)
+        trace.known.add(message)
+        trace.history.add_turn(waiting.answer, turn, raw=waiting.raw)
         if waiting.prefill is not None:
             whole = fingerprints.joined(waiting.prefill, turn)
-            track.history.add_joined(waiting.answer, whole)
-            self._tell_joined(waiting, fingerprints.message_digest(whole))
+            trace.history.add_joined(waiting.answer, whole)
+            self._add_joined(waiting, fingerprints.message_digest(whole))
         if waiting.text is not None:
             text = turn.part("text")
             waiting.text.add(text.text if text else "")
-            self._tracks.mark_text(track, waiting.text.length, waiting.text.value)
-            if track.request == waiting.request:
-                track.text_answers.add(waiting.text.value)
-        if track.request == waiting.request:
-            self._end_at(track, chain)
-            track.last_answer = chain
+            self._cache.mark_text(trace, waiting.text.length, waiting.text.value)
+            if trace.request == waiting.request:
+                trace.text_answers.add(waiting.text.value)
+        if trace.request == waiting.request:
+            self._end_at(trace, chain)
+            trace.last_answer = chain
             broke = generation is not None and (generation.error or generation.body is not BodyState.COMPLETE)
-            track.complete = track.complete or not broke
-            self._tracks.mark_window(track, waiting.last_message, message)
+            trace.complete = trace.complete or not broke
+            self._cache.mark_window(trace, waiting.last_message, message)
             if any(call.id for call in turn.calls):
-                self._tracks.mark_window(track, b"", message)  # unmistakable, whatever became of what it answers
+                self._cache.mark_window(trace, b"", message)  # unique, even if the message before it changed
 
-    def _tell_joined(self, waiting: _OpenRequest, message: bytes) -> None:
-        """A client may send the answer back as one message with the beginning that it wrote itself."""
-        track, chain = waiting.track, fingerprints.extended_chain(waiting.before, message)
-        self._tracks.mark_answer(track, chain, "")
-        track.known.add(message)
-        if track.request == waiting.request:
-            self._end_at(track, chain)
+    def _add_joined(self, waiting: _OpenRequest, message: bytes) -> None:
+        """Add the answer joined with the beginning that the client wrote, since it may send both as one message."""
+        trace, chain = waiting.trace, fingerprints.extended_chain(waiting.before, message)
+        self._cache.mark_answer(trace, chain, "")
+        trace.known.add(message)
+        if trace.request == waiting.request:
+            self._end_at(trace, chain)
 
-    def _end_at(self, track: CachedTrace, chain: bytes) -> None:
-        track.answers.add(chain)
-        self._tracks.mark_end(track, chain)
+    def _end_at(self, trace: CachedTrace, chain: bytes) -> None:
+        trace.answers.add(chain)
+        self._cache.mark_end(trace, chain)
 
     def forget_idle(self, before_s: float) -> list[str]:
-        """Forget the traces that nothing happened to since; the keys of these, and of those crowded out: they ended."""
-        return self._tracks.forget_idle(before_s)
+        """Forget the traces that were idle since then; returns their keys, and those of evicted traces: they ended."""
+        return self._cache.forget_idle(before_s)
 
-    def _repeat(self, read: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
-        track = _track(place)
-        track.attempts += 1
-        track.request_keys.add(read.asked.request_key)
-        name = self._await(read, track, turns=0)
-        if read.begins or read.text is not None:
-            request: SentRequest | None = track.history.repeat(track.turns)
+    def _repeat(self, features: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
+        trace = _cached_trace(place)
+        trace.attempts += 1
+        trace.request_keys.add(features.query.request_key)
+        name = self._await(features, trace, turns=0)
+        if features.begins or features.text is not None:
+            request: SentRequest | None = trace.history.repeat(trace.turns)
         else:
-            request = _sent(read, track, {})
-        return Placement(track.key, None, (), track.attempts, track.request_id, name, request)
+            request = _sent(features, trace, {})
+        return Placement(trace.key, None, (), trace.attempts, trace.request_id, name, request)
 
-    def _go_on(self, read: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
-        track, prints, turns = _track(place), read.asked.prints, read.turns
-        before, first = fingerprints.count_system(turns), track.turns + 1
-        if place.cut:
-            new, known = cut_text(turns[before:], place.cut)[1:], 0
+    def _continue(self, features: trace_matching.RequestFeatures, place: trace_matching.SessionPlace) -> Placement:
+        trace, prints, turns = _cached_trace(place), features.query.prints, features.turns
+        before, first = fingerprints.count_system(turns), trace.turns + 1
+        if place.known_length:
+            new, known = split_text(turns[before:], place.known_length)[1:], 0
         else:
             new, known = turns[before + place.known :], place.known
         indexes: Sequence[int] = range(before + known, len(turns))
-        if track.system_words != prints.system_words and prints.system_words:
+        if trace.system_words != prints.system_words and prints.system_words:
             new = (*turns[:before], *new)
             indexes = (*range(before), *indexes)
-            track.system_words = prints.system_words
-        self._tracks.leave_end(track)
-        self._ask(read, track, known=known, own=True)
-        name = self._name(read, track, len(new))
-        if place.cut or read.begins:
-            request: SentRequest | None = track.history.add_continued(
-                track.turns, new, dict(enumerate(range(first, first + len(new))))
+            trace.system_words = prints.system_words
+        self._cache.leave_end(trace)
+        self._set_request(features, trace, known=known, observed=True)
+        name = self._assign_request_id(features, trace, len(new))
+        if place.known_length or features.begins:
+            request: SentRequest | None = trace.history.add_continued(
+                trace.turns, new, dict(enumerate(range(first, first + len(new))))
             )
         else:
-            request = _sent(read, track, dict(zip(indexes, range(first, track.turns), strict=True)))
-        return Placement(track.key, None, marked_answers(new), request_id=name, request=request)
+            request = _sent(features, trace, dict(zip(indexes, range(first, trace.turns), strict=True)))
+        return Placement(trace.key, None, marked_answers(new), request_id=name, request=request)
 
     def _begin(
         self,
         head: RequestHead,
         request: DecodedRequest,
-        read: trace_matching.RequestFeatures,
+        features: trace_matching.RequestFeatures,
         place: trace_matching.SessionPlace,
     ) -> Placement:
         own_id = self._name_trace()
-        track = CachedTrace(own_id.value, own_id, read.asked.scope, head.client, read.asked.prints.system_words)
-        track.group = track.key
+        trace = CachedTrace(own_id.value, own_id, features.query.scope, head.client, features.query.prints.system_words)
+        trace.group = trace.key
         if place.why is ParentWhy.SIBLING:
-            first = _track(place)
-            track.group, track.has_siblings, first.has_siblings = first.group, True, True
-        self._tracks.add(track)
-        self._ask(read, track, known=place.known, own=place.own)
-        turns = marked_history(cut_text(read.turns, place.cut))
-        trace = facts_of(head, request, read.signs, own_id, place)
-        name = self._name(read, track, len(turns))
-        if place.cut:
-            sent: SentRequest | None = track.history.add_continued(
-                track.turns, turns, {at: at + 1 for at in range(len(turns))}
+            first = _cached_trace(place)
+            trace.group, trace.has_siblings, first.has_siblings = first.group, True, True
+        self._cache.add(trace)
+        self._set_request(features, trace, known=place.known, observed=place.observed)
+        turns = marked_history(split_text(features.turns, place.known_length))
+        facts = facts_of(head, request, features.hints, own_id, place)
+        name = self._assign_request_id(features, trace, len(turns))
+        if place.known_length:
+            sent: SentRequest | None = trace.history.add_continued(
+                trace.turns, turns, {at: at + 1 for at in range(len(turns))}
             )
         else:
-            sent = _sent(read, track, {at: at + 1 for at in range(len(turns))})
-        return Placement(track.key, trace, turns, request_id=name, request=sent)
+            sent = _sent(features, trace, {at: at + 1 for at in range(len(turns))})
+        return Placement(trace.key, facts, turns, request_id=name, request=sent)
 
-    def _ask(self, read: trace_matching.RequestFeatures, track: CachedTrace, *, known: int, own: bool) -> None:
-        """Take note of what the trace is asked now; `known` of its messages have their place already."""
-        prints = read.asked.prints
-        track.begins, track.request, track.size = read.begins, prints.chain[-1], len(prints.messages)
-        track.system = prints.system
-        track.span_trace, track.attempts, track.complete = read.asked.span_trace, 1, False
-        track.continues, track.request_keys, track.own = read.asked.continues, {read.asked.request_key}, own
-        track.answers.clear()
-        track.last_answer = b""
-        track.text_answers.clear()
-        track.known.update(prints.messages)
+    def _set_request(
+        self, features: trace_matching.RequestFeatures, trace: CachedTrace, *, known: int, observed: bool
+    ) -> None:
+        """Make the request the trace's last one; `known` of its messages have their place already."""
+        prints = features.query.prints
+        trace.begins, trace.request, trace.size = features.begins, prints.chain[-1], len(prints.messages)
+        trace.system = prints.system
+        trace.span_trace, trace.attempts, trace.complete = features.query.span_trace, 1, False
+        trace.continues, trace.request_keys, trace.observed = (
+            features.query.continues,
+            {features.query.request_key},
+            observed,
+        )
+        trace.answers.clear()
+        trace.last_answer = b""
+        trace.text_answers.clear()
+        trace.known.update(prints.messages)
         for at in range(max(known, 1), len(prints.chain)):
-            self._tracks.mark(track, prints.chain[at], own=own, newest=at > known)
-        self._tracks.mark_end(track, track.request)
+            self._cache.mark(trace, prints.chain[at], observed=observed, newest=at > known)
+        self._cache.mark_end(trace, trace.request)
 
-    def _name(self, read: trace_matching.RequestFeatures, track: CachedTrace, turns: int) -> str:
-        track.request_id = self._await(read, track, turns=turns)
-        return track.request_id
+    def _assign_request_id(self, features: trace_matching.RequestFeatures, trace: CachedTrace, turns: int) -> str:
+        trace.request_id = self._await(features, trace, turns=turns)
+        return trace.request_id
 
-    def _await(self, read: trace_matching.RequestFeatures, track: CachedTrace, *, turns: int) -> str:
-        """Wait for an answer, the turn behind so many new ones; the name of its request."""
-        prints = read.asked.prints
-        track.turns += turns + 1
-        track.in_flight += 1
-        self._tracks.touch(track, read.asked.at_s)
-        name = f"{track.key}/{track.turns}"
+    def _await(self, features: trace_matching.RequestFeatures, trace: CachedTrace, *, turns: int) -> str:
+        """Wait for an answer, which is the turn after `turns` new ones; returns the id of its request."""
+        prints = features.query.prints
+        trace.turns += turns + 1
+        trace.in_flight += 1
+        self._cache.touch(trace, features.query.at_s)
+        name = f"{trace.key}/{trace.turns}"
         self._open[name] = _OpenRequest(
-            track,
+            trace,
             prints.chain[-1],
             prints.messages[-1],
-            read.raw,
-            read.text,
+            features.raw,
+            features.text,
             prints.chain[-2],
-            read.prefill,
-            track.turns,
+            features.prefill,
+            trace.turns,
         )
         return name
 
 
-def _sent(read: trace_matching.RequestFeatures, track: CachedTrace, new: dict[int, int]) -> SentRequest | None:
-    """The request as read; None where its messages are not known. `new` are the turns that it added, by index."""
-    return track.history.add_request(track.turns, read.turns, new, raw=read.raw) if read.turns else None
+def _sent(features: trace_matching.RequestFeatures, trace: CachedTrace, new: dict[int, int]) -> SentRequest | None:
+    """The request as read; None if its messages are not known. `new` maps the index of a message to its new turn."""
+    return trace.history.add_request(trace.turns, features.turns, new, raw=features.raw) if features.turns else None
 
 
-def _track(place: trace_matching.SessionPlace) -> CachedTrace:
-    assert place.track is not None, "only a trace that begins has none"
-    return place.track
+def _cached_trace(place: trace_matching.SessionPlace) -> CachedTrace:
+    assert place.trace is not None, "only a trace that begins has none"
+    return place.trace
 
 
 def facts_of(
     head: RequestHead,
     request: DecodedRequest,
-    signs: trace_matching.SessionHints,
+    hints: trace_matching.SessionHints,
     own_id: ExternalId,
     place: trace_matching.SessionPlace,
 ) -> Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
-    ids = (own_id, *signs.ids)
+    ids = (own_id, *hints.ids)
     warnings: tuple[str, ...] = ()
-    if request.continues and place.track is None:
+    if request.continues and place.trace is None:
         ids = (*ids, ExternalId("previous_response_id", request.continues))
         warnings = (f"What came before the response `{request.continues}` was not recorded.",)
     elif request.continues:
         warnings = (f"What came before the response `{request.continues}` is in the parent trace.",)
     parent = None
-    if place.track is not None and place.why is not None:
-        parent = ParentTrace(place.track.own_id, place.why)
+    if place.trace is not None and place.why is not None:
+        parent = ParentTrace(place.trace.own_id, place.why)
     return Trace(
         (),
         name=_first_words(request.turns),
         model=request.model,
         started=None if head.at_s is None else Instant(head.at_s),
         external_ids=ids,
-        recognised_by=signs.recognised_by,
+        recognised_by=hints.recognised_by,
         parent=parent,
         provenance=Provenance(warnings=warnings),
     )
 
 
 def _first_words(turns: Iterable[Turn]) -> str:
-    """What the user asked for first, in a line: by it people know a conversation again; markup is passed over."""
+    """The user's first line of text, by which people recognise a conversation; lines of markup are skipped."""
     for turn in turns:
         if turn.role is not Role.USER:
             continue
@@ -327,7 +335,7 @@ def _first_words(turns: Iterable[Turn]) -> str:
 
 
 def marked_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns that begin a trace: those up to the last answer among them are copied, but for the system prompt."""
+    """The turns that begin a trace: those up to the last answer are marked as copied, except the system prompt."""
     answers = [at for at, turn in enumerate(turns[:-1]) if turn.role is Role.ASSISTANT]
     end = answers[-1] + 1 if answers else 0
     copied = [_flagged(turn, _COPIED) if turn.role is not Role.SYSTEM else turn for turn in turns[:end]]
@@ -335,9 +343,9 @@ def marked_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def marked_answers(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns that go on with a trace: an answer among them was not given here.
+    """The turns that continue a trace: an answer among them was not generated here, so it is marked as copied.
 
-    One at the very end is the beginning of the answer to come, which the client wrote itself: it is synthetic.
+    One at the very end is the beginning of the coming answer, which the client wrote itself: it is synthetic.
     """
     marked = [_flagged(turn, _COPIED) if turn.role is Role.ASSISTANT else turn for turn in turns]
     if turns and turns[-1].role is Role.ASSISTANT:
@@ -349,39 +357,39 @@ def _flagged(turn: Turn, flags: frozenset[TurnFlag]) -> Turn:
     return structs.replace(turn, flags=turn.flags | flags)
 
 
-def match_of_text(tracks: SessionCache, read: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
-    """The trace whose prompt and answer, one text, a raw prompt without a template begins with."""
-    prompt, text = read.prompt, read.text
+def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
+    """The trace whose prompt and answer, as one text, are the beginning of a raw prompt without a template."""
+    prompt, text = features.prompt, features.text
     if text is None:
         return None
     found: trace_matching.SessionPlace | None = None
-    for end in tracks.text_ends(read.asked.scope):
+    for end in cache.text_ends(features.query.scope):
         if end.length >= len(prompt):
             break
         text.add(prompt[text.length : end.length])
         if text.value == end.digest:
-            is_end = end.digest in end.track.text_answers
+            is_end = end.digest in end.trace.text_answers
             if (
                 found is not None
-                and found.cut == end.length
+                and found.known_length == end.length
                 and found.relation is trace_matching.Relation.CONTINUES
                 and not is_end
             ):
-                continue  # its sibling, which went on
+                continue  # its sibling, which has continued
             found = trace_matching.SessionPlace(
                 trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
-                end.track,
-                cut=end.length,
+                end.trace,
+                known_length=end.length,
             )
     text.add(prompt[text.length :])
-    same = tracks.longest(read.asked.scope, read.asked.prints.chain)
+    same = cache.longest(features.query.scope, features.query.prints.chain)
     if found is None or (same is not None and same[0]):
         return None
     return found if found.relation is trace_matching.Relation.CONTINUES else structs.replace(found, why=ParentWhy.FORK)
 
 
-def cut_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
-    """The turns with the text of a raw prompt cut in two: what its trace, or the parent, has of it, and what is new."""
+def split_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
+    """The turns with the text of a raw prompt split in two: what its trace, or the parent, has of it, and the rest."""
     if not at:
         return turns
     prompt = turns[-1]

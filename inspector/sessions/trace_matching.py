@@ -1,7 +1,8 @@
-"""Where a request belongs: its session hints and digests, and which trace it continues, repeats or comes from.
+"""Finds where a request belongs: its session hints and digests, and which trace it continues, repeats or comes from.
 
-The longest beginning of its conversation that a trace of its scope has decides, the scope being the session's id, or
-without one the client and its system prompt. Then its last messages, then, if the id is known, what else has that id.
+The search first looks for the longest beginning of the conversation that a trace of its scope has. The scope is the
+session's id or, without one, the client and its system prompt. The search then looks for the last messages, and then,
+if the id is known, for other traces with that id.
 """
 
 import re
@@ -19,10 +20,10 @@ from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import parse_json
 
 RETRY_WITHIN_S = 120.0
-"""How long after it a first request may come again and still be its repetition, where the client does not count.
+"""How long after a first request the same request still counts as its repetition, if the client does not count.
 
-SDKs and agents wait for a minute at most before they try again (`Retry-After` beyond that is ignored by openai's or
-anthropic's); the same words later are a new conversation.
+SDKs and agents wait for a minute at most before they try again (those of openai and anthropic ignore a longer
+`Retry-After`); the same words later are a new conversation.
 """
 _SUMMARY = lazy_pattern(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
 _SUMMARY_WITHIN = 2_000
@@ -44,7 +45,7 @@ _TRACEPARENT = lazy_pattern(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2
 
 
 class Relation(StrEnum):
-    """What a request is to a trace."""
+    """How a request relates to a trace."""
 
     CONTINUES = "continues"
     REPEATS = "repeats"
@@ -52,12 +53,11 @@ class Relation(StrEnum):
 
 
 class SessionQuery(Struct, frozen=True):
-    """A request in the words of this search: where to search, what to compare, and when it came.
+    """The request to search for: where to search, what to compare, and when it came.
 
-    `first_words` is the text of the first message. `by_id` says that the scope is an id that the client gave.
-    `retry_count` is the client's count of repetitions, None where it does not count; `request_key` is the same for all
-    attempts of one request. `continues` is the response whose history the request goes on with, `continued` the trace
-    that holds it.
+    `first_words` is the text of the first message. `by_id`: the scope is an id from the client. `retry_count` is the
+    client's count of repetitions, None if it does not count; `request_key` is the same for all attempts of one request.
+    `continues` is the response whose history the request continues, `continued` the trace that contains it.
     """
 
     scope: str
@@ -76,223 +76,225 @@ class SessionQuery(Struct, frozen=True):
 class SessionPlace(Struct, frozen=True):
     """Where a request belongs.
 
-    `known` counts its messages that the trace has, `edited` says that some of those may have other words than in the
-    trace, `own` that an answer among them was recorded as it came. `cut` is for a raw prompt that is one text: how many
-    of its code points are known. For a trace that begins, `track` is its parent, None where it has none, and `why` says
-    what it is to it.
+    `known` counts its messages that the trace has. `edited`: some of those may have other words than in the trace;
+    `observed`: an answer among them was recorded when it came. `known_length` is for a raw prompt that is one text: how
+    many of its code points are known. For a trace that begins, `trace` is its parent, None if it has none, and `why` is
+    its relation to that.
     """
 
     relation: Relation
-    track: CachedTrace | None = None
+    trace: CachedTrace | None = None
     known: int = 0
-    cut: int = 0
+    known_length: int = 0
     edited: bool = False
-    own: bool = False
+    observed: bool = False
     why: ParentWhy | None = None
 
 
-def find_match(tracks: SessionCache, asked: SessionQuery, arrived: Callable[[CachedTrace], Set[bytes]]) -> SessionPlace:
-    """Where the request belongs; see the head of this module.
+def find_match(
+    cache: SessionCache, query: SessionQuery, digests_so_far: Callable[[CachedTrace], Set[bytes]]
+) -> SessionPlace:
+    """Where the request belongs; see the module's docstring.
 
-    `arrived` gives the digests of what came so far of the answers that a track waits for.
+    `digests_so_far` returns the digests of the answers that a trace waits for, as far as they have arrived.
     """
-    longest = tracks.longest(asked.scope, asked.prints.chain)
-    if longest is not None and (place := _of_chain(tracks, asked, *longest, arrived)) is not None:
+    longest = cache.longest(query.scope, query.prints.chain)
+    if longest is not None and (place := _of_chain(cache, query, *longest, digests_so_far)) is not None:
         return place
-    if (place := _of_last_messages(tracks, asked)) is not None:
+    if (place := _of_last_messages(cache, query)) is not None:
         return place
-    if longest is not None and (longest[1].own or (asked.by_id and _has_prompt_of(asked, longest[1].track))):
-        return _branch(asked, *longest)
-    if asked.by_id and (others := tracks.in_scope(asked.scope)):
-        return _of_same_id(asked, others)
-    elsewhere = tracks.answered(asked.client, asked.prints.chain[1:])
+    if longest is not None and (longest[1].observed or (query.by_id and _has_prompt_of(query, longest[1].trace))):
+        return _branch(query, *longest)
+    if query.by_id and (others := cache.in_scope(query.scope)):
+        return _of_same_id(query, others)
+    elsewhere = cache.answered(query.client, query.prints.chain[1:])
     if elsewhere is not None:
         return SessionPlace(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
     return SessionPlace(Relation.BEGINS)
 
 
 def _of_chain(
-    tracks: SessionCache,
-    asked: SessionQuery,
+    cache: SessionCache,
+    query: SessionQuery,
     at: int,
     point: TracePosition,
-    arrived: Callable[[CachedTrace], Set[bytes]],
+    digests_so_far: Callable[[CachedTrace], Set[bytes]],
 ) -> SessionPlace | None:
-    """The trace whose end this request goes on from, or whose last request it is; None where it leaves it earlier."""
-    prints = asked.prints
+    """The trace whose end this request continues, or whose last request it repeats; None if it branches off earlier."""
+    prints = query.prints
     here = prints.chain[at]
-    ends = _likeliest_last(asked, tracks.ends(asked.scope, here))
-    answered = [track for track in ends if here in track.answers and asked.continued in (None, track)]
+    ends = _likeliest_last(query, cache.ends(query.scope, here))
+    answered = [trace for trace in ends if here in trace.answers and query.continued in (None, trace)]
     if answered:
         return SessionPlace(Relation.CONTINUES, answered[-1], at)
-    asking = [track for track in ends if track.request == here]
+    waiting = [trace for trace in ends if trace.request == here]
     if at == len(prints.messages):
-        same = [track for track in asking if track.continues == asked.continues]
-        return _again(tracks, asked, at, point, same)
-    asking = [track for track in asking if asked.continued in (None, track)]
-    if asking and prints.roles[at] is Role.ASSISTANT:
-        arriving = (track for track in asking if track.in_flight and len(asking) > 1)
-        said = next((track for track in arriving if prints.messages[at] in arrived(track)), None)
-        track = said or max(asking, key=_may_have_said_otherwise)
-        return SessionPlace(Relation.CONTINUES, track, at + 1, edited=True)
-    unanswered = [track for track in asking if not (track.complete or track.in_flight)]
+        same = [trace for trace in waiting if trace.continues == query.continues]
+        return _again(cache, query, at, point, same)
+    waiting = [trace for trace in waiting if query.continued in (None, trace)]
+    if waiting and prints.roles[at] is Role.ASSISTANT:
+        arriving = (trace for trace in waiting if trace.in_flight and len(waiting) > 1)
+        matching = next((trace for trace in arriving if prints.messages[at] in digests_so_far(trace)), None)
+        trace = matching or max(waiting, key=_answer_likelihood)
+        return SessionPlace(Relation.CONTINUES, trace, at + 1, edited=True)
+    unanswered = [trace for trace in waiting if not (trace.complete or trace.in_flight)]
     return (
         SessionPlace(Relation.CONTINUES, unanswered[-1], at)
         if unanswered
-        else _waiting_sibling(tracks, asked, point.track)
+        else _waiting_sibling(cache, query, point.trace)
     )
 
 
 def _again(
-    tracks: SessionCache, asked: SessionQuery, at: int, point: TracePosition, same: list[CachedTrace]
+    cache: SessionCache, query: SessionQuery, at: int, point: TracePosition, same: list[CachedTrace]
 ) -> SessionPlace | None:
-    """The same messages once more: a retry, a sibling's request, or the same words on another day.
+    """The same messages again: a retry, a sibling's request, or the same words on another day.
 
-    Signs of a retry are the request's key, the client's count of repetitions, and an earlier attempt that failed, the
-    last only where the client does not count: one that counts says of a first attempt that it is one. Without any, a
+    Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed; the
+    last only if the client does not count, since a client that counts marks a first attempt as such. Without any, a
     request that overlaps another one is its sibling, unless a sibling that got the same answer earlier in the
-    conversation has yet to go on: then it is that one's. Without overlap it is the same request once more, unless the
-    trace has siblings already: samples that are taken one after the other.
+    conversation has not continued yet: then it is the request of that sibling. Without overlap it is the same request
+    again, unless the trace has siblings already: samples that are drawn one after the other.
     """
-    alike = [track for track in same if point.own or _same_speaker(asked, track)]
-    recent = [track for track in alike if point.own or _is_recent(asked, track)]
-    if (counted := _counted_retry(asked, same)) is not None:
+    alike = [trace for trace in same if point.observed or _same_speaker(query, trace)]
+    recent = [trace for trace in alike if point.observed or _is_recent(query, trace)]
+    if (counted := _counted_retry(query, same)) is not None:
         return SessionPlace(Relation.REPEATS, counted, at)
-    failed = [track for track in recent if not (track.in_flight or track.complete)]
-    if failed and asked.retry_count is None:
+    failed = [trace for trace in recent if not (trace.in_flight or trace.complete)]
+    if failed and query.retry_count is None:
         return SessionPlace(Relation.REPEATS, failed[0], at)
-    if (waiting := _waiting_sibling(tracks, asked, point.track)) is not None:
+    if (waiting := _waiting_sibling(cache, query, point.trace)) is not None:
         return waiting
-    prompted = [track for track in same if point.own or track.system == asked.prints.system]
-    if any(track.in_flight for track in prompted):
-        return SessionPlace(Relation.BEGINS, prompted[0], at, own=point.own, why=ParentWhy.SIBLING)
+    prompted = [trace for trace in same if point.observed or trace.system == query.prints.system]
+    if any(trace.in_flight for trace in prompted):
+        return SessionPlace(Relation.BEGINS, prompted[0], at, observed=point.observed, why=ParentWhy.SIBLING)
     if failed:
         return SessionPlace(Relation.REPEATS, failed[0], at)
-    if any(track.has_siblings for track in recent):
-        return SessionPlace(Relation.BEGINS, recent[0], at, own=point.own, why=ParentWhy.SIBLING)
+    if any(trace.has_siblings for trace in recent):
+        return SessionPlace(Relation.BEGINS, recent[0], at, observed=point.observed, why=ParentWhy.SIBLING)
     return SessionPlace(Relation.REPEATS, recent[-1], at) if recent else None
 
 
-def _counted_retry(asked: SessionQuery, same: list[CachedTrace]) -> CachedTrace | None:
-    """The trace whose request is sent again, as the client says; None where it does not say so.
+def _counted_retry(query: SessionQuery, same: list[CachedTrace]) -> CachedTrace | None:
+    """The trace whose request the client repeats, by its key or its count; None if neither marks a repetition.
 
-    A client that counts has made as many attempts before; of several traces, one whose last attempt failed comes first,
-    then one that still waits for its answer, which the client may have given up.
+    A client that counts has made as many attempts before. Of several traces, one whose last attempt failed comes first,
+    then one that still waits for its answer, on which the client may have given up.
     """
-    if asked.request_key and (keyed := [track for track in same if asked.request_key in track.request_keys]):
+    if query.request_key and (keyed := [trace for trace in same if query.request_key in trace.request_keys]):
         return keyed[0]
-    if not asked.retry_count:
+    if not query.retry_count:
         return None
-    count = asked.retry_count
+    count = query.retry_count
     return min(
         same,
-        key=lambda track: (
-            track.system != asked.prints.system,
-            track.attempts != count,
-            not track.in_flight and track.complete,
-            bool(track.in_flight),
+        key=lambda trace: (
+            trace.system != query.prints.system,
+            trace.attempts != count,
+            not trace.in_flight and trace.complete,
+            bool(trace.in_flight),
         ),
         default=None,
     )
 
 
-def _waiting_sibling(tracks: SessionCache, asked: SessionQuery, other: CachedTrace) -> SessionPlace | None:
-    """The trace that ends with the last answer of this request, which a sibling of `other` got word for word too.
+def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrace) -> SessionPlace | None:
+    """The trace that ends with the last answer of this request, as a sibling of `other` that got the same answer.
 
-    Or the trace that holds the response that the request names, where another with the same words has gone on.
+    Or the trace with the response that the request names, if another trace with the same words has continued.
     """
-    at = asked.prints.last_answer
-    here = asked.prints.chain[at]
-    for track in reversed(_likeliest_last(asked, tracks.ends(asked.scope, here))):
-        if here in track.answers and (track is asked.continued or (not asked.continued and track.group == other.group)):
-            return SessionPlace(Relation.CONTINUES, track, at)
+    at = query.prints.last_answer
+    here = query.prints.chain[at]
+    for trace in reversed(_likeliest_last(query, cache.ends(query.scope, here))):
+        if here in trace.answers and (trace is query.continued or (not query.continued and trace.group == other.group)):
+            return SessionPlace(Relation.CONTINUES, trace, at)
     return None
 
 
-def _likeliest_last(asked: SessionQuery, tracks: tuple[CachedTrace, ...]) -> list[CachedTrace]:
-    """In the order in which they came where they are, those of the same spans, prompt and client at the end."""
+def _likeliest_last(query: SessionQuery, traces: tuple[CachedTrace, ...]) -> list[CachedTrace]:
+    """The traces in the order in which they came, but those with the same spans, prompt and client last."""
     return sorted(
-        tracks,
-        key=lambda track: (
-            _same_spans(asked, track),
-            track.system == asked.prints.system,
-            track.client == asked.client,
+        traces,
+        key=lambda trace: (
+            _same_spans(query, trace),
+            trace.system == query.prints.system,
+            trace.client == query.client,
         ),
     )
 
 
-def _may_have_said_otherwise(track: CachedTrace) -> int:
-    """How likely an unknown answer is this trace's: one that is on its way, one that broke off, or one rewritten."""
-    return 2 if track.in_flight else 1 if not track.complete else 0
+def _answer_likelihood(trace: CachedTrace) -> int:
+    """How likely an unknown answer belongs to this trace: one still arriving (2), broken off (1) or rewritten (0)."""
+    return 2 if trace.in_flight else 1 if not trace.complete else 0
 
 
-def _same_speaker(asked: SessionQuery, track: CachedTrace) -> bool:
-    """Spans of another trace ask for themselves, and so does another system prompt, if it differs only in a number."""
-    return asked.prints.system == track.system and _same_spans(asked, track)
+def _same_speaker(query: SessionQuery, trace: CachedTrace) -> bool:
+    """Whether spans and system prompt are the same; another prompt is another agent, even if only a number differs."""
+    return query.prints.system == trace.system and _same_spans(query, trace)
 
 
-def _same_spans(asked: SessionQuery, track: CachedTrace) -> bool:
-    return not (asked.span_trace and track.span_trace and asked.span_trace != track.span_trace)
+def _same_spans(query: SessionQuery, trace: CachedTrace) -> bool:
+    return not (query.span_trace and trace.span_trace and query.span_trace != trace.span_trace)
 
 
-def _is_recent(asked: SessionQuery, track: CachedTrace) -> bool:
-    """Whether the same words are the same request, and not those of another day."""
-    if track.in_flight or asked.at_s is None or track.last_s is None:
+def _is_recent(query: SessionQuery, trace: CachedTrace) -> bool:
+    """Whether the same words can be the same request, and are not those of another day."""
+    if trace.in_flight or query.at_s is None or trace.last_s is None:
         return True
-    return asked.at_s - track.last_s <= RETRY_WITHIN_S
+    return query.at_s - trace.last_s <= RETRY_WITHIN_S
 
 
-def _of_last_messages(tracks: SessionCache, asked: SessionQuery) -> SessionPlace | None:
-    """The trace whose last two messages are in the request, though what is before them was cut or written again.
+def _of_last_messages(cache: SessionCache, query: SessionQuery) -> SessionPlace | None:
+    """The trace whose last two messages are in the request, although those before them were removed or rewritten.
 
-    An answer with calls that have ids may stand for both.
-    Two messages may be alike in any two conversations; without an id the first must be known as well.
+    An answer with calls that have ids is enough, without the message before it.
+    Two messages may be alike in any two conversations; without an id the first message must be known as well.
     """
-    messages, roles = asked.prints.messages, asked.prints.roles
+    messages, roles = query.prints.messages, query.prints.roles
     for at in range(len(messages) - 1, 0, -1):
         if roles[at] is not Role.ASSISTANT:
             continue
-        ending = tracks.windows(asked.scope, messages[at - 1], messages[at])
-        ending = ending or tracks.windows(asked.scope, b"", messages[at])
+        ending = cache.windows(query.scope, messages[at - 1], messages[at])
+        ending = ending or cache.windows(query.scope, b"", messages[at])
         if not ending:
             continue
-        track = _likeliest_last(asked, ending)[-1]
-        if messages[0] in track.known or (asked.by_id and len(messages) > track.size):
-            return SessionPlace(Relation.CONTINUES, track, at + 1, edited=True)
-        if asked.by_id:
-            return SessionPlace(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary is before what was kept
+        trace = _likeliest_last(query, ending)[-1]
+        if messages[0] in trace.known or (query.by_id and len(messages) > trace.size):
+            return SessionPlace(Relation.CONTINUES, trace, at + 1, edited=True)
+        if query.by_id:
+            return SessionPlace(Relation.BEGINS, trace, why=ParentWhy.RESUME)  # a summary precedes what was kept
     return None
 
 
-def _has_prompt_of(asked: SessionQuery, track: CachedTrace) -> bool:
-    """Whether it is the same agent at work: two of one session may begin with the same words of the user."""
-    return asked.prints.system_words == track.system_words
+def _has_prompt_of(query: SessionQuery, trace: CachedTrace) -> bool:
+    """Whether it is the same agent: two agents of one session may begin with the same words of the user."""
+    return query.prints.system_words == trace.system_words
 
 
-def _branch(asked: SessionQuery, at: int, point: TracePosition) -> SessionPlace:
-    """It leaves a trace before its end: with answers that are not in it, or with other words."""
-    strange = not point.own and Role.ASSISTANT in asked.prints.roles[at:]
+def _branch(query: SessionQuery, at: int, point: TracePosition) -> SessionPlace:
+    """The request branches off a trace before its end: with answers that are not in it, or with other words."""
+    strange = not point.observed and Role.ASSISTANT in query.prints.roles[at:]
     why = ParentWhy.RESUME if strange else ParentWhy.FORK
-    return SessionPlace(Relation.BEGINS, asked.continued or point.track, at, own=point.own, why=why)
+    return SessionPlace(Relation.BEGINS, query.continued or point.trace, at, observed=point.observed, why=why)
 
 
-def _of_same_id(asked: SessionQuery, others: tuple[CachedTrace, ...]) -> SessionPlace:
-    """The session starts again under its id: its history replaced, or somebody else at work within it."""
-    system = asked.prints.system_words
-    alike = next((track for track in reversed(others) if track.system_words == system and not track.in_flight), None)
-    if alike is not None and (asked.prints.last_answer or _SUMMARY.search(asked.first_words[:_SUMMARY_WITHIN])):
+def _of_same_id(query: SessionQuery, others: tuple[CachedTrace, ...]) -> SessionPlace:
+    """The session starts again under its id: with another history, or with another agent."""
+    system = query.prints.system_words
+    alike = next((trace for trace in reversed(others) if trace.system_words == system and not trace.in_flight), None)
+    if alike is not None and (query.prints.last_answer or _SUMMARY.search(query.first_words[:_SUMMARY_WITHIN])):
         return SessionPlace(Relation.BEGINS, alike, why=ParentWhy.RESUME)
     return SessionPlace(Relation.BEGINS, others[0], why=ParentWhy.SUBAGENT)
 
 
 class SessionHints(Struct, frozen=True):
-    """The ids that a request has, each under its source's own name, in the order in which they count.
+    """The ids that a request has, each under the name that its source has, in order of precedence.
 
-    `key` is the one that says which session it is, None where none does: an end user (`user`), a trace of spans
+    `key` is the one that identifies the session, None if none does: an end user (`user`), a trace of spans
     (`traceparent`) or a cache key that many sessions may share is no session. `span_trace` is the trace id of
-    `traceparent`, `""` without one. `retry_count` is the client's own count of repetitions, 0 for the first, None where
-    it does not count. `request_key` is what the client sends with each attempt of one request, `""` where it sends
-    nothing of the kind.
+    `traceparent`, `""` without one. `retry_count` is the client's own count of repetitions, 0 for the first attempt,
+    None if it does not count. `request_key` is a key that the client sends with each attempt of one request, `""` if it
+    sends none.
     """
 
     ids: tuple[ExternalId, ...] = ()
@@ -304,11 +306,11 @@ class SessionHints(Struct, frozen=True):
 
 
 def read_session_hints(head: RequestHead, json: Json) -> SessionHints:
-    """The session's ids in a request's headers and body, in the order of weight; never raises.
+    """The session's ids in a request's headers and body, in order of precedence; never raises.
 
-    A value of more than 512 characters is no id. `metadata.user_id` is Claude Code's: a JSON text that holds a
+    A value of more than 512 characters is no id. `metadata.user_id` is from Claude Code: a JSON text with a
     `session_id`, or the older `user_..._session_UUID`. `prompt_cache_key` is the session for Codex, which puts a
-    unique id there; any other word there may be shared by all of an application's sessions.
+    unique id there; any other value may be shared by all of an application's sessions.
     """
     headers = {name.lower(): value.strip() for name, value in reversed(head.headers)}
     found = list(_hints(headers, json if isinstance(json, dict) else {}))
@@ -377,7 +379,7 @@ def _span_trace(headers: dict[str, str]) -> str:
 
 
 def _retry_count(headers: dict[str, str]) -> int | None:
-    """The highest count that a header names; a proxy may count beside the client."""
+    """The highest count in a header; a proxy may count in addition to the client."""
     counts = [int(word) for name in _RETRY_COUNTS if (word := headers.get(name, "")).isascii() and _is_count(word)]
     attempts = [int(match[1]) for name in _ATTEMPTS if (match := _ATTEMPT.fullmatch(headers.get(name, "")))]
     return max([*counts, *(max(attempt - 1, 0) for attempt in attempts)], default=None)
@@ -388,14 +390,14 @@ def _is_count(word: str) -> bool:
 
 
 class RequestFeatures(Struct, frozen=True):
-    """A request as it was understood.
+    """A request, read for the search.
 
-    `begins` is the chain that it goes on from where the server keeps the history. `raw` says that its words are one raw
-    text; `prompt` is that text where no template tells its turns, and `text` its digest, None for any other request.
+    `begins` is the chain that it continues if the server keeps the history. `raw`: its prompt is one raw text; `prompt`
+    is that text if no template splits it into turns, and `text` its digest, None for any other request.
     """
 
-    asked: SessionQuery
-    signs: SessionHints
+    query: SessionQuery
+    hints: SessionHints
     turns: tuple[Turn, ...]
     begins: bytes
     raw: bool
@@ -404,66 +406,66 @@ class RequestFeatures(Struct, frozen=True):
 
     @property
     def prefill(self) -> Turn | None:
-        """The beginning of the answer, which the client wrote itself, where the conversation ends with one."""
+        """The beginning of the answer, if the client wrote one at the end of the conversation."""
         last = self.turns[-1] if self.turns else None
         return last if last is not None and last.role is Role.ASSISTANT and not self.raw else None
 
 
 def request_features(
-    tracks: SessionCache, head: RequestHead, request: DecodedRequest, body: bytes, json: Json
+    cache: SessionCache, head: RequestHead, request: DecodedRequest, body: bytes, json: Json
 ) -> RequestFeatures:
-    """A request read for comparing it with what `tracks` holds."""
-    signs = read_session_hints(head, json)
+    """Read a request in order to compare it with the traces of `cache`."""
+    hints = read_session_hints(head, json)
     raw = fingerprints.is_raw(request)
     turns = fingerprints.split_prompt(request) if raw else request.turns
     prints = fingerprints.fingerprint_of(turns, body=body, raw=raw)
-    scope = _scope(head, signs, prints)
+    scope = _scope(head, hints, prints)
     begins = b""
-    continued = tracks.response(request.continues)
+    continued = cache.response(request.continues)
     if continued is not None:
         scope, begins = continued[0].scope, continued[1]
-    elif signs.key is not None and signs.key.name == "conversation" and (held := tracks.in_scope(scope)):
+    elif hints.key is not None and hints.key.name == "conversation" and (held := cache.in_scope(scope)):
         begins = _end_of(held[-1], turns, body)
     if begins:
         prints = fingerprints.fingerprint_of(turns, body=body, begins=begins, raw=raw)
-    by_id, first = signs.key is not None, _text_of(turns)
-    asked = SessionQuery(
+    by_id, first = hints.key is not None, _text_of(turns)
+    query = SessionQuery(
         scope,
         by_id,
         head.client,
         prints,
         first,
-        span_trace=signs.span_trace,
-        retry_count=signs.retry_count,
-        request_key=signs.request_key,
+        span_trace=hints.span_trace,
+        retry_count=hints.retry_count,
+        request_key=hints.request_key,
         continues=request.continues,
         continued=continued[0] if continued is not None else None,
         at_s=head.at_s,
     )
     prompt = fingerprints.raw_prompt(request) if raw and turns is request.turns else None
     return RequestFeatures(
-        asked, signs, turns, begins, raw, prompt or "", None if prompt is None else fingerprints.RunningDigest()
+        query, hints, turns, begins, raw, prompt or "", None if prompt is None else fingerprints.RunningDigest()
     )
 
 
-def _scope(head: RequestHead, signs: SessionHints, prints: fingerprints.Fingerprint) -> str:
+def _scope(head: RequestHead, hints: SessionHints, prints: fingerprints.Fingerprint) -> str:
     """Where conversations are compared: within a session's id, else within a client's use of one system prompt.
 
-    Without an id a system prompt that changes in more than dates and numbers is another's: many agents of one client
-    may start with the same words.
+    Without an id, a system prompt that differs in more than dates and numbers is that of another agent: many agents of
+    one client may start with the same words.
     """
-    if signs.key is not None:
-        return f"id\0{signs.key.name}\0{signs.key.value}"
+    if hints.key is not None:
+        return f"id\0{hints.key.name}\0{hints.key.value}"
     return f"client\0{head.client}\0{prints.system_words.hex()}"
 
 
 def _text_of(turns: Sequence[Turn]) -> str:
-    """The text of the first turn behind the system prompt."""
+    """The text of the first turn after the system prompt."""
     first = turns[fingerprints.count_system(turns)].part("text") if turns else None
     return first.text if first else ""
 
 
-def _end_of(track: CachedTrace, turns: Sequence[Turn], body: bytes) -> bytes:
-    """What a request goes on from whose history the server keeps: where the last one did, if it is that one again."""
-    again = fingerprints.fingerprint_of(turns, body=body, begins=track.begins)
-    return track.begins if again.chain[-1] == track.request else track.last_answer or track.request
+def _end_of(trace: CachedTrace, turns: Sequence[Turn], body: bytes) -> bytes:
+    """The chain that a request continues if the server keeps its history; for the same request again, its old one."""
+    again = fingerprints.fingerprint_of(turns, body=body, begins=trace.begins)
+    return trace.begins if again.chain[-1] == trace.request else trace.last_answer or trace.request

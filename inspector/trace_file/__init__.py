@@ -1,4 +1,4 @@
-"""The portable trace file: versioned JSON lines that hold everything a trace holds."""
+"""The portable trace file: versioned JSON lines with everything that a trace contains."""
 
 from inspector.trace_file.lines import VERSION
 from inspector.trace_file.reading import read_trace_file

@@ -1,13 +1,13 @@
-"""The lines of a trace file, version 3, as typed structures, and recorded exchanges as lines: these are the format.
+"""The format of a trace file, version 3: its lines as typed structures, and recorded exchanges as lines.
 
 The requests of a session repeat its history: each is the one before with something added in its middle. A line
-therefore holds how many bytes its request shares with the beginning and the end of the previous request, and the bytes
-between them. Reading needs the lines of one trace in their order; a request whose previous one is missing is lost
+therefore has the number of bytes that its request shares with the beginning and the end of the previous request, and
+the bytes between them. The lines of one trace must be read in order; a request whose previous one is missing is lost
 (`withheld` says so), as is every request that builds on it.
 
-A file is RFC 8259 JSON, one value a line, ASCII only; lone surrogates and NUL are escapes. The first line is
-`{"weaklink_trace_file": 3}`. Numbers that JSON cannot hold, and surrogate halves that JSON would join, are made
-portable and back.
+A file is RFC 8259 JSON, one value per line, ASCII only; lone surrogates and NUL are escapes. The first line is
+`{"weaklink_trace_file": 3}`. Numbers that JSON cannot represent, and adjacent lone surrogates that JSON would join, are
+written in a portable form and restored.
 """
 
 import json
@@ -43,15 +43,15 @@ _SMALLEST_SHARE = 64  # bytes; below it a request is written whole
 VERSION = 3
 """The version that is written; lower ones are read too."""
 HEADER_KEY = "weaklink_trace_file"
-_KEY = "weaklink_number"
-_TOGETHER = lazy_pattern("([\ud800-\udbff]\ufdd0*)(?=[\udc00-\udfff])")
-_APART = lazy_pattern("([\ud800-\udbff]\ufdd0*)\ufdd0(?=[\udc00-\udfff])")
+_NUMBER_KEY = "weaklink_number"
+_ADJACENT_SURROGATES = lazy_pattern("([\ud800-\udbff]\ufdd0*)(?=[\udc00-\udfff])")
+_SEPARATED_SURROGATES = lazy_pattern("([\ud800-\udbff]\ufdd0*)\ufdd0(?=[\udc00-\udfff])")
 _BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 Number: TypeAlias = float | Literal["NaN", "Infinity", "-Infinity"]
 
 
 class BodyLine(msgspec.Struct, omit_defaults=True):
-    """Bytes as text, or in base64 where they are not UTF-8."""
+    """Bytes as text, or in base64 if they are not UTF-8."""
 
     text: str = ""
     base64: str = ""
@@ -60,8 +60,8 @@ class BodyLine(msgspec.Struct, omit_defaults=True):
 class ExchangeLine(msgspec.Struct, omit_defaults=True):
     """See `RecordedExchange`; `number` counts the exchanges of a trace from 1.
 
-    `request` is what follows the first `prefix` bytes, and precedes the last `suffix` bytes, of the request of
-    exchange `base`; 0 where it is whole.
+    The request consists of the first `prefix` bytes of the request of exchange `base`, then `request`, then the last
+    `suffix` bytes of that request; `base` is 0 if `request` is the whole request.
     """
 
     number: int
@@ -85,7 +85,7 @@ class ExchangeLine(msgspec.Struct, omit_defaults=True):
 
 
 class ExchangePacker:
-    """Makes the lines of one trace's exchanges, in order; holds the last request."""
+    """Creates the lines of one trace's exchanges, in order; keeps the last request."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -125,12 +125,12 @@ class ExchangePacker:
         )
 
     def forget(self) -> None:
-        """Write the next request whole: the lines so far are lost."""
+        """Write the next request whole, because the lines so far are lost."""
         self._last, self._base = b"", 0
 
 
 def exchanges_of(lines: Iterable[ExchangeLine]) -> Iterator[RecordedExchange]:
-    """The exchanges of one trace, from its lines in order. ValueError for a line that no packer made."""
+    """The exchanges of one trace, from its lines in order. ValueError for a line that no packer can have created."""
     number, last = 0, b""
     for line in lines:
         request = None if line.request is None else _bytes(line.request)
@@ -166,7 +166,7 @@ def exchanges_of(lines: Iterable[ExchangeLine]) -> Iterator[RecordedExchange]:
 
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many bytes two texts share at their beginning, and then at their end."""
+    """How many bytes two texts share at their beginning, and at the end of the rest."""
     most = min(len(before), len(after))
     prefix = _common(before, after, most)
     suffix = _common(before[::-1], after[::-1], most - prefix) if prefix < most else 0
@@ -174,7 +174,7 @@ def _shared(before: bytes, after: bytes) -> tuple[int, int]:
 
 
 def _common(one: bytes, other: bytes, most: int) -> int:
-    """The length of the common beginning, at most `most`; compares blocks, so that it costs little."""
+    """The length of the common beginning, at most `most`; compares blocks, which is fast."""
     at, step = 0, 1 << 16
     while step:
         while at + step <= most and one[at : at + step] == other[at : at + step]:
@@ -210,7 +210,7 @@ class OutcomeLine(msgspec.Struct, omit_defaults=True):
 
 
 class TraceLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Trace`; `turns` is how many lines of turns follow, `exchanges` are for a replay."""
+    """See `inspector.model.Trace`; `turns` is the number of turn lines that follow, `exchanges` are for a replay."""
 
     turns: Annotated[int, msgspec.Meta(ge=0)]
     name: str = ""
@@ -246,7 +246,7 @@ class PartLine(msgspec.Struct, omit_defaults=True):
 
 
 class ToolLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.ToolDefinition`; `range` is `[start, end]`, `parameters` as `numbers.portable` gives it."""
+    """See `inspector.model.ToolDefinition`; `range` is `[start, end]`, `parameters` as from `portable_json`."""
 
     name: str
     description: str = ""
@@ -265,7 +265,7 @@ class ErrorLine(msgspec.Struct, omit_defaults=True):
 
 
 class CallLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.CallHeader`; the id is always written, and need not be there."""
+    """See `inspector.model.CallHeader`; the id is always written, but may be missing in a line that is read."""
 
     part: str
     name: str | None
@@ -283,7 +283,7 @@ class SentPartLine(msgspec.Struct, omit_defaults=True):
 
 
 class SentMessageLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.SentMessage`; `turn` is 0 where the message is a version of none."""
+    """See `inspector.model.SentMessage`; `turn` is 0 if the message is a version of no turn."""
 
     role: Role
     parts: tuple[SentPartLine, ...]
@@ -353,7 +353,7 @@ class TurnLine(msgspec.Struct, omit_defaults=True):
 
 
 def float_value(value: float) -> Number:
-    """A float as the file holds it."""
+    """A float as it is written to the file."""
     if math.isfinite(value):
         return value
     if math.isnan(value):
@@ -362,55 +362,57 @@ def float_value(value: float) -> Number:
 
 
 def portable_json(value: Json) -> Json:
-    """A JSON value without numbers that readers refuse: such a one becomes `{"weaklink_number": "1E+5000"}`.
+    """A JSON value without numbers that readers refuse: such a number becomes `{"weaklink_number": "1E+5000"}`.
 
-    An object that looks like that already is wrapped once more, so that `original` gives back every value.
+    An object that already looks like that is wrapped again, so `original_json` restores every value.
     """
     match value:
         case Decimal():
-            return {_KEY: str(value)}
+            return {_NUMBER_KEY: str(value)}
         case float() if not math.isfinite(value):
-            return {_KEY: str(float_value(value))}
+            return {_NUMBER_KEY: str(float_value(value))}
         case list():
             return [portable_json(item) for item in value]
-        case dict() if value.keys() == {_KEY}:
-            return {_KEY: {_KEY: portable_json(value[_KEY])}}
+        case dict() if value.keys() == {_NUMBER_KEY}:
+            return {_NUMBER_KEY: {_NUMBER_KEY: portable_json(value[_NUMBER_KEY])}}
         case dict():
             return {key: portable_json(item) for key, item in value.items()}
     return value
 
 
 def original_json(value: Json) -> Json:
-    """The value that `portable` was given; decimal.InvalidOperation for a `weaklink_number` that is none."""
+    """The inverse of `portable_json`; decimal.InvalidOperation for a `weaklink_number` that is no number."""
     match value:
         case list():
             return [original_json(item) for item in value]
         case {"weaklink_number": str(digits), **rest} if not rest:
             return float(digits) if digits in {"NaN", "Infinity", "-Infinity"} else Decimal(digits)
         case {"weaklink_number": {"weaklink_number": inner, **more}, **rest} if not rest and not more:
-            return {_KEY: original_json(inner)}
+            return {_NUMBER_KEY: original_json(inner)}
         case dict():
             return {key: original_json(item) for key, item in value.items()}
     return value
 
 
 def ascii_line(record: object) -> str:
-    """`record` as ASCII JSON on one line, halves kept apart."""
+    """`record` as ASCII JSON on one line; adjacent lone surrogates are separated, so that no reader joins them."""
     line = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     if "\\ud" not in line:
         return line
     raw = json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], _TOGETHER.sub("\\1\ufdd0", raw))
+    return _BEYOND_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], _ADJACENT_SURROGATES.sub("\\1\ufdd0", raw))
 
 
 def with_split_surrogates(value: Json) -> Json:
-    """What `ascii_line` was given, of what a JSON reader made of its line."""
+    """The value that `ascii_line` has written, from the value that a JSON reader returned for its line."""
     match value:
         case str():
-            return _APART.sub("\\1", value)
+            return _SEPARATED_SURROGATES.sub("\\1", value)
         case list():
             return [with_split_surrogates(item) for item in value]
         case dict():
-            return {_APART.sub("\\1", key): with_split_surrogates(member) for key, member in value.items()}
+            return {
+                _SEPARATED_SURROGATES.sub("\\1", key): with_split_surrogates(member) for key, member in value.items()
+            }
         case _:
             return value

@@ -32,7 +32,7 @@ from inspector.text import Range
 from inspector.trace_file import lines
 
 INVALID_LINE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
-"""What a line that is JSON, but not as it should be, raises on its way to a value."""
+"""The exceptions for a line that is JSON, but no valid record."""
 
 Record: TypeAlias = dict[str, Any]
 
@@ -40,7 +40,7 @@ Record: TypeAlias = dict[str, Any]
 def upgraded(record: Record, version: int) -> Record:
     """A line's record of an older version as the current version would have written it.
 
-    A record that is not as its version wants may raise TypeError, AttributeError or ValueError.
+    A record that is invalid in its version may raise TypeError, AttributeError or ValueError.
     """
     for step in range(version, lines.VERSION):
         record = STEPS[step](record)
@@ -48,7 +48,7 @@ def upgraded(record: Record, version: int) -> Record:
 
 
 def _from_1(record: Record) -> Record:
-    """Version 1 called a turn's role `from`, and gave the times of chunks as `ms`, in milliseconds."""
+    """Version 1 called a turn's role `from`, and the times of chunks `ms`, in milliseconds."""
     turn = record.get("turn")
     if turn is None:
         return record
@@ -66,7 +66,7 @@ def _part_from_1(part: Record) -> Record:
 
 
 def _from_2(record: Record) -> Record:
-    """Version 2 kept no requests and no runs of tools: neither is recorded."""
+    """Version 2 had no requests and no runs of tools: nothing has to be converted."""
     return record
 
 
@@ -79,7 +79,7 @@ def read_trace_file(path: str | Path) -> Iterator[Trace]:
 
     Files of older versions are upgraded as they are read. UnreadableFileError, with path and line, for a file that
     cannot be opened, is no trace file, or is of a newer version; and for a line that is broken or missing, after the
-    traces before it have been given.
+    traces before it have been yielded.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -89,7 +89,7 @@ def read_trace_file(path: str | Path) -> Iterator[Trace]:
 
 
 def read_recordings(path: str | Path) -> Iterator[tuple[Trace, tuple[RecordedExchange, ...]]]:
-    """The traces of a file, each with its recorded exchanges; otherwise as `read_trace_file`."""
+    """The traces of a file, each with its recorded exchanges; otherwise like `read_trace_file`."""
     try:
         with Path(path).open("rb") as stream:
             yield from _FileReader(str(path), stream).recordings()
@@ -98,7 +98,7 @@ def read_recordings(path: str | Path) -> Iterator[tuple[Trace, tuple[RecordedExc
 
 
 def read_trace_stream(stream: BinaryIO, name: str) -> Iterator[Trace]:
-    """The traces of an open file that is called `name`, and their exchanges; OSError where it cannot be read on."""
+    """The traces of an open file that is called `name`, and their exchanges; OSError if reading fails."""
     return (with_exchanges(trace, exchanges) for trace, exchanges in _FileReader(name, stream).recordings())
 
 
@@ -190,7 +190,7 @@ class _FileReader:
 
 
 def trace_of(line: lines.TraceLine, turns: tuple[Turn, ...]) -> Trace:
-    """The trace that a line and its turns tell."""
+    """The trace of a line and its turns."""
     return Trace(
         turns=turns,
         name=line.name,
@@ -208,7 +208,7 @@ def trace_of(line: lines.TraceLine, turns: tuple[Turn, ...]) -> Trace:
 
 
 def outcome_of(line: lines.OutcomeLine | None) -> Outcome | None:
-    """The outcome that a trace's line tells."""
+    """The outcome in a trace's line."""
     if line is None:
         return None
     return Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
@@ -219,7 +219,7 @@ def _call(line: lines.CallLine) -> CallHeader:
 
 
 def turn_of(line: lines.TurnLine) -> Turn:
-    """The turn that a line tells; ValueError where its chunks do not fit their text."""
+    """The turn of a line; ValueError if its chunks do not fit their text."""
     return Turn(
         role=line.role,
         parts=tuple(_part(part) for part in line.parts),
@@ -272,7 +272,7 @@ def _chunks(line: lines.ChunksLine, length: int) -> Chunks:
 
 
 def generation_of(line: lines.GenerationLine) -> Generation:
-    """The generation that a turn's line tells."""
+    """The generation in a turn's line."""
     error = line.error
     return Generation(
         api=line.api,

@@ -1,4 +1,4 @@
-"""Traces to the lines of a trace file."""
+"""Writes traces as the lines of a trace file."""
 
 import os
 import tempfile
@@ -28,12 +28,12 @@ from inspector.trace_file import lines
 
 
 def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> None:
-    """Write a trace file of the current version, with the exchanges of those that are a `RecordedTrace`.
+    """Write a trace file of the current version, with the exchanges of those traces that are a `RecordedTrace`.
 
     One trace at a time is in memory.
-    A path gets the whole file or, if anything fails, keeps what was there: the lines go to a new file beside it, which
-    takes its place at the end, readable by its owner only. A path that is no plain file (a pipe, a terminal) and a
-    text stream are written as it goes; a stream is left open. OSError where the world refuses.
+    A path gets the whole file or, if anything fails, keeps its old contents: the lines go to a new file in the same
+    folder, readable by its owner only, which replaces the path at the end. A path that is no plain file (a pipe, a
+    terminal) and a text stream are written directly; a stream is left open. OSError if the file cannot be written.
     """
     if not isinstance(target, str | Path):
         _write(target, traces)
@@ -59,7 +59,7 @@ def header_line() -> str:
 
 
 def trace_lines(trace: Trace, exchanges: Sequence[RecordedExchange] = ()) -> Iterator[str]:
-    """The lines of one trace, and of its recorded exchanges, as they may be appended to a file of this version."""
+    """The lines of one trace and of its recorded exchanges, which may be appended to a file of this version."""
     line = trace_line(trace)
     line.exchanges = tuple(map(lines.ExchangePacker().line, exchanges))
     yield _line({"trace": msgspec.to_builtins(line)})
@@ -96,7 +96,7 @@ def trace_line(trace: Trace) -> lines.TraceLine:
 
 
 def outcome_line(outcome: Outcome | None) -> lines.OutcomeLine | None:
-    """What a trace's line holds of its outcome."""
+    """The outcome in a trace's line."""
     if outcome is None:
         return None
     reward = None if outcome.reward is None else lines.float_value(outcome.reward)
@@ -164,7 +164,7 @@ def _numbers(values: Iterable[float]) -> tuple[lines.Number, ...]:
 
 
 def generation_line(generation: Generation) -> lines.GenerationLine:
-    """What a turn's line holds of its generation."""
+    """The generation in a turn's line."""
     error = generation.error
     return lines.GenerationLine(
         api=generation.api,

@@ -30,10 +30,10 @@ _WORDS = {
 class AnswerFaults:
     """Collects the faults of one answer, whichever API it comes from. Never raises.
 
-    `status` is the HTTP status, None where unknown; from 400 on, an error is the whole answer (C505), below it is one
-    inside an answer that began well (C508). Where `whole` is True an error of unknown status is the whole answer too.
+    `status` is the HTTP status, None if unknown; from 400 on, an error is the whole answer (C505), below that it is one
+    inside an answer that began well (C508). If `whole` is True, an error of unknown status is the whole answer too.
     What cannot be read is kept word for word in `wire:unread`, an error in `wire:error`; each kind of oddity is flagged
-    once. `last_part` is where the answer grew last; the reader that has this object sets it.
+    once. `last_part` is the part that grew last; the reader that has this object sets it.
     """
 
     __slots__ = ("_flagged", "_is_http_error", "_status", "failed", "last_part")
@@ -48,7 +48,7 @@ class AnswerFaults:
     def read_error(
         self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent], *, certain: bool = False
     ) -> bool:
-        """Append what an error object says; False where `text` is none. `certain`: the wire called it an error."""
+        """Append the events of an error object; False if `text` is none. `certain`: the wire marked it as an error."""
         try:
             document = parse_json(text)
         except ValueError:
@@ -62,9 +62,9 @@ class AnswerFaults:
     def fail(
         self, error: Json, raw: str, at_s: float | None, found: list[events.WireEvent], *, in_answer: bool = False
     ) -> None:
-        """Append an error, what the wire held of it word for word, and the fault that it is.
+        """Append an error, its exact text on the wire, and its fault.
 
-        `in_answer`: an answer says it of itself (its finish reason, say), so it is none of HTTP's.
+        `in_answer`: the answer itself contains it (as its finish reason, say), so it is no HTTP error.
         """
         is_http_error = self._is_http_error and not in_answer
         phase = ErrorPhase.HTTP if is_http_error else ErrorPhase.IN_STREAM
@@ -81,7 +81,7 @@ class AnswerFaults:
         found += (events.GenerationFailed(read), events.FaultSeen(self.last_part, rule, message))
 
     def keep(self, raw: str, oddities: dict[str, str], at_s: float | None, found: list[events.WireEvent]) -> None:
-        """Keep what the wire held, word for word; flag the kinds of oddity (kind: words to quote) that are new."""
+        """Keep the exact text on the wire; flag the kinds of oddity (kind: words to quote) that are new."""
         found.append(events.PartGrew(events.UNREAD_PART, raw, at_s))
         fresh = oddities.keys() - self._flagged
         self._flagged |= fresh
@@ -93,7 +93,7 @@ class AnswerFaults:
     def keep_contradiction(
         self, places: list[str], raw: str, at_s: float | None, found: list[events.WireEvent]
     ) -> None:
-        """Keep what says texts at `places` whole, but other than their pieces did, word for word; flag each of it."""
+        """Keep, word for word, complete texts at `places` that differ from their pieces before; flag each time."""
         words = ", ".join(f"`{_quoted(place)}`" for place in places[:5])
         message = f"The whole of {words} differs from the pieces that came before, which are in the answer."
         found += (
@@ -102,7 +102,7 @@ class AnswerFaults:
         )
 
     def keep_reused(self, index: int, raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
-        """Keep what opened a call under the index of an earlier one, word for word; flag the first."""
+        """Keep, word for word, what opened a call under the index of an earlier one; flag the first."""
         found.append(events.PartGrew(events.REUSED_INDEX_PART, raw, at_s))
         if events.REUSED_INDEX_PART not in self._flagged:
             self._flagged.add(events.REUSED_INDEX_PART)
@@ -112,9 +112,9 @@ class AnswerFaults:
             )
 
     def end(self, finish: str, found: list[events.WireEvent], *, aborted: str) -> None:
-        """Append what is wrong with the end: `finish` is the server's finish reason, `""` where none came.
+        """Append what is wrong with the end: `finish` is the server's finish reason, `""` if none came.
 
-        `aborted` is a sentence if the body was cut off, else empty. After an error there is nothing to add.
+        `aborted` is a sentence if the body was truncated, else empty. After an error there is nothing to add.
         """
         if self.failed:
             return
@@ -140,36 +140,36 @@ class AnswerReader(Protocol):
 
     @property
     def api(self) -> str:
-        """The kind of endpoint, as a generation's facts name it."""
+        """The kind of endpoint, as in `Generation.api`."""
         ...
 
     @property
     def unended(self) -> str:
-        """The sentence for a stream that ended without what ends a stream of this API."""
+        """The sentence for a stream without the event that ends a stream of this API."""
         ...
 
     @property
     def faults(self) -> AnswerFaults:
-        """What went wrong so far, and the means to say more."""
+        """The faults so far, and the methods to add others."""
         ...
 
     @property
     def finish(self) -> str:
-        """The server's finish reason, `""` where none came yet."""
+        """The server's finish reason, `""` if none has come yet."""
         ...
 
     @property
     def has_ended(self) -> bool:
-        """Whether the answer has what ends it."""
+        """Whether the end of the answer has come."""
         ...
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
-        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         ...
 
 
 class ObjectReader:
-    """What the readers of most APIs share: what an answer says of itself, each time only what is new.
+    """What the readers of most APIs share: the facts about an answer, which are appended only when they are new.
 
     `_learn_head`, `_learn_usage` and `_learn_finish` append a fact; the first id and model stay. `_keep` keeps an
     object whose members at some paths could not be read.
@@ -215,15 +215,15 @@ class UsageShape(Protocol):
     """Token counts as an API sends them."""
 
     def usage(self) -> Usage:
-        """The same in weaklink's words."""
+        """The counts as `Usage`."""
         ...
 
 
 class NewReader(Protocol):
-    """Makes a reader for one answer of HTTP status `status`; `whole` where its body came in one piece."""
+    """Creates a reader for one answer of HTTP status `status`; `whole`: its body came in one piece."""
 
     def __call__(self, *, status: int | None = None, whole: bool = False) -> AnswerReader:
-        """A reader that has read nothing yet."""
+        """A new reader."""
         ...
 
 
@@ -245,7 +245,7 @@ def error_in(document: Json) -> Json:
 def read_error(error: Json, phase: ErrorPhase, *, status: int | None = None) -> GenerationError:
     """An error object, or any text, as an error that ended a generation; never raises.
 
-    `status` is the HTTP status, where one is known; else a `code` or `status` from 400 to 599 is taken for it.
+    `status` is the HTTP status, if it is known; else a `code` or `status` from 400 to 599 is used.
     """
     if not isinstance(error, dict):
         words = error.strip()[:_MAX_WORDS] if isinstance(error, str) else compact_json(error)
@@ -268,7 +268,7 @@ _MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in word
 
 
 def finish_meaning(word: str) -> FinishReason:
-    """What a server's finish reason means; OTHER for a word not seen yet.
+    """What a server's finish reason means; OTHER for an unknown word.
 
     Sources: the API references of OpenAI, Anthropic and Google; text-generation-inference (`eos_token`), Mistral
     (`model_length`), OpenLLMetry (`tool_call`).

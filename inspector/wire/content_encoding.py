@@ -1,4 +1,4 @@
-"""Bodies that were sent compressed, unpacked while they arrive: gzip, deflate, br and zstd, within bounds."""
+"""Unpacks compressed bodies while they arrive: gzip, deflate, br and zstd, within bounds."""
 
 import codecs
 import re
@@ -18,27 +18,27 @@ else:
     from backports import zstd
 
 MAX_BODY_BYTES = RECORD_BYTES
-"""What one body may unpack to."""
+"""The most bytes that one body may unpack to."""
 
 _GROWTH = 200  # an answer of one repeated token packs well, but not like a bomb
-_LEAST_BOUND = 16 << 20  # so much a body may unpack to in any case
+_LEAST_BOUND = 16 << 20  # bytes that every body may unpack to
 _MAX_LAYERS = 3
-_SLICE = 512  # bytes that are unpacked at once, within the bound on what they unpack to
-_REPLAYED = 1 << 20  # bytes of a stream that are held, to unpack a damaged slice of it again byte by byte
-_ENOUGH = 16  # bytes, by which text is told from compressed data
+_SLICE = 512  # compressed bytes that are unpacked at once, within the bound on what they unpack to
+_REPLAYED = 1 << 20  # bytes of a stream that are held, in order to unpack a damaged slice again byte by byte
+_ENOUGH = 16  # bytes that are enough to distinguish text from compressed data
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NO_ENCODING = frozenset({"", "identity", "none", "utf-8", "aws-chunked"})
 _DAMAGE = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
 
 
 class ContentDecoder:
-    """Takes off the `Content-Encoding` of one body, however its bytes are cut; never raises.
+    """Removes the `Content-Encoding` of one body, wherever its bytes are split; never raises.
 
-    `encoding` is the header's value; several encodings, at most three, were put on in their order. What a damaged or
-    truncated body held before the damage is given, to the byte within the first MiB of a compressed stream. A body that
-    is not compressed although its header says so, or whose encoding nobody knows, is given as it stands. It unpacks to
-    at most `max_bytes`, and beyond 16 MiB to at most 200 times what came. `fault` is a sentence that says what is
-    wrong, `""` where nothing is; nothing comes after a fault in the middle of a body.
+    `encoding` is the header's value; several encodings, at most three, were applied in their order. The content of a
+    damaged or truncated body before the damage is returned, to the byte within the first MiB of a compressed stream. A
+    body that is not compressed although its header says so, or whose encoding is unknown, is returned unchanged. It
+    unpacks to at most `max_bytes`, and beyond 16 MiB to at most 200 times its compressed size. `fault` is a sentence on
+    what is wrong, `""` if nothing is; nothing is returned after a fault in the middle of a body.
     """
 
     def __init__(self, encoding: str = "", *, max_bytes: int = MAX_BODY_BYTES) -> None:
@@ -57,13 +57,13 @@ class ContentDecoder:
         return self._fault or next((layer.fault for layer in self._layers if layer.fault), "")
 
     def feed(self, raw: bytes) -> bytes:
-        """What these bytes unpack to; may be none."""
+        """What these bytes unpack to; may be empty."""
         for layer in self._layers:
             raw = layer.feed(raw)
         return raw
 
     def close(self) -> bytes:
-        """The end of the body: what was still held back, which is little."""
+        """End the body; returns the few bytes that were still held back."""
         raw = b""
         for layer in self._layers:
             raw = layer.feed(raw) + layer.close()
@@ -74,31 +74,31 @@ class _Decompressor(Protocol):
     """One stream of one compression."""
 
     def unpack(self, raw: bytes, at_most: int) -> bytes:
-        """What these bytes unpack to, or so much of it that it is clear that it is more than `at_most`."""
+        """What these bytes unpack to; if that is more than `at_most` bytes, enough of it to show this."""
         ...
 
     @property
     def ended(self) -> bool:
-        """Whether the stream's own end came."""
+        """Whether the stream has ended."""
         ...
 
     @property
     def rest(self) -> bytes:
-        """The bytes behind the end."""
+        """The bytes after the end."""
         ...
 
 
 class _EncodingLayer:
-    """One encoding. Until something came out, what went in is held: it may turn out not to be compressed at all."""
+    """One encoding. Until there is output, the input is held: it may turn out not to be compressed at all."""
 
     def __init__(self, name: str, max_bytes: int) -> None:
         self._name = name
-        self._spellings = list(_LAYERS[name])
-        self._unpacker: _Decompressor | None = self._spellings.pop(0)()
-        self._again = _LAYERS[name][0]
+        self._variants = list(_LAYERS[name])
+        self._unpacker: _Decompressor | None = self._variants.pop(0)()
+        self._new_unpacker = _LAYERS[name][0]
         self._held = b""
         self._stream = bytearray()
-        self._taken = self._given = 0
+        self._input_bytes = self._output_bytes = 0
         self._max_bytes = max_bytes
         self._is_plain = False
         self._error: Exception | None = None
@@ -109,8 +109,8 @@ class _EncodingLayer:
             return raw
         if self._unpacker is None or not raw:
             return b""
-        self._taken += len(raw)
-        if not self._given:
+        self._input_bytes += len(raw)
+        if not self._output_bytes:
             self._held += raw
         pieces: list[bytes] = []
         try:
@@ -118,39 +118,39 @@ class _EncodingLayer:
                 self._unpack(raw[at : at + _SLICE], pieces)
         except _DAMAGE as error:
             self._error = error
-        if self._given:
+        if self._output_bytes:
             self._held = b""
         if self._error is not None:
             pieces.append(self._failed(at_end=False))
         return b"".join(pieces)
 
     def close(self) -> bytes:
-        given = self._failed(at_end=True) if self._error is not None else b""
+        unpacked = self._failed(at_end=True) if self._error is not None else b""
         unpacker, self._unpacker = self._unpacker, None
         if unpacker is None or self._is_plain or self._error is not None or unpacker.ended:
-            return given
-        if self._taken and not self._given and _is_text(self._held):
-            return self._as_it_stands()
-        self.fault = f"The body ends before its {self._name} data does." if self._taken else ""
-        return given
+            return unpacked
+        if self._input_bytes and not self._output_bytes and _is_text(self._held):
+            return self._as_plain_text()
+        self.fault = f"The body ends before its {self._name} data does." if self._input_bytes else ""
+        return unpacked
 
     def _unpack(self, raw: bytes, pieces: list[bytes]) -> None:
-        """Append what the bytes unpack to, over the ends of streams that follow one another."""
+        """Append what the bytes unpack to; streams may follow one another."""
         while raw and (unpacker := self._unpacker):
             if unpacker.ended:
-                unpacker = self._unpacker = self._again()
+                unpacker = self._unpacker = self._new_unpacker()
                 self._stream.clear()
-            bound = min(self._max_bytes, max(_LEAST_BOUND, self._taken * _GROWTH))
+            bound = min(self._max_bytes, max(_LEAST_BOUND, self._input_bytes * _GROWTH))
             try:
-                piece = unpacker.unpack(raw, bound - self._given)
+                piece = unpacker.unpack(raw, bound - self._output_bytes)
             except _DAMAGE:
-                pieces.append(self._before_damage(raw, bound - self._given))
-                self._given += len(pieces[-1])
+                pieces.append(self._before_damage(raw, bound - self._output_bytes))
+                self._output_bytes += len(pieces[-1])
                 raise
             if len(self._stream) <= _REPLAYED:
                 self._stream += raw
-            pieces.append(piece[: bound - self._given])
-            self._given += len(pieces[-1])
+            pieces.append(piece[: bound - self._output_bytes])
+            self._output_bytes += len(pieces[-1])
             if len(piece) > len(pieces[-1]):
                 self._stop(f"The body unpacks to more than {bound} bytes; the rest is not read.")
             raw = unpacker.rest.lstrip(b"\0") if unpacker.ended else b""  # zeros pad the end of some files
@@ -158,40 +158,42 @@ class _EncodingLayer:
     def _before_damage(self, raw: bytes, at_most: int) -> bytes:
         """What the good bytes of a damaged slice unpack to.
 
-        The stream is unpacked once more, then the slice byte by byte.
+        Unpacks the stream again, then the slice byte by byte.
         """
         if len(self._stream) > _REPLAYED:
             return b""
-        unpacker = self._again()
+        unpacker = self._new_unpacker()
         good = bytearray()
-        with suppress(*_DAMAGE):  # it is known to be there
-            unpacker.unpack(bytes(self._stream), self._given)
+        with suppress(*_DAMAGE):  # the damage is known
+            unpacker.unpack(bytes(self._stream), self._output_bytes)
             for at in range(len(raw)):
                 good += unpacker.unpack(raw[at : at + 1], at_most - len(good))
         return bytes(good[:at_most])
 
     def _failed(self, *, at_end: bool) -> bytes:
-        """It cannot be unpacked: damaged, or, as nothing came out, another spelling of the encoding or plain text."""
-        if self._given:
-            self._stop(f"The body's {self._name} data is damaged after {self._given} unpacked bytes: {self._error}.")
+        """The data is damaged or, if nothing was unpacked yet, in another variant of the encoding, or plain text."""
+        if self._output_bytes:
+            self._stop(
+                f"The body's {self._name} data is damaged after {self._output_bytes} unpacked bytes: {self._error}."
+            )
         elif len(self._held) < _ENOUGH and not at_end:
             return b""
         elif _is_text(self._held):
-            return self._as_it_stands()
-        elif self._spellings:
+            return self._as_plain_text()
+        elif self._variants:
             return self._try_again()
         else:
             self._stop(f"The body's {self._name} data cannot be read: {self._error}.")
         return b""
 
     def _try_again(self) -> bytes:
-        self._again = self._spellings.pop(0)
-        self._unpacker, self._error = self._again(), None
+        self._new_unpacker = self._variants.pop(0)
+        self._unpacker, self._error = self._new_unpacker(), None
         self._stream.clear()
-        held, self._held, self._taken = self._held, b"", 0
+        held, self._held, self._input_bytes = self._held, b"", 0
         return self.feed(held)
 
-    def _as_it_stands(self) -> bytes:
+    def _as_plain_text(self) -> bytes:
         self._is_plain = True
         self.fault = f"The header calls the body {self._name}, but it is plain; it is read as it is."
         held, self._held = self._held, b""
@@ -205,7 +207,7 @@ class _EncodingLayer:
 
 
 def _is_text(raw: bytes) -> bool:
-    """Whether a body that begins so is text, if perhaps cut in the middle of a character."""
+    """Whether the beginning of a body is text, perhaps truncated in the middle of a character."""
     start = raw[:256]
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start)
@@ -215,7 +217,7 @@ def _is_text(raw: bytes) -> bool:
 
 
 class _Zlib:
-    """gzip, and deflate with the header that it should have or, as some servers send it, without."""
+    """gzip, and deflate with its required header or, as some servers send it, without."""
 
     def __init__(self, window_bits: int) -> None:
         self._stream = zlib.decompressobj(window_bits)
@@ -233,7 +235,7 @@ class _Zlib:
 
 
 class _Brotli:
-    """br, which has no end sign that could be followed by another stream."""
+    """br; no other stream can follow its end."""
 
     rest = b""
 
@@ -250,7 +252,7 @@ class _Brotli:
 
 
 class _Zstd:
-    """zstd; its window is bounded by the library, to 128 MiB."""
+    """zstd; the library bounds its window to 128 MiB."""
 
     def __init__(self) -> None:
         self._stream = zstd.ZstdDecompressor()
@@ -276,4 +278,4 @@ _LAYERS: dict[str, tuple[Callable[[], _Decompressor], ...]] = {
     "br": (_Brotli,),
     "zstd": (_Zstd,),
 }
-"""How each encoding may be spelt; the first is what the standard says (RFC 9110, section 8.4.1)."""
+"""The variants of each encoding; the first is that of the standard (RFC 9110, section 8.4.1)."""

@@ -1,6 +1,6 @@
 """Decoders of answers by the framing of the body: event stream, JSON lines, JSON array, or one whole body.
 
-Where the framing or the API is not known yet, a decoder holds what came until the first bytes, or the first object,
+If the framing or the API is not known yet, a decoder holds what came until the first bytes, or the first object,
 decide; then all of it goes to the decoder that fits, each piece with its own time.
 """
 
@@ -16,16 +16,16 @@ from inspector.wire.provider_json import parse_json
 
 _MAX_START = 64
 DONE = "[DONE]"
-"""What the last event of a stream holds, where the API has such an event."""
+"""The data of the last event of a stream, in APIs that have such an event."""
 
 _UNTYPED = frozenset({"", "message", "error"})
 
 
 class Decoder(Protocol):
-    """Decodes one answer, streamed or whole; never raises, whatever the bytes.
+    """Decodes one answer, streamed or whole; never raises, whatever the bytes are.
 
-    Where the bytes are cut does not matter, but for `at_s`, the time of their arrival on any clock, which goes to the
-    text that ends with them.
+    Where the bytes are split does not matter, except for `at_s`, the time of their arrival on any clock, which becomes
+    the time of the text that ends with them.
     """
 
     @property
@@ -35,15 +35,15 @@ class Decoder(Protocol):
 
     @property
     def streamed(self) -> bool:
-        """Whether the body comes in pieces that mean something; a whole body has no chunks."""
+        """Whether the body comes in meaningful pieces; a whole body has no chunks."""
         ...
 
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
-        """What these bytes complete."""
+        """The events that these bytes complete."""
         ...
 
     def close(self) -> list[WireEvent]:
-        """The end of the body, and what is wrong with it."""
+        """End the body; returns the last events, including those on what is wrong with the end."""
         ...
 
 
@@ -57,7 +57,7 @@ class Framing(Enum):
 
 
 def new_decoder(framing: Framing, new_reader: NewReader, *, status: int | None = None) -> Decoder:
-    """A decoder of answers that come framed like this, of HTTP status `status`, from the API of this reader."""
+    """A decoder for an answer with this framing and HTTP status, from the API of this reader."""
     match framing:
         case Framing.EVENTS:
             return EventStreamDecoder(new_reader(status=status))
@@ -72,7 +72,7 @@ def new_decoder(framing: Framing, new_reader: NewReader, *, status: int | None =
 def decode_answer(
     decoder: Decoder, arrivals: Iterable[tuple[float | None, bytes]], *, started_s: float = 0.0
 ) -> DecodedTurn:
-    """A whole answer from its pieces, each with its time on any clock, or None; the generation began at `started_s`."""
+    """Decode a whole answer from its pieces, each with its time on any clock or None; it began at `started_s`."""
     found = [event for at_s, raw in arrivals for event in decoder.feed(raw, at_s)]
     found += decoder.close()
     assembly = TurnAssembly(decoder.api, started_s=started_s, streamed=decoder.streamed)
@@ -81,11 +81,10 @@ def decode_answer(
 
 
 class UndecidedDecoder:
-    """Chooses a decoder and becomes it; never raises. Holds all of a body that came whole, else one object of it.
+    """Chooses a decoder and passes everything to it; never raises. Holds all of a whole body, else one object of it.
 
-    `find_framing` takes the first bytes and gives the framing, None where it needs more; `find_reader` takes that and
-    the first object, and says how the body is framed after all and who reads it. `new_reader` is given where the API is
-    known.
+    `find_framing` takes the first bytes and returns the framing, None if it needs more. `find_reader` takes that and
+    the first object, and returns the final framing and the reader. `new_reader` is given if the API is known.
     """
 
     def __init__(
@@ -113,30 +112,30 @@ class UndecidedDecoder:
 
     @property
     def streamed(self) -> bool:
-        """Whether the body comes in pieces that mean something."""
+        """Whether the body comes in meaningful pieces."""
         return self._decoder is None or self._decoder.streamed
 
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
-        """What these bytes complete; nothing as long as it is not decided who reads them."""
+        """The events that these bytes complete; none until the reader is chosen."""
         if self._decoder is not None:
             return self._decoder.feed(raw, at_s)
         self._held.append((raw, at_s))
-        return self._hand_on() if self._is_decided(raw) else []
+        return self._pass_on() if self._is_decided(raw) else []
 
     def close(self) -> list[WireEvent]:
-        """The end of the body, and what is wrong with it."""
+        """End the body; returns the last events, including those on what is wrong with the end."""
         found: list[WireEvent] = []
         if self._decoder is None:
             framing = self._framing or self._find_framing(self._start + b" " * _MAX_START) or Framing.WHOLE
             if framing is Framing.LINES:
                 framing = Framing.WHOLE  # no line ended: it is the only one
             self._decide(framing, self._last_text(framing))
-            found = self._hand_on()
+            found = self._pass_on()
         assert self._decoder is not None
         return found + self._decoder.close()
 
     def _is_decided(self, raw: bytes) -> bool:
-        """Whether these bytes settle who reads the answer."""
+        """Whether these bytes determine the reader of the answer."""
         if self._framing is None:
             self._start = (self._start + raw.lstrip(b" \t\r\n") if not self._start else self._start + raw)[:_MAX_START]
             self._framing = self._find_framing(self._start)
@@ -153,7 +152,7 @@ class UndecidedDecoder:
         return bool(texts)
 
     def _last_text(self, framing: Framing) -> str:
-        """What the body says of its API now that it has ended."""
+        """The text that shows the API of a body that has ended."""
         if framing is Framing.WHOLE:
             return decode(b"".join(piece for piece, _ in self._held)).removeprefix("\ufeff")
         return ""
@@ -164,7 +163,7 @@ class UndecidedDecoder:
             framing, new_reader = self._find_reader(framing, text)
         self._decoder = new_decoder(framing, new_reader, status=self._status)
 
-    def _hand_on(self) -> list[WireEvent]:
+    def _pass_on(self) -> list[WireEvent]:
         assert self._decoder is not None
         held, self._held = self._held, []
         return [event for raw, at_s in held for event in self._decoder.feed(raw, at_s)]
@@ -190,12 +189,12 @@ def _texts(probe: SseDecoder | NdjsonDecoder | JsonArrayDecoder, raw: bytes) -> 
 
 
 class EventStreamDecoder:
-    """Decodes a streamed answer as `reader` reads its events; never raises, whatever the bytes.
+    """Decodes a streamed answer, whose events `reader` reads; never raises, whatever the bytes are.
 
-    `feed` and `close` give wire events, to be shown at once or collected in a `TurnAssembly`. Where the bytes are cut
-    does not matter, but for `at_s`, the time of their arrival on any clock, which goes to the text that ends with them.
-    What it cannot read is kept word for word in the part `wire:unread`, comment lines in `wire:comments`. It holds back
-    no more than one event of the stream.
+    `feed` and `close` return wire events, to be shown at once or collected in a `TurnAssembly`. Where the bytes are
+    split does not matter, except for `at_s`, the time of their arrival on any clock, which becomes the time of the text
+    that ends with them. What it cannot read is kept word for word in the part `wire:unread`, comment lines in
+    `wire:comments`. It holds back no more than one event of the stream.
     """
 
     __slots__ = ("_at_s", "_is_cut", "_is_done", "_reader", "_sse")
@@ -215,7 +214,7 @@ class EventStreamDecoder:
         return self._reader.api
 
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
-        """What these bytes complete."""
+        """The events that these bytes complete."""
         self._at_s = at_s
         found: list[WireEvent] = []
         for event in self._sse.feed(raw):
@@ -223,7 +222,7 @@ class EventStreamDecoder:
         return found
 
     def close(self) -> list[WireEvent]:
-        """The end of the stream, and what is wrong with it."""
+        """End the stream; returns the last events, including those on what is wrong with the end."""
         found: list[WireEvent] = []
         for event in self._sse.close():
             self._read_event(event, found)
@@ -267,8 +266,8 @@ class EventStreamDecoder:
 class WholeBodyDecoder:
     """Decodes an answer, or an HTTP error, whose body is one JSON text; never raises.
 
-    It holds the body until `close`. A body that is cut off, or no answer at all, is kept word for word in the part
-    `wire:unread`; with `status` from 400 on it is an error, whatever it holds.
+    It holds the body until `close`. A body that is truncated, or no answer at all, is kept word for word in the part
+    `wire:unread`; with `status` from 400 on it is an error, whatever it contains.
     """
 
     __slots__ = ("_pieces", "_reader", "_status")
@@ -286,12 +285,12 @@ class WholeBodyDecoder:
         return self._reader.api
 
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
-        """Nothing yet."""
+        """Hold these bytes; there are no events before `close`."""
         self._pieces.append(raw)
         return []
 
     def close(self) -> list[WireEvent]:
-        """The whole answer, and what is wrong with it."""
+        """The events of the whole answer, including those on what is wrong with it."""
         found: list[WireEvent] = []
         raw, self._pieces = b"".join(self._pieces), []
         read_whole(self._reader, decode(raw), found, status=self._status)
@@ -305,15 +304,15 @@ def read_whole(reader: AnswerReader, text: str, found: list[WireEvent], *, statu
     if not reader.read(text.removeprefix("\ufeff"), text, None, found):
         if status is not None and status >= 400:
             faults.fail(text, text, None, found)
-        elif aborted := _why_cut(text):
+        elif aborted := _why_truncated(text):
             found += [PartGrew(UNREAD_PART, text)] if text else []
         else:
             faults.keep(text, {"body": text.strip()}, None, found)
     faults.end(reader.finish, found, aborted=aborted)
 
 
-def _why_cut(text: str) -> str:
-    """A sentence where a body looks cut off, `""` where it is something else altogether."""
+def _why_truncated(text: str) -> str:
+    """A sentence if a body looks truncated, `""` if it is something else altogether."""
     start = text.strip("\ufeff \t\r\n")[:1]
     if not start:
         return "The body is empty."

@@ -1,4 +1,4 @@
-"""What every provider's readers report: the request to a model, the events of its answer, and the turn they make."""
+"""What the readers of all providers report: the request to a model, the events of its answer, and the final turn."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeVar, assert_never
@@ -29,30 +29,30 @@ from inspector.text import Range
 from inspector.wire.provider_json import compact_json
 
 WIRE_PREFIX = "wire:"
-"""What the names of parts begin with that only the wire knows and that are no part of the answer."""
+"""The prefix of the names of parts that are only on the wire and do not belong to the answer."""
 UNREAD_PART = f"{WIRE_PREFIX}unread"
-"""The part that keeps, word for word, what the decoder did not understand and what was cut off."""
+"""The part that keeps, word for word, what the decoder could not read and what was truncated."""
 ERROR_PART = f"{WIRE_PREFIX}error"
-"""The part that keeps, word for word, what the server sent as its error."""
+"""The part that keeps, word for word, the error that the server sent."""
 COMMENTS_PART = f"{WIRE_PREFIX}comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
 PROMPT_TOKENS_PART = f"{WIRE_PREFIX}prompt_token_ids"
-"""The part that keeps, as JSON text, the token ids of the prompt, where the server sent them (vLLM)."""
+"""The part that keeps, as JSON text, the token ids of the prompt, if the server sent them (vLLM)."""
 PROMPT_PART = f"{WIRE_PREFIX}prompt"
-"""The part that keeps the end of the raw prompt, where it was recorded: what it left open belongs to the answer."""
+"""The part that keeps the end of the raw prompt, if it was recorded: what it left open belongs to the answer."""
 TOKENS_PART = f"{WIRE_PREFIX}tokens"
-"""The part that keeps the token strings of chunks, where a chunk's text is not its one token (`TokenTexts`)."""
+"""The part that keeps the token strings of chunks whose text is not their one token (`TokenTexts`)."""
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
 
 
 class DecodedRequest(Struct, frozen=True):
-    """A request, decoded: the conversation so far, the tools offered, and how the answer shall be made.
+    """A decoded request: the conversation so far, the tools offered, and how the answer is to be generated.
 
-    `turns` are the messages in order, the system prompt first where the API keeps it apart. `parameters` is every other
-    member of the request as compact JSON, `""` where there are none. `streams` is whether a stream was asked for.
-    `continues` is the id of the response that it goes on from, whose conversation is then not repeated
-    (`previous_response_id`), `""` where there is none.
+    `turns` are the messages in order, the system prompt first if the API has it separately. `parameters` is every other
+    member of the request as compact JSON, `""` if there are none. `streams`: a stream was requested. `continues` is the
+    id of the response that it continues, whose conversation is then not repeated (`previous_response_id`), `""` if
+    there is none.
     """
 
     api: str
@@ -64,7 +64,7 @@ class DecodedRequest(Struct, frozen=True):
     continues: str = ""
 
     def generation(self) -> Generation:
-        """What the request says of the answer's generation."""
+        """The facts of the answer's generation that the request contains."""
         return Generation(
             api=self.api,
             requested_model=self.model,
@@ -75,7 +75,7 @@ class DecodedRequest(Struct, frozen=True):
 
 
 def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
-    """The members of a request that are settings, as compact JSON; `""` where there are none."""
+    """The members of a request that are settings, as compact JSON; `""` if there are none."""
     settings: dict[str, Json] = {key: value for key, value in request.items() if key not in without}
     return compact_json(settings) if settings else ""
 
@@ -84,8 +84,8 @@ class PartGrew(msgspec.Struct, frozen=True, gc=False):
     """Text arrived for one part; several may arrive in one event of the wire.
 
     Parts are `text`, `reasoning`, `refusal` and `call:N` (N counts the answer's calls from 0). What is not the model's
-    answer stands apart: `wire:...` holds what only the wire knows, `choice1:...` a second answer to the same request.
-    `at_s` is the time that the decoder was told with the bytes. Made for every chunk, hence a msgspec structure.
+    answer is separate: `wire:...` is what is only on the wire, `choice1:...` a second answer to the same request.
+    `at_s` is the time that the decoder received with the bytes. Created for every chunk, hence a msgspec structure.
     """
 
     part: str
@@ -96,14 +96,14 @@ class PartGrew(msgspec.Struct, frozen=True, gc=False):
 
 
 class TokensNamed(msgspec.Struct, frozen=True):
-    """The token strings of a chunk, as a line for the part that keeps them; that part has no chunks of its own."""
+    """The token strings of a chunk, as a line for the part that keeps them; that part itself has no chunks."""
 
     part: str
     line: str
 
 
 class TokenTexts:
-    """Keeps the token strings of chunks in the part `wire:tokens` of the same answer, where they are not its text.
+    """Keeps the token strings of chunks in the part `wire:tokens` of the same answer, if they are not its text.
 
     Each is a line of JSON, `{"part": "text", "index": 3, "tokens": ["Os", "lo"]}`: `index` counts from 0 the chunks of
     that part that have log probabilities. A chunk whose text is its one token has no line.
@@ -115,7 +115,7 @@ class TokenTexts:
         self._counts: dict[str, int] = {}
 
     def keep(self, grew: PartGrew, tokens: Sequence[str], found: "list[WireEvent]") -> None:
-        """Append the line of a chunk that came with these tokens, where it has one."""
+        """Append the line of a chunk that came with these tokens, if it has one."""
         index = self._counts.get(grew.part, 0)
         self._counts[grew.part] = index + 1
         if any(tokens) and (len(tokens) > 1 or tokens[0] != grew.text):
@@ -125,9 +125,9 @@ class TokenTexts:
 
 
 class CallNamed(msgspec.Struct, frozen=True):
-    """The call whose arguments are in `part` began, or told more of itself; None says nothing new.
+    """The call whose arguments are in `part` began, or more of its header came; None is nothing new.
 
-    `custom` says that its tool takes a free text instead of JSON.
+    `custom`: its tool takes free text instead of JSON.
     """
 
     part: str
@@ -137,10 +137,10 @@ class CallNamed(msgspec.Struct, frozen=True):
 
 
 class FactsLearned(msgspec.Struct, frozen=True):
-    """Something about the generation became known; None says nothing new, and a later word replaces an earlier one.
+    """Something about the generation became known; None is nothing new, and a later value replaces an earlier one.
 
-    `started` and `ended` are what the server says of its own times. Where it also dates each piece, and nobody else
-    did, `clock_start_s` is the generation's start on the clock of the pieces.
+    `started` and `ended` are the server's own times. If the server also dates each piece, and there are no other times,
+    `clock_start_s` is the generation's start on the clock of the pieces.
     """
 
     response_id: str | None = None
@@ -155,13 +155,13 @@ class FactsLearned(msgspec.Struct, frozen=True):
 
 
 class GenerationFailed(msgspec.Struct, frozen=True):
-    """The server said that it failed, in the answer's body."""
+    """The server reported its failure in the answer's body."""
 
     error: GenerationError
 
 
 class FaultSeen(msgspec.Struct, frozen=True):
-    """The recording has a fault: it is on the last `covers` code points that `part` has so far."""
+    """The recording has a fault, which covers the last `covers` code points that `part` has so far."""
 
     part: str
     rule: Rule
@@ -176,10 +176,10 @@ _Value = TypeVar("_Value")
 
 
 class DecodedTurn(Struct, frozen=True):
-    """An answer, decoded: the assistant's turn, and each fault of the recording with the part it is in.
+    """A decoded answer: the assistant's turn, and each fault of the recording with the part it is in.
 
-    `response_id` is the answer's own id (`chatcmpl-...`), `""` where it has none. The turn alone holds what the faults
-    were made from: a finish by length, a body cut off, an error and its phase, the part of unread events.
+    `response_id` is the answer's own id (`chatcmpl-...`), `""` if it has none. The turn alone contains what the faults
+    are derived from: a finish by length, a truncated body, an error and its phase, the part of unread events.
     """
 
     turn: Turn
@@ -188,11 +188,11 @@ class DecodedTurn(Struct, frozen=True):
 
 
 class TurnAssembly:
-    """Collects the wire events of one answer; `decoded` may be asked at any time and any number of times.
+    """Collects the wire events of one answer; `decoded` may be called at any time and any number of times.
 
-    `api` is the kind of endpoint. Times of chunks are given relative to `started_s`, on the decoder's clock,
-    or to the start that the server tells on its own.
-    Where `streamed` is False the body came whole: parts have no chunks, unless token ids or logprobs came with them.
+    `api` is the kind of endpoint. Times of chunks are relative to `started_s`, on the decoder's clock, or to the start
+    that the server itself reports.
+    If `streamed` is False the body came whole: parts have no chunks, unless token ids or logprobs came with them.
     Time and memory are linear in the events.
     """
 
@@ -208,7 +208,7 @@ class TurnAssembly:
         self._response_id = ""
 
     def extend(self, events: Iterable[WireEvent]) -> None:
-        """Take what a decoder's `feed` or `close` gave."""
+        """Add the events that a decoder's `feed` or `close` returned."""
         for event in events:
             if type(event) is PartGrew:  # nearly all of them
                 part = self._parts.get(event.part) or self._part(event.part)
@@ -218,7 +218,7 @@ class TurnAssembly:
                 self._learn(event)
 
     def decoded(self) -> DecodedTurn:
-        """The turn as far as it is known; it has at least one part, if only an empty `text`."""
+        """The turn as far as it is known; it has at least one part, even if that is only an empty `text`."""
         parts = tuple(part.part(name, self._started_s, self._streamed) for name, part in self._parts.items())
         parts += tuple(Part(name, "".join(lines)) for name, lines in self._tokens.items())
         turn = Turn(
@@ -272,7 +272,7 @@ class TurnAssembly:
 
 
 class _GrowingPart(Struct):
-    """The columns of one part; the optional ones begin with the first value that comes, and are filled up then."""
+    """The columns of one part; an optional column exists if any chunk has a value for it."""
 
     length: int = 0
     pieces: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Framings of an answer's body: server-sent events, JSON lines and arrays; bytes in, cut anywhere."""
+"""Framings of an answer's body: server-sent events, JSON lines and arrays; the bytes may be split anywhere."""
 
 import codecs
 from typing import Protocol
@@ -12,25 +12,25 @@ from inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
 from inspector.wire.provider_json import parse_json
 
 MAX_EVENT_LENGTH = 64 * 1024 * 1024
-"""Code points after which an event that does not end is handed out as it is, so that no stream fills the memory."""
-# The two halves of one CRLF never count as two line ends.
+"""Code points after which an event that does not end is returned as it is, so that no stream fills the memory."""
+# The two characters of one CRLF never count as two line ends.
 _EMPTY_LINE = lazy_pattern("(?:\r\n|\n|\r(?!\n)){2}")
 _LINE_END = lazy_pattern("\r\n|\n|\r")
 _FIELDS = frozenset({"event", "id", "retry"})
 MAX_TEXT_LENGTH = 64 * 1024 * 1024
-"""Code points after which a text that does not end is handed out as it is, so that no stream fills the memory."""
+"""Code points after which a text that does not end is returned as it is, so that no stream fills the memory."""
 _OUTSIDE = lazy_pattern(r'["{}\[\]]')
 _INSIDE = lazy_pattern(r'["\\]')
 _BETWEEN = " \t\r\n,"
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True, gc=False):
-    """One block of an event stream, up to and with the empty line that ends it.
+    """One block of an event stream, including the empty line that ends it.
 
-    `raw` is its exact text; the raws of all events, joined, are the stream. `data` are its data lines joined with a
-    line feed, None where it has none (a comment alone, say). `event` is its type, `""` where it names none.
-    `comments` are the texts after a line's leading colon, `strays` the lines that are no field of the specification.
-    `complete` is False where the stream ended before the empty line, or the event was longer than the limit.
+    `raw` is its exact text; the raw texts of all events, joined, are the stream. `data` are its data lines joined with
+    line feeds, None if it has none (a comment alone, say). `event` is its type, `""` if it names none. `comments` are
+    the texts after a line's leading colon, `strays` the lines that are no field of the specification. `complete` is
+    False if the stream ended before the empty line, or the event was longer than the limit.
     """
 
     raw: str
@@ -44,11 +44,11 @@ class ServerSentEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class SseDecoder:
-    """Cuts an event stream into events, as the WHATWG HTML standard ("Server-sent events") reads it, but loses nothing.
+    """Splits an event stream into events, like the WHATWG HTML standard ("Server-sent events"), but loses nothing.
 
     Line ends are LF, CRLF or CR; a byte order mark at the start is skipped; a byte that is not UTF-8 is kept as one
-    lone surrogate. Where the bytes are cut does not matter. It holds back the event that has not ended and, in case
-    it is half a CRLF, a CR at the end of the bytes; at most `max_event_length` code points. Linear in the stream.
+    lone surrogate. Where the bytes are split does not matter. It holds back the event that has not ended, and a CR at
+    the end of the bytes, which may begin a CRLF; at most `max_event_length` code points. Linear in the stream.
     """
 
     __slots__ = ("_at_start", "_decoder", "_held", "_length", "_max", "_pieces", "_split", "_tail")
@@ -58,7 +58,7 @@ class SseDecoder:
         self._decoder: codecs.IncrementalDecoder = incremental_decoder()
         self._split = False  # the decoder holds part of a character
         self._at_start = True  # a byte order mark may still come
-        self._held = ""  # a CR that may be half a CRLF
+        self._held = ""  # a CR that may begin a CRLF
         self._pieces: list[str] = []  # of the event that has not ended
         self._length = 0  # of those pieces together
         self._tail = ""  # their last two code points: an empty line may have begun there
@@ -75,7 +75,7 @@ class SseDecoder:
         return self._take(text)
 
     def close(self) -> list[ServerSentEvent]:
-        """The end of the stream: what had not ended, as an event that is not complete."""
+        """End the stream; returns what had not ended as an incomplete event."""
         text = self._held + self._decoder.decode(b"", True)  # noqa: FBT003 - codecs takes `final` by place
         self._held, self._split = "", False
         found = self._cut(text)
@@ -113,7 +113,7 @@ class SseDecoder:
         return found
 
     def _end_of_event(self, text: str, start: int, *, plain: bool) -> int | None:
-        """Where in `text` the event ends that the held pieces, or `start`, begin; None where it goes on."""
+        """The end in `text` of the event that begins in the held pieces or at `start`; None if it continues."""
         limit = start + self._max - self._length
         ended = self._end_across(text) if self._tail else None
         if ended is None and plain:
@@ -127,7 +127,7 @@ class SseDecoder:
         return min(ended, limit)
 
     def _end_across(self, text: str) -> int | None:
-        """Where an empty line ends that began in the held pieces."""
+        """The end of an empty line that began in the held pieces; None if there is none."""
         if self._tail[-1] != "\n" and self._tail[-1] != "\r":
             return None
         match = _EMPTY_LINE.search(self._tail + text[:2])
@@ -150,7 +150,7 @@ class SseDecoder:
 
 
 def _is_plain(block: str) -> bool:
-    """Whether a text is one event of one data line, ended by line feeds: nearly every event of every provider."""
+    """Whether a text is one event of one data line, ended by line feeds, like nearly every event of every provider."""
     return (
         block.startswith("data: ")
         and block.endswith("\n\n")
@@ -189,9 +189,9 @@ def _read_lines(raw: str, lines: str, *, complete: bool) -> ServerSentEvent:
 class JsonText(msgspec.Struct, frozen=True, gc=False):
     """One JSON text of a stream, with what is around it.
 
-    `raw` is its exact text with line end and separators; the raws of all texts, joined, are the stream. `text` is what
-    should be JSON, `""` where there is only white space. `complete` is False where the stream ended within it, or it
-    was longer than the limit.
+    `raw` is its exact text with line end and separators; the raw texts of all, joined, are the stream. `text` is what
+    should be JSON, `""` if there is only white space. `complete` is False if the stream ended within it, or it was
+    longer than the limit.
     """
 
     raw: str
@@ -200,11 +200,11 @@ class JsonText(msgspec.Struct, frozen=True, gc=False):
 
 
 class NdjsonDecoder:
-    """Cuts a stream into lines at each LF, as the NDJSON specification does; nothing is lost, and nothing is parsed.
+    """Splits a stream into lines at each LF, as the NDJSON specification does; nothing is lost, and nothing is parsed.
 
     A byte order mark at the start is no part of the first text; a byte that is not UTF-8 is kept as one lone
-    surrogate. A last line without its line end is complete all the same: whether it was cut shows in its JSON. It holds
-    back the line that has not ended, at most `max_length` code points. Linear in the stream.
+    surrogate. A last line without a line end counts as complete: its JSON shows whether it was truncated. It holds back
+    the line that has not ended, at most `max_length` code points. Linear in the stream.
     """
 
     __slots__ = ("_at_start", "_decoder", "_length", "_max", "_pieces")
@@ -221,7 +221,7 @@ class NdjsonDecoder:
         return self._cut(self._decoder.decode(raw))
 
     def close(self) -> list[JsonText]:
-        """The end of the stream: the line that had not ended."""
+        """End the stream; returns the line that had not ended."""
         found = self._cut(self._decoder.decode(b"", True))  # noqa: FBT003 - codecs takes `final` by place
         if self._pieces:
             found.append(self._line(""))
@@ -249,15 +249,15 @@ class NdjsonDecoder:
         return JsonText(raw, text.strip(" \t\r\n"), complete)
 
 
-# A JSON array that arrives bit by bit: bytes in, cut anywhere; its elements out, whose raw texts tile the stream.
+# A JSON array that arrives in pieces: bytes in, split anywhere; elements out, whose joined raw texts are the stream.
 #
-# The machine knows how many brackets are open and whether it is within a string; nothing else matters for finding where
-# an element ends. An element is an object or an array; what is between elements (commas, white space, the outer
-# brackets, and anything that does not belong there) goes with the element that follows, or is alone at the end.
+# The state is the number of open brackets, and whether the position is within a string; nothing else matters for
+# finding the end of an element. An element is an object or an array. What is between elements (commas, white space, the
+# outer brackets, and anything that does not belong there) is part of the element that follows, or separate at the end.
 
 
 class JsonArrayDecoder:
-    """Cuts a streamed array of objects into its elements, as Gemini streams without `alt=sse`; nothing is lost.
+    """Splits a streamed array of objects into its elements, as Gemini streams without `alt=sse`; nothing is lost.
 
     A byte order mark at the start is no part of a text; a byte that is not UTF-8 is kept as one lone surrogate. It
     holds back the element that has not ended, at most `max_length` code points. Linear in the stream.
@@ -281,11 +281,11 @@ class JsonArrayDecoder:
         return self._cut(self._decoder.decode(raw))
 
     def close(self) -> list[JsonText]:
-        """The end of the stream: an element that had not ended, or what follows the last one."""
+        """End the stream; returns an element that had not ended, or what follows the last one."""
         found = self._cut(self._decoder.decode(b"", True))  # noqa: FBT003 - codecs takes `final` by place
         if self._pieces:
             is_cut = self._depth > 0
-            left = self._taken("", complete=not is_cut)
+            left = self._take_element("", complete=not is_cut)
             between = left.raw.strip(_BETWEEN + "\ufeff[]")
             found.append(left if is_cut else JsonText(left.raw, between, complete=True))
         return found
@@ -297,7 +297,7 @@ class JsonArrayDecoder:
             limit = start + self._max - self._length
             ended, at = self._step(text, at, start, limit)
             if ended or at >= limit:
-                found.append(self._taken(text[start:at], complete=ended))
+                found.append(self._take_element(text[start:at], complete=ended))
                 start = at
         if start < len(text):
             self._pieces.append(text[start:])
@@ -305,34 +305,34 @@ class JsonArrayDecoder:
         return found
 
     def _step(self, text: str, at: int, start: int, limit: int) -> tuple[bool, int]:
-        """Go on to the next sign that matters, or to the limit: whether an element ends there, and the place behind."""
+        """Go to the next significant character, or to the limit: whether an element ends, and the position after it."""
         if self._escaped:
             self._escaped = False
             return False, at + 1
         match = (_INSIDE if self._in_string else _OUTSIDE).search(text, at, limit)
         if match is None:
             return False, min(len(text), limit)
-        sign, end = match[0], match.end()
-        if sign == "\\":
+        char, end = match[0], match.end()
+        if char == "\\":
             self._escaped = True
-        elif sign == '"':
+        elif char == '"':
             self._in_string = not self._in_string
-        elif sign in "{[":
-            self._open(sign, self._length + match.start() - start)
+        elif char in "{[":
+            self._open(char, self._length + match.start() - start)
         elif self._depth:
             self._depth -= 1
             return not self._depth, end
         return False, end
 
-    def _open(self, sign: str, at: int) -> None:
-        if sign == "[" and not self._opened:
+    def _open(self, char: str, at: int) -> None:
+        if char == "[" and not self._opened:
             self._opened = True
             return
         if not self._depth:
             self._start = at
         self._depth += 1
 
-    def _taken(self, last: str, *, complete: bool) -> JsonText:
+    def _take_element(self, last: str, *, complete: bool) -> JsonText:
         raw = "".join([*self._pieces, last])
         text = raw[self._start :]
         self._pieces, self._length, self._start = [], 0, 0
@@ -341,31 +341,31 @@ class JsonArrayDecoder:
 
 
 class JsonSplitter(Protocol):
-    """Cuts a stream into JSON texts whose raw texts tile it: `NdjsonDecoder`, `JsonArrayDecoder`."""
+    """Splits a stream into JSON texts, whose joined raw texts are the stream: `NdjsonDecoder`, `JsonArrayDecoder`."""
 
     def feed(self, raw: bytes) -> list[JsonText]:
         """The texts that end in these bytes."""
         ...
 
     def close(self) -> list[JsonText]:
-        """The end of the stream: the text that had not ended."""
+        """End the stream; returns the text that had not ended."""
         ...
 
 
 class JsonStreamDecoder:
-    """Decodes a streamed answer as `reader` reads the texts that `cutter` finds; never raises, whatever the bytes.
+    """Decodes a streamed answer: `reader` reads the texts that `splitter` finds; never raises, whatever the bytes are.
 
-    As `EventStreamDecoder` does it: where the bytes are cut does not matter, but for `at_s`; what cannot be read is
+    As in `EventStreamDecoder`, where the bytes are split does not matter, except for `at_s`; what cannot be read is
     kept word for word in the part `wire:unread`. It holds back no more than one text.
     """
 
-    __slots__ = ("_at_s", "_cutter", "_is_cut", "_reader")
+    __slots__ = ("_at_s", "_is_cut", "_reader", "_splitter")
 
     streamed = True
 
-    def __init__(self, reader: AnswerReader, cutter: JsonSplitter) -> None:
+    def __init__(self, reader: AnswerReader, splitter: JsonSplitter) -> None:
         self._reader = reader
-        self._cutter = cutter
+        self._splitter = splitter
         self._is_cut = False
         self._at_s: float | None = None
 
@@ -375,17 +375,17 @@ class JsonStreamDecoder:
         return self._reader.api
 
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
-        """What these bytes complete."""
+        """The events that these bytes complete."""
         self._at_s = at_s
         found: list[WireEvent] = []
-        for text in self._cutter.feed(raw):
+        for text in self._splitter.feed(raw):
             self._read(text, found)
         return found
 
     def close(self) -> list[WireEvent]:
-        """The end of the stream, and what is wrong with it."""
+        """End the stream; returns the last events, including those on what is wrong with the end."""
         found: list[WireEvent] = []
-        for text in self._cutter.close():
+        for text in self._splitter.close():
             self._read(text, found, is_last=True)
         aborted = self._reader.unended
         if self._is_cut:

@@ -1,6 +1,6 @@
-"""JSON of providers: parsed where the fast reader refuses, written compactly, and read into typed structures.
+"""JSON of providers: parsed even if the fast reader refuses it, written compactly, and read into typed structures.
 
-A typed structure is read at once where it fits, else member by member, and what does not fit is named.
+A typed structure is read at once if it fits, else member by member; the members that do not fit are named.
 """
 
 import json
@@ -16,14 +16,14 @@ from inspector.model import Json
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 NOTHING = msgspec.Raw(b"")
-"""The default of a member whose JSON text is wanted as it stands."""
+"""The default of a member whose exact JSON text is kept."""
 
 TOO_DEEP = '"(nested too deeply to be written)"'
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
 def raw_text(raw: msgspec.Raw) -> str:
-    """The JSON text of a member exactly as it was on the wire; `""` for one that is not there, or null."""
+    """The JSON text of a member exactly as it was on the wire; `""` if it is missing or null."""
     text = bytes(raw).decode("utf-8", "surrogatepass")
     return "" if text == "null" else text
 
@@ -31,10 +31,10 @@ def raw_text(raw: msgspec.Raw) -> str:
 class StructReader(Generic[_Shape]):
     """Reads JSON texts as `shape`, a structure whose members all have defaults.
 
-    Called with a text it gives the structure and the paths of what did not fit: members of another type, which are
-    left out, and those that a structure with `forbid_unknown_fields` does not name, unless they are empty. A member
-    of type `msgspec.Raw` keeps its exact text. `rename` maps a key that is not known to the name it stands for.
-    ValueError for a text that is no JSON object. Linear in the text.
+    A call with a text returns the structure and the paths of what did not fit: members of another type, which are left
+    out, and members that are not empty and that a structure with `forbid_unknown_fields` does not name. A member of
+    type `msgspec.Raw` keeps its exact text. `rename` maps an unknown key to the name of a member. ValueError for a text
+    that is no JSON object. Linear in the text.
     """
 
     def __init__(self, shape: type[_Shape], *, rename: Callable[[str], str] = str) -> None:
@@ -106,7 +106,7 @@ def _fields(shape: type[msgspec.Struct]) -> dict[str, tuple[str, Any]]:
 
 @cache
 def _inner_shape(type_: Hashable) -> type[Any] | None:
-    """The structure that a type is, or may be; None where it is none."""
+    """The structure that a type is, or may be; None if it is none."""
     for one in (type_, *get_args(type_)):
         if isinstance(one, type) and issubclass(one, msgspec.Struct):
             return one
@@ -115,7 +115,7 @@ def _inner_shape(type_: Hashable) -> type[Any] | None:
 
 @cache
 def _item_shape(type_: Hashable) -> type[Any] | None:
-    """The structure, or raw text, that a type is a list of; None where it is no such list."""
+    """The structure, or raw text, that a type is a list of; None if it is no such list."""
     for one in (type_, *get_args(type_)):
         if getattr(one, "__origin__", None) is list:
             item = get_args(one)[0]
@@ -127,8 +127,8 @@ def _item_shape(type_: Hashable) -> type[Any] | None:
 def parse_json(text: str) -> Json:
     """Any JSON value, lone surrogates and non-finite numbers included.
 
-    ValueError for a text that is none, or that Python cannot read: nested deeper than its recursion limit, an integer
-    of more than 4,300 digits, or more memory than `RECORD_MEMORY`.
+    ValueError for a text that is no JSON, or that Python cannot read: nested deeper than its recursion limit, an
+    integer of more than 4,300 digits, or more memory than `RECORD_MEMORY`.
     """
     if len(text) > SMALL_JSON:
         check_json(text.encode("utf-8", "surrogatepass"))
@@ -140,7 +140,7 @@ def parse_json(text: str) -> Json:
 
 
 def compact_json(value: Json) -> str:
-    """A value as JSON without spaces; `TOO_DEEP` in place of one that is nested near Python's recursion limit."""
+    """A value as JSON without spaces; `TOO_DEEP` for a value that is nested near Python's recursion limit."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     except RecursionError:

@@ -1,1 +1,1 @@
-"""Anthropic's Messages API: its messages, and the same with places."""
+"""Anthropic's Messages API: its messages, and how to read them with their positions."""

@@ -1,7 +1,7 @@
-"""Anthropic's Messages API: messages, content blocks and the events of a stream, with places.
+"""Anthropic's Messages API: messages, content blocks and the events of a stream, with their positions.
 
-Sources: Anthropic's API reference (Messages, streaming); FORMATS of tool use: `tool_use` with an object, in a stream
-as fragments of JSON text, of which the first is often empty and a call without arguments has none.
+The arguments of a `tool_use` are an object; in a stream they are fragments of JSON text, of which the first is often
+empty, and a call without arguments has none. Sources: Anthropic's API reference (Messages, streaming).
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _LENGTHS = ("max_tokens", "model_context_window_exceeded")
 
 
 class ClaudeShapes:
-    """The ShapeReader of the Messages API: whole, and as a stream."""
+    """The `ApiShapeReader` of the Messages API: whole, and as a stream."""
 
     strings = False
 
@@ -45,11 +45,11 @@ class ClaudeShapes:
 
     @property
     def awaits_end(self) -> bool:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         return self._is_stream and not self._has_ended
 
     def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         if value.kind is JsonKind.ARRAY:
             return self._array(value.items)
         kind = text_of(value, "type")
@@ -66,7 +66,7 @@ class ClaudeShapes:
         return self._array(items(value, "messages")) if items(value, "messages") else None
 
     def end(self, place: Range) -> list[ApiPiece]:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         self._has_ended = True
         return [CallsEnd(place)]
 
@@ -150,21 +150,21 @@ def _message(node: JsonNode) -> Iterator[ApiPiece]:
 
 
 def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> Iterator[ApiPiece]:
-    """What a content block says; `key` is that of its call where fragments of it may come."""
+    """The pieces of a content block; `key` is that of its call if fragments of it may come."""
     kind = text_of(node, "type")
     if kind in _CALLS:
         arguments = member(node, "input")
         if key is not None and arguments is not None and not arguments.members:
-            arguments = None  # a stream begins each call with an empty object, and sends the arguments behind it
+            arguments = None  # a stream begins each call with an empty object, and sends the arguments after it
         yield ApiCallPiece(node.range, key, string(node, "name"), string(node, "id"), arguments, wants_id=True)
     elif kind == "tool_result" or kind.endswith("_tool_result"):
         content = member(node, "content")
         place = content.range if content is not None else node.range
         yield ResultPiece(place, content, string(node, RESULT_ID), None, truth(node, "is_error"))
     elif kind in ("text", "thinking"):
-        said = string(node, kind)
-        if said is not None and is_filled(said):
-            yield TextPiece(SpanKind.TEXT if kind == "text" else SpanKind.REASONING, said, kind, by_model)
+        words = string(node, kind)
+        if words is not None and is_filled(words):
+            yield TextPiece(SpanKind.TEXT if kind == "text" else SpanKind.REASONING, words, kind, by_model)
 
 
 def _delta(delta: JsonNode | None, key: str) -> Iterator[ApiPiece]:
@@ -174,7 +174,7 @@ def _delta(delta: JsonNode | None, key: str) -> Iterator[ApiPiece]:
         if fragment is not None and is_filled(fragment):
             yield ApiCallPiece(delta.range, key, arguments=fragment)
     elif kind in _WORD_DELTAS:
-        spoken, member_ = _WORD_DELTAS[kind]
-        said = string(delta, member_)
-        if said is not None and is_filled(said):
-            yield TextPiece(spoken, said, member_)
+        span_kind, member_ = _WORD_DELTAS[kind]
+        words = string(delta, member_)
+        if words is not None and is_filled(words):
+            yield TextPiece(span_kind, words, member_)

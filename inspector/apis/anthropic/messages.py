@@ -1,7 +1,6 @@
 """Anthropic's messages: the shapes, the answer (streamed or whole) as wire events, and the request.
 
-A stream is `message_start`, then blocks, each opened, grown and closed under its `index`, then `message_delta` with
-the
+A stream is `message_start`, then blocks, each opened, grown and closed under its `index`, then `message_delta` with the
 stop reason and `message_stop`. Text and thoughts go to `text` and `reasoning`, a `tool_use` is a call. Sources:
 Anthropic's API reference (messages, streaming) and the types of anthropic-sdk-python:src/anthropic/types.
 """
@@ -22,7 +21,7 @@ API = "messages"
 """The name of this kind of endpoint in a generation's facts."""
 
 DETAILS_PART = "wire:stop_details"
-"""The part that keeps, as JSON text, what the server says of its stop reason."""
+"""The part that keeps, as JSON text, the server's details of its stop reason."""
 
 CITATIONS_PART = "wire:citations"
 """The part that keeps, as JSON texts, the citations of a text."""
@@ -37,7 +36,7 @@ STREAM_EVENTS = frozenset(
         "message_stop",
     }
 )
-"""The types of a stream's events, but for `ping` and `error`."""
+"""The types of a stream's events, except `ping` and `error`."""
 
 CALL_BLOCK = "tool_use"
 """The type of a block that is a call."""
@@ -46,7 +45,7 @@ RESULT_ID = "tool_use_id"
 """The member of a result's block that names its call."""
 
 OWN_BLOCKS = frozenset({CALL_BLOCK, "tool_result", "thinking", "redacted_thinking"})
-"""The types of blocks that the messages of no other API have."""
+"""The types of blocks that occur in no other API's messages."""
 
 _READ = frozenset({"text", "thinking", "redacted_thinking", CALL_BLOCK})
 
@@ -60,9 +59,9 @@ _KEPT_ENDINGS = ("_tool_use", "_tool_result")
 def read_messages_request(request: dict[str, Json]) -> DecodedRequest:
     """A request for messages; never raises.
 
-    A user message with results gives one tool turn for each, in order, and a user turn for what else it says. Input of
-    a call is the compact JSON of the object that is there. A result that is a list of blocks gives the text of its
-    text blocks; any other block is kept in a part `content:N`.
+    A user message with results gives one tool turn for each, in order, and a user turn for its other blocks. The input
+    of a call is the compact JSON of its object. A result that is a list of blocks gives the text of its text blocks;
+    any other block is kept in a part `content:N`.
     """
     messages = request.get("messages", [])
     return DecodedRequest(
@@ -76,7 +75,7 @@ def read_messages_request(request: dict[str, Json]) -> DecodedRequest:
 
 
 def read_turns(message: Json) -> Iterator[Turn]:
-    """The turns of one message: one, or more where results are in it; never raises."""
+    """The turns of one message: one, or more if it contains results; never raises."""
     blocks = message.get("content") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(blocks, list):
         yield read_message(message)
@@ -84,19 +83,19 @@ def read_turns(message: Json) -> Iterator[Turn]:
     if message.get("role") == "assistant":
         yield _assistant(blocks)
         return
-    said: list[Json] = []
+    blocks_before: list[Json] = []
     for block in blocks:
         if isinstance(block, dict) and block.get("type") == "tool_result":
-            yield from _said(message, said)
-            said = []
+            yield from _block_turns(message, blocks_before)
+            blocks_before = []
             yield _result(block)
         else:
-            said.append(block)
-    if said or not blocks:
-        yield from _said(message, said, even_empty=not blocks)
+            blocks_before.append(block)
+    if blocks_before or not blocks:
+        yield from _block_turns(message, blocks_before, even_empty=not blocks)
 
 
-def _said(message: dict[str, Json], blocks: list[Json], *, even_empty: bool = False) -> Iterator[Turn]:
+def _block_turns(message: dict[str, Json], blocks: list[Json], *, even_empty: bool = False) -> Iterator[Turn]:
     if blocks or even_empty:
         yield read_message({"role": message.get("role"), "content": blocks})
 
@@ -116,7 +115,7 @@ def _result(block: dict[str, Json]) -> Turn:
 
 
 def _assistant(blocks: list[Json]) -> Turn:
-    """An earlier answer; its parts are named as those of the answer's own decoder."""
+    """An earlier answer; its parts have the same names as those from the answer's own decoder."""
     texts: dict[str, list[str]] = {}
     calls: list[CallHeader] = []
     for at, block in enumerate(blocks):
@@ -143,8 +142,8 @@ def _assistant(blocks: list[Json]) -> Turn:
 def write_conversation(turns: Iterable[Turn]) -> dict[str, Json]:
     """Turns as `system` and `messages`, which `read_messages_request` reads as the same texts, calls and results.
 
-    Consecutive messages of one role become one, as the API wants it. ValueError, in a sentence, for a call whose
-    arguments are no JSON object: a `tool_use` block holds a value and not its text.
+    Consecutive messages of one role become one, as the API requires. ValueError, with a sentence, for a call whose
+    arguments are no JSON object: a `tool_use` block contains a value and not its text.
     """
     system: list[Json] = []
     messages: list[dict[str, Json]] = []
@@ -162,7 +161,7 @@ def write_conversation(turns: Iterable[Turn]) -> dict[str, Json]:
 
 
 def write_tool(tool: ToolDefinition) -> Json:
-    """A tool's definition in this shape: as it was sent, where that has this shape."""
+    """A tool's definition in this shape: as it was sent, if that has this shape."""
     try:
         sent = parse_json(tool.raw)
     except ValueError:
@@ -178,11 +177,11 @@ def _written_blocks(turn: Turn) -> Iterator[Json]:
     if turn.role is Role.TOOL:
         yield _written_result(turn)
         return
-    said = {part.name: part.text for part in turn.parts}
-    signature = next((text for name, text in said.items() if name.startswith("wire:signature:")), "")
-    if signature and "reasoning" in said:  # the API takes thoughts back with their signature only
-        yield {"type": "thinking", "thinking": said["reasoning"], "signature": signature}
-    for name, text in said.items():
+    texts = {part.name: part.text for part in turn.parts}
+    signature = next((text for name, text in texts.items() if name.startswith("wire:signature:")), "")
+    if signature and "reasoning" in texts:  # the API accepts thoughts only with their signature
+        yield {"type": "thinking", "thinking": texts["reasoning"], "signature": signature}
+    for name, text in texts.items():
         if name == "text" and text:
             yield {"type": "text", "text": text}
         elif name.startswith("wire:redacted_thinking:"):
@@ -190,10 +189,10 @@ def _written_blocks(turn: Turn) -> Iterator[Json]:
         elif BLOCK_PART.fullmatch(name):
             yield _value_of(text)
     for call in turn.calls:
-        given = _value_of(said.get(call.part, "") or "{}")
-        if not isinstance(given, dict):
+        arguments = _value_of(texts.get(call.part, "") or "{}")
+        if not isinstance(arguments, dict):
             raise ValueError(f"the arguments of the call of `{call.name}` are no JSON object")
-        yield {"type": CALL_BLOCK, "id": call.id or call.part, "name": call.name or "", "input": given}
+        yield {"type": CALL_BLOCK, "id": call.id or call.part, "name": call.name or "", "input": arguments}
 
 
 def _written_result(turn: Turn) -> Json:
@@ -223,7 +222,7 @@ def _listed(messages: Json) -> list[Json]:
 def as_chat(body: dict[str, Json]) -> dict[str, Json]:
     """A request's body with its messages in the shape of chat completions; what has that shape already stays.
 
-    `system` becomes the first message, a `tool_use` block a call, a `tool_result` block a message of its own.
+    `system` becomes the first message, a `tool_use` block a call, a `tool_result` block a separate message.
     """
     messages = body.get("messages", body.get("input"))
     listed: list[Json] = messages if isinstance(messages, list) else [{"role": "user", "content": messages}]
@@ -250,8 +249,8 @@ def _chat_messages(message: Json) -> Iterator[Json]:
 
 
 def _chat_call(block: dict[str, Json]) -> dict[str, Json]:
-    given = block.get("input")
-    arguments = given if isinstance(given, str) else compact_json(given)
+    input_value = block.get("input")
+    arguments = input_value if isinstance(input_value, str) else compact_json(input_value)
     return call_object(block.get("name"), arguments, block.get("id"))
 
 
@@ -277,13 +276,13 @@ class ContentBlockShape(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class BlockKindShape(msgspec.Struct):
-    """Of what kind a block is."""
+    """The kind of a block."""
 
     type: str = ""
 
 
 class BlockDelta(msgspec.Struct, forbid_unknown_fields=True):
-    """What a block, or the message's head, grew by."""
+    """An addition to a block, or to the message's head."""
 
     type: str | None = None
     text: str | None = None
@@ -301,7 +300,7 @@ class BlockDelta(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AnthropicOutputDetails(msgspec.Struct):
-    """The parts of the output count."""
+    """Details of the output count."""
 
     thinking_tokens: int | None = None
 
@@ -316,12 +315,12 @@ class AnthropicUsageShape(msgspec.Struct):
     output_tokens_details: AnthropicOutputDetails | None = None
 
     def after(self, known: "AnthropicUsageShape") -> "AnthropicUsageShape":
-        """These counts, and from `known` those that are not named here."""
+        """These counts, completed with those from `known`."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
         return AnthropicUsageShape(**{name: getattr(known, name) if value is None else value for name, value in pairs})
 
     def usage(self) -> Usage:
-        """The same in weaklink's words: input counts what was read from the cache or written to it."""
+        """The counts as `Usage`: input includes what was read from the cache or written to it."""
         counts = (self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens)
         known = [count for count in counts if count is not None]
         details = self.output_tokens_details or AnthropicOutputDetails()
@@ -377,7 +376,7 @@ class MessagesReader(ObjectReader):
         return self._is_stopped
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
-        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             event, strange = read_event(text)
         except ValueError:
@@ -394,7 +393,7 @@ class MessagesReader(ObjectReader):
         return True
 
     def _read_event(self, event: AnthropicEvent, at_s: float | None, found: list[WireEvent]) -> list[str] | None:
-        """The paths of what could not be read; None for an event that is not known."""
+        """The paths of what could not be read; None for an unknown event."""
         match event.type:
             case "content_block_delta" if event.delta is not None:
                 return self._blocks.grow(event.index or 0, event.delta, at_s, found)
@@ -443,7 +442,7 @@ class MessagesReader(ObjectReader):
 
 
 class ContentBlocksReader:
-    """Gives each block its parts. A block is opened, grows, and is closed; `last_part` is the part that grew last."""
+    """Assigns parts to each block. A block is opened, grows, and is closed; `last_part` is the part that grew last."""
 
     __slots__ = ("_count", "_grown", "_inputs", "_parts", "last_part")
 
@@ -455,7 +454,7 @@ class ContentBlocksReader:
         self.last_part = "text"
 
     def open(self, index: int, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
-        """Append what a block, whose JSON text this is, begins with; the paths of what is not known come back."""
+        """Append the events of a new block, whose JSON text is `text`; returns the paths of unknown members."""
         try:
             kind, _ = read_kind(text)
         except ValueError:
@@ -470,7 +469,7 @@ class ContentBlocksReader:
         return [f"content_block.{path}" for path in strange]
 
     def grow(self, index: int, delta: BlockDelta, at_s: float | None, found: list[WireEvent]) -> list[str]:
-        """Append what a block grew by; the paths of what is not known come back."""
+        """Append the events of an addition to a block; returns the paths of unknown members."""
         match delta.type:
             case "text_delta":
                 self._grow("text", delta.text, at_s, found)
@@ -492,9 +491,9 @@ class ContentBlocksReader:
         return []
 
     def close(self, index: int, at_s: float | None, found: list[WireEvent], *, is_whole: bool = False) -> None:
-        """The block is complete: a call whose input was not streamed has the one that it began with.
+        """The block is complete: a call whose input was not streamed gets the one that it began with.
 
-        An empty object at the head of a stream is a placeholder; in a message that `is_whole` it is the input.
+        An empty object at the start of a stream is a placeholder; in a message that `is_whole` it is the input.
         """
         text = self._inputs.pop(index, "")
         if text and index not in self._grown and (is_whole or text.replace(" ", "") != "{}"):

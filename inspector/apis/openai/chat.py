@@ -3,7 +3,7 @@
 Sources: OpenAI's API reference (chat completion object and chunk); `reasoning_content` (DeepSeek, SGLang, llama.cpp),
 `reasoning` (vLLM, OpenRouter), `reasoning_details` (OpenRouter).
 
-Pieces of calls are keyed by `index`; servers that do not keep to it are handled as well.
+Pieces of calls are identified by `index`; servers that violate this are supported as well.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ _Nothing: TypeAlias = Annotated[list[Any], msgspec.Meta(max_length=0)] | None
 API = "chat.completions"
 """The name of this kind of endpoint in a generation's facts."""
 DETAILS_PART = "wire:reasoning_details"
-"""The part that keeps, as JSON texts, reasoning details that hold more than words: signatures, encrypted blocks."""
+"""The part that keeps, as JSON texts, reasoning details with more than text: signatures, encrypted blocks."""
 LEGACY_INDEX = -1
-"""The index under which the one call of the legacy `function_call` stands."""
+"""The index of the only call of the legacy `function_call`."""
 
 
 class FunctionDelta(msgspec.Struct, forbid_unknown_fields=True):
@@ -34,14 +34,14 @@ class FunctionDelta(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CustomToolDelta(msgspec.Struct, forbid_unknown_fields=True):
-    """The same of a custom tool, whose input is free text."""
+    """The name of a custom tool and a piece of its input, which is free text."""
 
     name: str | None = None
     input: str | None = None
 
 
 class ToolCallDelta(msgspec.Struct, forbid_unknown_fields=True):
-    """A piece of a call, keyed by `index`; `id` and name come with the first piece only."""
+    """A piece of a call, identified by `index`; `id` and name come with the first piece only."""
 
     index: int | None = None
     id: str | None = None
@@ -51,7 +51,7 @@ class ToolCallDelta(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChoiceDelta(msgspec.Struct, forbid_unknown_fields=True):
-    """What a choice grew by; or, in a body that came whole, its message. A member not named here may hold words."""
+    """An addition to a choice or, in a body that came whole, its message. Members not named here may contain text."""
 
     role: str | None = None
     content: str | None = None
@@ -66,7 +66,7 @@ class ChoiceDelta(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TokenLogprob(msgspec.Struct):
-    """One token's words and log probability; vLLM can write `token_id:123` in place of the words."""
+    """One token's text and log probability; vLLM can write `token_id:123` instead of the text."""
 
     token: str = ""
     logprob: float | None = None
@@ -80,7 +80,7 @@ class Logprobs(msgspec.Struct):
 
 
 class ChoiceShape(msgspec.Struct):
-    """One of the answers to a request; requests ask for one, as a rule."""
+    """One of the answers to a request; most requests have only one."""
 
     index: int = 0
     delta: ChoiceDelta | None = None
@@ -98,7 +98,7 @@ class TokenDetails(msgspec.Struct):
 
 
 class OpenAIUsageShape(msgspec.Struct):
-    """Token counts; in a stream they come with the last chunk, if asked for, or cumulatively with each."""
+    """Token counts; in a stream they come with the last chunk, if requested, or cumulatively with each."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -107,7 +107,7 @@ class OpenAIUsageShape(msgspec.Struct):
     prompt_cache_hit_tokens: int | None = None
 
     def usage(self) -> Usage:
-        """The same in weaklink's words."""
+        """The counts as `Usage`."""
         prompt = self.prompt_tokens_details or TokenDetails()
         completion = self.completion_tokens_details or TokenDetails()
         cached = self.prompt_cache_hit_tokens if prompt.cached_tokens is None else prompt.cached_tokens
@@ -135,7 +135,7 @@ _Shape = TypeVar("_Shape")
 def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
     """A chunk of an unusual shape, as far as it can be read, and the paths of members that could not.
 
-    ValueError where the text is no JSON object, or holds neither choices nor usage.
+    ValueError if the text is no JSON object, or has neither choices nor usage.
     """
     document = parse_json(text)
     if not isinstance(document, dict) or not document.keys() & {"choices", "usage"}:
@@ -273,7 +273,7 @@ class ChatReader(ObjectReader):
         self._choices = {0: self._first}
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
-        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         strange: list[str] = []
         try:
             chunk = decode_chunk(text)
@@ -309,7 +309,7 @@ class ChatReader(ObjectReader):
         if reader is None:
             reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))
         if choice.message is not None and (choice.delta is not None or reader.grown):
-            strange = [f"choices[{choice.index}].message"]  # the whole message once more, after its pieces
+            strange = [f"choices[{choice.index}].message"]  # the whole message again, after its pieces
         else:
             strange = reader.read(choice, at_s, found)
             if reader.reused_index is not None:
@@ -319,14 +319,14 @@ class ChatReader(ObjectReader):
         return strange
 
 
-_TOKEN_ID = "token_id:"  # vLLM with `return_tokens_as_token_ids` writes it in place of the words
+_TOKEN_ID = "token_id:"  # vLLM with `return_tokens_as_token_ids` writes this instead of the text
 
 
 class ChoiceReader:
     """Turns the pieces of one choice into events.
 
-    Choice 0 is the turn. Any other is kept apart, in parts that begin with `choice1:`; its calls are not announced,
-    for nobody ran them: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
+    Choice 0 is the turn. Any other is kept separately, in parts that begin with `choice1:`. Its calls are not reported
+    as calls, since they were not run: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
     """
 
     __slots__ = ("_calls", "_prefix", "_token_texts", "grown", "last_part", "reused_index")
@@ -337,10 +337,10 @@ class ChoiceReader:
         self._token_texts = TokenTexts()
         self.last_part = f"{self._prefix}text"  # which part grew last
         self.grown = False  # whether any did
-        self.reused_index: int | None = None  # under which the piece opened a call although another has it
+        self.reused_index: int | None = None  # the index of a new call, if another one already has it
 
     def read(self, choice: ChoiceShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
-        """Append the events of a piece; the paths of what contradicts earlier pieces come back."""
+        """Append the events of a piece; returns the paths of what contradicts earlier pieces."""
         first = len(found)
         strange: list[str] = []
         self.reused_index = None
@@ -392,8 +392,8 @@ class ChoiceReader:
             self.last_part = call.part
             self.grown = True
             return
-        told = (("name", call.name), ("id", call.id))
-        found += [PartGrew(f"{call.part}:{what}", word, at_s) for what, word in told if word]
+        header_texts = (("name", call.name), ("id", call.id))
+        found += [PartGrew(f"{call.part}:{what}", word, at_s) for what, word in header_texts if word]
 
     def _grow(self, part: str, text: str, at_s: float | None, found: list[WireEvent]) -> None:
         name = self._prefix + part if self._prefix else part
@@ -402,7 +402,7 @@ class ChoiceReader:
         found.append(PartGrew(name, text, at_s))
 
     def _add_tokens(self, choice: ChoiceShape, first: int, at_s: float | None, found: list[WireEvent]) -> None:
-        """Give tokens to the first text that came with them, or to an empty text where the server held that back."""
+        """Add tokens to the first text that came with them, or to an empty text if the server held it back."""
         token_ids = tuple(choice.token_ids or _written_ids(choice.logprobs)) or None
         logprobs = tuple(token.logprob for token in _tokens(choice.logprobs) if token.logprob is not None) or None
         if token_ids is None and logprobs is None:
@@ -420,7 +420,7 @@ class ChoiceReader:
 def _reasoning(delta: ChoiceDelta) -> list[str]:
     plain = [words for words in (delta.reasoning_content, delta.reasoning) if words]
     if plain:
-        return plain[:1] if len(set(plain)) == 1 else plain  # some servers send the same words under both names
+        return plain[:1] if len(set(plain)) == 1 else plain  # some servers send the same text under both names
     details = delta.reasoning_details if isinstance(delta.reasoning_details, list) else []
     found = []
     for detail in details:
@@ -462,7 +462,7 @@ class StreamedCall:
         self.looks_complete = False
 
     def learn(self, piece: ToolCallDelta, function: FunctionDelta) -> bool:
-        """Take the header that comes with a piece; whether it said anything new. The first id and name stay."""
+        """Take the header of a piece; returns whether it has anything new. The first id and name stay."""
         new = bool((piece.id and not self.id) or (function.name and not self.name))
         self.id = self.id or piece.id or ""
         self.name = self.name or function.name or ""
@@ -474,13 +474,13 @@ class StreamedCall:
 
 
 class CallParts:
-    """Gives each call of an answer its part `call:N`, N in order of appearance.
+    """Assigns the part `call:N` to each call of an answer, N in order of appearance.
 
-    A piece opens a new call where its index is new. Servers that send every call with index 0 are told by the name,
-    which only a first piece has: such a piece opens a new call where its id is not known yet; or, without an id,
-    where the call under this index has another name, or ends like a complete object while the piece begins one.
-    A piece without an index goes by its id, or belongs to the latest call. `reused_index` is the index under which
-    the latest piece opened a call although another has it, None where it did not.
+    A piece with a new index opens a new call. Some servers send every call with index 0; they are detected by the name,
+    which only a first piece has: a piece with a name opens a new call if its id is not known yet or, without an id, if
+    the call under this index has another name, or ends like a complete object while the piece begins one. A piece
+    without an index is assigned by its id, or belongs to the latest call. `reused_index` is the index of the latest
+    piece if it opened a call although another call has this index, else None.
     """
 
     __slots__ = ("_by_id", "_by_index", "_count", "_latest", "_prefix", "reused_index")
@@ -494,7 +494,7 @@ class CallParts:
         self.reused_index: int | None = None
 
     def place(self, piece: ToolCallDelta, function: FunctionDelta, *, whole: bool = False) -> StreamedCall:
-        """The call that the piece belongs to; a new one for each piece where the message came whole."""
+        """The call that the piece belongs to; a new one for each piece if the message came whole."""
         call = None if whole else self._known(piece, function)
         self.reused_index = piece.index if call is None and not whole and piece.index in self._by_index else None
         if call is None:

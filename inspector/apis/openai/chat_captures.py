@@ -1,6 +1,6 @@
 """Bare captures of chat completions, as `curl` prints them: bytes in, one answer after another out.
 
-A capture has no frame of its own, so what the events say decides where an answer ends and another begins.
+A capture has no framing, so the contents of the events decide where an answer ends and another begins.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ _BLANK = "\ufeff\r\n\t "
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
 _BODY_STARTS = ("{", "[")
 MAX_ANSWER_BYTES = RECORD_BYTES
-"""An answer that is longer is passed over."""
+"""A longer answer is not decoded."""
 
-# A status line counts wherever it stands, as a body before it may lack its last line end. Within an event's JSON no
-# line can end, so no answer that quotes one is cut.
+# A status line counts at any position, since a body before it may lack its last line end. The JSON of an event cannot
+# contain a line end, so an answer that quotes a status line is not split.
 STATUS_LINE = lazy_pattern(
     r'HTTP/\d(?:\.\d)? (?P<status>[1-5]\d\d)(?: [^\r\n"]*)?\r?\n'
     r"(?:(?!data:|event:|id:|retry:)[A-Za-z][A-Za-z0-9-]*:|\r?\n)"
@@ -33,8 +33,8 @@ STATUS_LINE = lazy_pattern(
 class CapturedAnswer(Struct, frozen=True):
     """One answer of a capture; `number` counts from 1.
 
-    `decoded` is None where the answer was longer than the bound. `created_s` is the time that the server gave it, in
-    seconds since 1970, None where it gave none. `digest` is the SHA-256 of its bytes, the first 16 hexadecimal digits.
+    `decoded` is None if the answer was longer than the bound. `created_s` is the server's time of the answer, in
+    seconds since 1970, None if there is none. `digest` is the first 16 hexadecimal digits of the SHA-256 of its bytes.
     """
 
     number: int
@@ -44,7 +44,7 @@ class CapturedAnswer(Struct, frozen=True):
 
 
 class ArrivingChatAnswer:
-    """An answer with the HTTP status `status`, None where no header was before it. Holds at most `limit` bytes."""
+    """An answer with the HTTP status `status`, None if no header was before it. Holds at most `limit` bytes."""
 
     def __init__(self, status: int | None, limit: int) -> None:
         self._status = status
@@ -70,7 +70,7 @@ class ArrivingChatAnswer:
         return self._status is not None and 200 <= self._status < 300 and not self._has_text
 
     def take(self, event: ServerSentEvent) -> bool:
-        """Take an event; False, with nothing taken, where it belongs to another answer."""
+        """Take an event; False, with nothing taken, if it belongs to another answer."""
         text = event.raw.lstrip(_BLANK)
         if self._is_whole:
             if text.startswith((*_STREAM_STARTS, *_BODY_STARTS)):
@@ -88,7 +88,7 @@ class ArrivingChatAnswer:
         return True
 
     def take_text(self, text: str) -> None:
-        """Take a piece of the capture as it stands."""
+        """Take a piece of the capture, unchanged."""
         start = text.lstrip(_BLANK)
         if not self._has_text and start:
             self._has_text = True
@@ -105,7 +105,7 @@ class ArrivingChatAnswer:
             self._assembly.extend(self._decoder.feed(raw))
 
     def captured(self, number: int) -> CapturedAnswer:
-        """The answer, now that it has ended."""
+        """The finished answer."""
         return CapturedAnswer(number, self._decoded(), self._created_s(), self._sha256.hexdigest()[:16])
 
     def _decoded(self) -> DecodedTurn | None:
@@ -135,7 +135,7 @@ class _HeadChoice(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """As much of a chunk as tells which answer it belongs to."""
+    """The members of a chunk that show which answer it belongs to."""
 
     id: Any = None
     created: Any = None
@@ -150,7 +150,7 @@ class _Head(msgspec.Struct):
 
 
 class _Heads:
-    """What the heads of an answer's chunks have said so far."""
+    """What the heads of an answer's chunks have shown so far."""
 
     def __init__(self) -> None:
         self.is_done = False
@@ -187,7 +187,7 @@ _decode_head = msgspec.json.Decoder(_Head).decode
 
 
 def _head(text: str) -> _Head | None:
-    """None for an object that is broken; the head of what is no object says nothing."""
+    """The head of a chunk; None for a broken object, an empty head for anything else."""
     try:
         return _decode_head(text)
     except (ValueError, RecursionError):
@@ -195,12 +195,12 @@ def _head(text: str) -> _Head | None:
 
 
 class ChatCaptureDecoder:
-    """Cuts a capture into answers and decodes each; never raises, and where the bytes are cut does not matter.
+    """Splits a capture into answers and decodes each; never raises, and where the bytes are split does not matter.
 
-    Answers may be event streams, JSON bodies, or both by turns, with the header lines of HTTP before them or without;
-    `ArrivingAnswer` says how one is told from the next. Headers are read for the status and not kept, as they hold
-    cookies and keys; what only announces or forwards (1xx, 3xx, a proxy's `200 Connection established`) is no answer.
-    It holds the answer that has not ended, of at most `max_answer_bytes`, and one event of the stream beside it.
+    Answers may be event streams, JSON bodies, or both alternately, with HTTP header lines before them or without;
+    `ArrivingChatAnswer` decides where one ends. Headers are read for the status and not kept, since they contain
+    cookies and keys; interim and forwarding responses (1xx, 3xx, a proxy's `200 Connection established`) are no
+    answers. It holds the answer that has not ended, at most `max_answer_bytes` of it, and one event of the stream.
     Linear in the bytes.
     """
 
@@ -215,7 +215,7 @@ class ChatCaptureDecoder:
         return self._take(self._sse.feed(raw))
 
     def close(self) -> list[CapturedAnswer]:
-        """The end of the capture: the last answer. Another capture may follow, whose answers are counted on."""
+        """End the capture; returns the last answer. Another capture may follow; its answers are numbered further."""
         found = self._take(self._sse.close())
         self._begin(None, found, at_end=True)
         return found

@@ -13,14 +13,14 @@ API = "completions"
 """The name of this kind of endpoint in a generation's facts."""
 
 PROMPT_LOGPROBS_PART = "wire:prompt_logprobs"
-"""The part that keeps, as JSON text, the log probabilities of the prompt, where the server sent them (vLLM)."""
+"""The part that keeps, as JSON text, the log probabilities of the prompt, if the server sent them (vLLM)."""
 
 
 def read_completions_request(request: dict[str, Json]) -> DecodedRequest:
     """A request for completions of a raw prompt; never raises.
 
-    The prompt is one user turn, several prompts are several; a prompt of token ids is kept as JSON text in the part
-    `content:0`. The template's own turns are not told apart here.
+    A prompt is one user turn, several prompts are several turns; a prompt of token ids is kept as JSON text in the part
+    `content:0`. The turns of the prompt's template are not separated here.
     """
     prompt = request.get("prompt")
     prompts = prompt if isinstance(prompt, list) and not all(isinstance(one, int) for one in prompt) else [prompt]
@@ -47,7 +47,7 @@ class TokenColumns(msgspec.Struct):
 
 
 class TextChoice(msgspec.Struct, forbid_unknown_fields=True):
-    """One of the answers: what its text grew by, or the whole of it."""
+    """One of the answers: an addition to its text, or the whole text."""
 
     text: str | None = None
     index: int = 0
@@ -77,7 +77,7 @@ _read_chunk = StructReader(TextChunk)
 class CompletionsReader(ObjectReader):
     """Reads the objects of one answer: many chunks, or one body that came whole; see `inspector.wire.answer_reader`.
 
-    Choice 0 is the part `text`; any other is kept apart, in `choice1:text` and so on.
+    Choice 0 is the part `text`; any other is kept separately, in `choice1:text` and so on.
     """
 
     __slots__ = ("_token_texts",)
@@ -90,7 +90,7 @@ class CompletionsReader(ObjectReader):
         self._token_texts = TokenTexts()
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
-        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             chunk, strange = _read_chunk(text)
         except ValueError:

@@ -1,14 +1,14 @@
-"""OpenAI's APIs with places: messages, chat completions, their chunks, and the Responses API's items and events.
+"""OpenAI's APIs with positions: messages, chat completions, their chunks, and the Responses API's items and events.
 
 Sources: OpenAI's API reference (chat completion object, messages); langchain-openai:tests/unit_tests/chat_models/
 test_base.py; `reasoning_content` (DeepSeek, SGLang), `reasoning` (vLLM, OpenRouter), content blocks of kind `thinking`
 (Mistral).
 
-Which call a chunk's piece belongs to is decided as for a recorded stream (`apis.openai.chat`): by its index, and by id
-and name where a server gives every call the same index.
+The call of a chunk's piece is found as for a recorded stream (`apis.openai.chat`): by its index, and by id and name if
+a server gives every call the same index.
 
 Source: OpenAI's API reference (Responses: object, streaming events); langchain-openai:tests/unit_tests/chat_models/
-test_base.py. Events repeat at their end what deltas brought before; what was read once is structure the second time.
+test_base.py. Final events repeat what deltas contained before; what was read once counts as structure the second time.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ _WORDS_KEYS = ("content", CALLS, "function_call", "reasoning_content", "reasonin
 
 
 class OpenAiShapes:
-    """The ShapeReader of chat completions and the Responses API: whole, and as streams."""
+    """The `ApiShapeReader` of chat completions and the Responses API: whole, and as streams."""
 
     strings = True
 
@@ -69,19 +69,19 @@ class OpenAiShapes:
 
     @property
     def awaits_end(self) -> bool:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         chunks = self._chunks.is_stream and not self._chunks.has_ended
         return not self._done and (chunks or (self._events.begun and not self._events.has_ended))
 
     def read(self, value: JsonNode, text: str) -> list[ApiPiece] | None:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         if value.kind is JsonKind.ARRAY:
             read = [self._one(item) for item in value.items]
             return [piece for one in read for piece in one or ()] if read and all(r is not None for r in read) else None
         return self._one(value)
 
     def end(self, place: Range) -> list[ApiPiece]:
-        """See ShapeReader."""
+        """See `ApiShapeReader`."""
         self._done = True
         return [CallsEnd(place)]
 
@@ -104,7 +104,7 @@ class OpenAiShapes:
         return self._in_stream(node)
 
     def _in_stream(self, node: JsonNode) -> list[ApiPiece] | None:
-        """What comes between the events of a stream only."""
+        """The pieces of an object that occurs only between the events of a stream; None if it is none."""
         if not self._chunks.is_stream and not self._events.begun:
             return None
         if text_of(node, "type") == "error":
@@ -117,25 +117,25 @@ class OpenAiShapes:
 
 
 class ChunkReader:
-    """Reads the `choices` of one answer; choice 0 is the answer, any other is only told of."""
+    """Reads the `choices` of one answer; choice 0 is the answer, any other is only reported."""
 
     def __init__(self) -> None:
         self._calls = CallParts()
         self._parts_by_index: dict[int, str] = {}
-        self._others_told = False
-        self._index_told = False
+        self._others_reported = False
+        self._index_reported = False
         self.is_stream = False
         self.has_ended = False
         """Whether a finish reason has come."""
 
     def read(self, choices: tuple[JsonNode, ...]) -> Iterator[ApiPiece]:
-        """What one object's choices say."""
+        """The pieces of one object's choices."""
         for choice in choices:
             index = number(choice, "index")
             if index:
-                if not self._others_told:
+                if not self._others_reported:
                     yield another_answer(choice, index)
-                self._others_told = True
+                self._others_reported = True
                 continue
             delta, message = member(choice, "delta"), member(choice, "message")
             if message is not None and not self.is_stream:
@@ -173,8 +173,8 @@ class ChunkReader:
         before = self._parts_by_index.setdefault(index, call.part) if index is not None else call.part
         if before != call.part and index is not None:
             self._parts_by_index[index] = call.part
-            if not self._index_told:
-                self._index_told = True
+            if not self._index_reported:
+                self._index_reported = True
                 yield ApiFault(_reused(piece.place, index, call.name))
         yield msgspec.structs.replace(piece, key=call.part)
 
@@ -226,7 +226,7 @@ def is_event(node: JsonNode) -> bool:
 
 
 def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
-    """What an item says; `key` is that of its call where pieces of it came or may come."""
+    """The pieces of an item; `key` is that of its call if fragments of it came or may come."""
     kind = text_of(node, "type")
     if kind in CALL_ITEMS:
         yield _call(node, kind, key)
@@ -236,9 +236,9 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[ApiPiece]:
         yield ResultPiece(place, output, string(node, "call_id"))
     elif kind == "reasoning":
         for block in (*objects(node, "summary"), *objects(node, "content")):
-            said = string(block, "text")
-            if said is not None and is_filled(said):
-                yield TextPiece(SpanKind.REASONING, said)
+            words = string(block, "text")
+            if words is not None and is_filled(words):
+                yield TextPiece(SpanKind.REASONING, words)
     elif kind == "message":
         by_model = text_of(node, "role") == "assistant"
         for piece in read_message(node):
@@ -252,28 +252,28 @@ class EventReader:
     """Reads the events of one response."""
 
     def __init__(self) -> None:
-        self._heard: set[str] = set()
-        self._is_silent = True
+        self._read_keys: set[str] = set()
+        self._has_no_output = True
         self.begun = False
         self.has_ended = False
 
     def read(self, node: JsonNode) -> Iterator[ApiPiece]:
-        """What one event says."""
+        """The pieces of one event."""
         self.begun = True
         kind = text_of(node, "type")
         key = text_of(node, "item_id") or f"output {number(node, 'output_index')}"
         if kind in _WORD_DELTAS:
-            said = string(node, "delta")
-            if said is not None and is_filled(said):
-                self._hear(key)
-                spoken, label = _WORD_DELTAS[kind]
-                yield TextPiece(spoken, said, label)
-        elif kind in _CALL_DELTAS or (kind in _CALL_DONE and f"{key} arguments" not in self._heard):
-            said = string(node, "delta", "arguments", "input")
-            if said is not None:
-                self._hear(key)
-                self._heard.add(f"{key} arguments")
-                yield ApiCallPiece(said.range, key, arguments=said, is_text="custom" in kind)
+            words = string(node, "delta")
+            if words is not None and is_filled(words):
+                self._mark_read(key)
+                span_kind, label = _WORD_DELTAS[kind]
+                yield TextPiece(span_kind, words, label)
+        elif kind in _CALL_DELTAS or (kind in _CALL_DONE and f"{key} arguments" not in self._read_keys):
+            words = string(node, "delta", "arguments", "input")
+            if words is not None:
+                self._mark_read(key)
+                self._read_keys.add(f"{key} arguments")
+                yield ApiCallPiece(words.range, key, arguments=words, is_text="custom" in kind)
         elif kind in ("response.output_item.added", "response.output_item.done"):
             yield from self._item(node, is_done=kind.endswith("done"))
         elif kind in END_EVENTS:
@@ -284,15 +284,15 @@ class EventReader:
         if item is None:
             return
         key = text_of(item, "id") or f"output {number(node, 'output_index')}"
-        if text_of(item, "type") in CALL_ITEMS and key not in self._heard:
-            self._hear(key)
+        if text_of(item, "type") in CALL_ITEMS and key not in self._read_keys:
+            self._mark_read(key)
             yield from (
-                _streamed(piece, self._heard) for piece in read_item(item, key) if isinstance(piece, ApiCallPiece)
+                _streamed(piece, self._read_keys) for piece in read_item(item, key) if isinstance(piece, ApiCallPiece)
             )
-        elif is_done and key not in self._heard:
-            self._hear(key)
+        elif is_done and key not in self._read_keys:
+            self._mark_read(key)
             yield from read_item(item)
-        elif is_done and f"{key} arguments" not in self._heard:
+        elif is_done and f"{key} arguments" not in self._read_keys:
             late = string(item, "arguments", "input")
             if late is not None and is_filled(late):
                 yield ApiCallPiece(late.range, key, arguments=late)
@@ -303,24 +303,24 @@ class EventReader:
         self.has_ended = True
         if response is None:
             return
-        if self._is_silent:
+        if self._has_no_output:
             yield from (piece for item in objects(response, "output") for piece in read_item(item))
         yield CallsEnd(node.range)
         yield from how_it_ended(response)
 
-    def _hear(self, key: str) -> None:
-        self._heard.add(key)
-        self._is_silent = False
+    def _mark_read(self, key: str) -> None:
+        self._read_keys.add(key)
+        self._has_no_output = False
 
 
 def how_it_ended(response: JsonNode) -> Iterator[ApiFault]:
-    """Whether a response was stopped at its limit, or failed."""
+    """The faults of a response that was stopped at its limit, or failed."""
     yield from cut_off(string(member(response, "incomplete_details"), "reason"), ("max_output_tokens", "max_tokens"))
     yield from error_inside(response)
 
 
 def failure(node: JsonNode) -> Iterator[ApiFault]:
-    """The event `error` of a stream."""
+    """The fault of the event `error` of a stream."""
     message = text_of(node, "message")
     words = f": {message[:200].rstrip('.')}" if message else ""
     yield ApiFault(Fault(ERROR_INSIDE_200, node.range, f"The server sent an error inside the stream{words}."))
@@ -334,17 +334,17 @@ def _call(node: JsonNode, kind: str, key: str | None) -> ApiCallPiece:
     return ApiCallPiece(node.range, key, name, id_, words, is_text=True, wants_id=True)
 
 
-def _streamed(piece: ApiCallPiece, heard: set[str]) -> ApiCallPiece:
-    """An item's call as the first piece of a streamed one; an empty string is only a place holder."""
+def _streamed(piece: ApiCallPiece, read_keys: set[str]) -> ApiCallPiece:
+    """An item's call as the first piece of a streamed one; an empty string is only a placeholder."""
     if piece.arguments is not None and piece.arguments.scalar == "":
         return msgspec.structs.replace(piece, arguments=None)
     if piece.arguments is not None:
-        heard.add(f"{piece.key} arguments")
+        read_keys.add(f"{piece.key} arguments")
     return piece
 
 
 def is_message(node: JsonNode) -> bool:
-    """Whether a value is a message: of a known role with words or calls, or, without a role, with whole calls."""
+    """Whether a value is a message: of a known role with text or calls or, without a role, with whole calls."""
     if text_of(node, "role") in API_ROLES:
         content = member(node, "content")
         is_content = content is None or content.kind in (JsonKind.STRING, JsonKind.ARRAY)
@@ -360,7 +360,7 @@ def is_call(node: JsonNode) -> bool:
 
 
 def read_message(node: JsonNode) -> Iterator[ApiPiece]:
-    """What a message says; in an object the order of members says nothing about the order of words and calls."""
+    """The pieces of a message; the order of its members does not show the order of text and calls."""
     role = text_of(node, "role")
     yield TurnBegins(Range(node.range.start, node.range.start))
     if role in _RESULT_ROLES:
@@ -376,9 +376,9 @@ def read_message(node: JsonNode) -> Iterator[ApiPiece]:
 
 
 def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) -> Iterator[TextPiece]:
-    """The words of a message or of a stream's delta: reasoning, text and refusal."""
-    for said in _reasoning(node):
-        yield TextPiece(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
+    """The texts of a message or of a stream's delta: reasoning, text and refusal."""
+    for words in _reasoning(node):
+        yield TextPiece(SpanKind.REASONING, words, by_model=by_model, in_order=in_order)
     content = member(node, "content")
     if content is not None and is_filled(content):
         yield TextPiece(SpanKind.TEXT, content, by_model=by_model, in_order=in_order)
@@ -390,7 +390,7 @@ def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) 
 
 
 def whole_call(node: JsonNode) -> ApiCallPiece:
-    """One element of `tool_calls`: a function's call, or one of a custom tool, whose input is free text."""
+    """One element of `tool_calls`: the call of a function, or of a custom tool, whose input is free text."""
     custom = member(node, "custom")
     if custom is not None:
         name, id_, words = string(custom, "name"), string(node, "id"), string(custom, "input")
@@ -427,7 +427,7 @@ def call_arguments(message: JsonNode) -> Iterator[tuple[int, JsonNode]]:
 
 def _reasoning(node: JsonNode) -> list[JsonNode]:
     plain = [one for key in ("reasoning_content", "reasoning") if is_filled(one := string(node, key)) and one]
-    if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same words under both names
+    if len(plain) == 2 and plain[0].scalar == plain[1].scalar:  # some servers send the same text under both names
         return plain[:1]
     details = (string(one, "text", "summary") for one in objects(node, "reasoning_details"))
     return plain or [one for one in details if one is not None and is_filled(one)]
@@ -442,9 +442,9 @@ def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextP
         yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
     elif kind == "thinking":
         inner = (string(block, "thinking"), *(string(one, "text") for one in objects(block, "thinking")))
-        for said in inner:
-            if said is not None and is_filled(said):
-                yield TextPiece(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
+        for words in inner:
+            if words is not None and is_filled(words):
+                yield TextPiece(SpanKind.REASONING, words, by_model=by_model, in_order=in_order)
 
 
 def _result(node: JsonNode) -> ResultPiece:

@@ -1,8 +1,8 @@
 """The messages and tools of chat completions, read from a request or a chat log, and written.
 
-Every importer, template and exporter of this shape goes through this module: what a message, a call, a result or a
-tool's definition looks like in OpenAI's JSON is here. Sources: OpenAI's API reference (chat completions);
-`reasoning_content` (DeepSeek, vLLM, SGLang).
+Every importer, template and exporter of this shape uses this module: it defines what a message, a call, a result or a
+tool's definition looks like in OpenAI's JSON. Sources: OpenAI's API reference (chat completions); `reasoning_content`
+(DeepSeek, vLLM, SGLang).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +39,7 @@ API_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "func
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
-"""The types of content blocks that are words."""
+"""The types of content blocks that are text."""
 
 _WRAPPERS = frozenset({"function", "custom"})
 BLOCK_PART = lazy_pattern(r"content:\d+")
@@ -69,8 +69,8 @@ def read_chat_request(request: dict[str, Json]) -> DecodedRequest:
 def read_messages(messages: Json) -> tuple[Turn, ...]:
     """A request's `messages`, one turn each, in order; never raises.
 
-    What is no list is read as one message. A message that is no object becomes a user turn whose part `wire:unread`
-    is its JSON text.
+    Any value that is no list is read as one message. A message that is no object becomes a user turn whose part
+    `wire:unread` is its JSON text.
     """
     return tuple(map(read_message, messages if isinstance(messages, list) else [messages]))
 
@@ -78,10 +78,10 @@ def read_messages(messages: Json) -> tuple[Turn, ...]:
 def read_message(message: Json) -> Turn:
     """One message as a turn; never raises.
 
-    `content` is a string or a list of blocks: the texts of its text blocks, joined by nothing, are the part `text`,
-    thoughts go to `reasoning`, and any other block is kept as JSON text in a part `content:N`, N its place in the list.
-    Arguments of call N are the part `call:N`: the string that is there, or an object's compact JSON (Ollama).
-    A role that is not known counts as the user's; `source_role` keeps the word. A turn has at least one part.
+    `content` is a string or a list of blocks: the joined texts of its text blocks are the part `text`, thoughts go to
+    `reasoning`, and any other block is kept as JSON text in a part `content:N`, N being its index in the list.
+    Arguments of call N are the part `call:N`: the string that was sent, or an object's compact JSON (Ollama).
+    An unknown role counts as the user's; `source_role` keeps its name. A turn has at least one part.
     """
     if not isinstance(message, dict):
         return Turn(Role.USER, (Part(UNREAD_PART, compact_json(message)),))
@@ -103,13 +103,13 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
 
     Each may be a list or that list's JSON text. A definition is `{"type": "function", "function": {...}}` or flat
     (Responses API; `input_schema` is Anthropic's word); an unknown shape is kept in `raw`, with its `type` as the name.
-    The same tools give the same tuple, as long as they are remembered: most requests of a log repeat those before. The
-    same tool in another list gives the same definition, as rows of one data set offer a few of the same tools.
+    Results are cached: the same tools give the same tuple, since most requests of a log repeat those before. The same
+    tool in another list gives the same definition, since rows of one data set offer a few of the same tools.
     """
     if not tools and not functions:
         return ()
     try:
-        return _remembered(_ToolsKey(_encode((tools, functions)), tools, functions))
+        return _cached_tools(_ToolsKey(_encode((tools, functions)), tools, functions))
     except (UnicodeEncodeError, OverflowError, RecursionError):
         return _definitions(tools, functions)
 
@@ -124,13 +124,13 @@ class _ToolsKey:
 
 
 @lru_cache(maxsize=64)
-def _remembered(offered: _ToolsKey) -> tuple[ToolDefinition, ...]:
+def _cached_tools(offered: _ToolsKey) -> tuple[ToolDefinition, ...]:
     listed = (*_listed(offered.tools), *_listed(offered.functions))
-    return tuple(_remembered_one(_ToolsKey(_encode(tool), tool, None)) for tool in listed)
+    return tuple(_cached_tool(_ToolsKey(_encode(tool), tool, None)) for tool in listed)
 
 
 @lru_cache(maxsize=1_024)
-def _remembered_one(offered: _ToolsKey) -> ToolDefinition:
+def _cached_tool(offered: _ToolsKey) -> ToolDefinition:
     return _definition(offered.tools)
 
 
@@ -161,7 +161,7 @@ def _content_parts(message: dict[str, Json]) -> Iterator[Part]:
 
 
 def _block(block: Json) -> tuple[str, str]:
-    """A content block's part and its text; `""` and its JSON where the block is of another kind."""
+    """A content block's part and its text; `""` and its JSON if the block is of another kind."""
     match block:
         case str():
             return "text", block
@@ -233,43 +233,45 @@ def _text(value: Json) -> str | None:
 
 
 def calls_in(message: Json) -> list[dict[str, Json]]:
-    """The calls of a message, or of what has them under the same name, that are objects."""
+    """The calls of a message, or of any object with the same member, that are objects."""
     return objects_of(object_of(message).get(CALLS))
 
 
 def with_calls(message: dict[str, Json], change: Callable[[Json], Json]) -> dict[str, Json]:
-    """The message with what `change` makes of its calls, or of None where it has none."""
+    """The message with the result of `change` as its calls; `change` takes the old ones, or None if it has none."""
     return {**message, CALLS: change(message.get(CALLS))}
 
 
 def argument_texts(messages: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
-    """The id and the arguments of each call of the messages, as they are there."""
+    """The id and the arguments of each call of the messages, unchanged."""
     for message in messages:
         for call in calls_in(message):
             yield call.get("id"), object_of(call.get("function")).get("arguments")
 
 
 def first_message(response: dict[str, Json]) -> dict[str, Json] | None:
-    """The assistant's message in a stored response; None where it holds none."""
-    said = first_choice(response).get("message")
-    return {"role": "assistant", **said} if isinstance(said, dict) else None
+    """The assistant's message in a stored response; None if there is none."""
+    message = first_choice(response).get("message")
+    return {"role": "assistant", **message} if isinstance(message, dict) else None
 
 
 def first_choice(response: dict[str, Json]) -> dict[str, Json]:
-    """The first choice of a stored response; empty where it holds none."""
+    """The first choice of a stored response; empty if there is none."""
     choices = list_of(response.get("choices"))
     return object_of(choices[0]) if choices else {}
 
 
 def stored_usage(usage: Json) -> Usage:
-    """The token counts of a stored response, of chat completions or Responses; what is no count is left out."""
+    """The token counts of a stored response, of chat completions or Responses; other values are left out."""
     counts = object_of(usage)
-    given, made = (object_of(counts.get(f"{side}_tokens_details")) for side in ("prompt", "completion"))
+    prompt_details, completion_details = (
+        object_of(counts.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
+    )
     return Usage(
         _first_count(counts, "prompt_tokens", "input_tokens"),
         _first_count(counts, "completion_tokens", "output_tokens"),
-        count_of(made.get("reasoning_tokens")),
-        count_of(given.get("cached_tokens")),
+        count_of(completion_details.get("reasoning_tokens")),
+        count_of(prompt_details.get("cached_tokens")),
     )
 
 
@@ -279,12 +281,12 @@ def _first_count(counts: dict[str, Json], *keys: str) -> int | None:
 
 def message_object(role: Json, content: Json, *, calls: Sequence[Json] = (), **members: Json) -> dict[str, Json]:
     """A message: `members` that are None are left out, and so is an empty list of calls."""
-    said = {"role": role, "content": content, **{key: value for key, value in members.items() if value is not None}}
-    return {**said, CALLS: [*calls]} if calls else said
+    message = {"role": role, "content": content, **{key: value for key, value in members.items() if value is not None}}
+    return {**message, CALLS: [*calls]} if calls else message
 
 
 def call_object(name: Json, arguments: Json, call_id: Json = None) -> dict[str, Json]:
-    """A call of a function, an element of a message's calls; without an id where that is None."""
+    """A call of a function, an element of a message's calls; without an id if that is None."""
     named: dict[str, Json] = {} if call_id is None else {"id": call_id}
     return {**named, "type": "function", "function": {"name": name, "arguments": arguments}}
 
@@ -295,15 +297,15 @@ def tool_object(function: dict[str, Json]) -> dict[str, Json]:
 
 
 def write_message(turn: Turn) -> dict[str, Json]:
-    """A turn as a message, which `read_message` reads as the same turn, but for parts that no message has."""
-    said = {part.name: part.text for part in turn.parts}
+    """A turn as a message, which `read_message` reads as the same turn, except for parts that no message has."""
+    texts = {part.name: part.text for part in turn.parts}
     is_written = turn.source_role in API_ROLES and _ROLES[turn.source_role] is turn.role
     message = message_object(
         turn.source_role if is_written else turn.role.value,
         _written_content(turn),
-        reasoning_content=said.get("reasoning"),
-        refusal=said.get("refusal"),
-        calls=[_written_call(header, said[header.part]) for header in turn.calls if header.part in said],
+        reasoning_content=texts.get("reasoning"),
+        refusal=texts.get("refusal"),
+        calls=[_written_call(header, texts[header.part]) for header in turn.calls if header.part in texts],
     )
     result = turn.result or ResultHeader()
     named = (("tool_call_id", result.call_id), ("name", result.name), ("is_error", result.is_error))
@@ -311,7 +313,7 @@ def write_message(turn: Turn) -> dict[str, Json]:
 
 
 def write_tool(tool: ToolDefinition) -> Json:
-    """A tool's definition in this shape: as it was sent, where that has this shape."""
+    """A tool's definition in this shape: as it was sent, if that has this shape."""
     try:
         sent = parse_json(tool.raw)
     except ValueError:
@@ -325,7 +327,7 @@ def write_tool(tool: ToolDefinition) -> Json:
 
 
 def _written_content(turn: Turn) -> Json:
-    """The text alone; a list of blocks where there are others; null for an answer without words."""
+    """The text alone; a list of blocks if there are others; null for an answer without text."""
     text = turn.part("text")
     others = [part for part in turn.parts if BLOCK_PART.fullmatch(part.name)]
     if not others:

@@ -23,7 +23,7 @@ from inspector.wire.provider_json import NOTHING, StructReader, compact_json, ra
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
 RESULT_ITEMS = frozenset({"function_call_output", "custom_tool_call_output"})
-"""The types of items that hand a result back."""
+"""The types of items that return a result."""
 
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
@@ -37,14 +37,14 @@ API = "responses"
 """The name of this kind of endpoint in a generation's facts."""
 
 END_EVENTS = frozenset({"response.completed", "response.incomplete", "response.failed"})
-"""The types of events that end a stream; each holds the whole response."""
+"""The types of events that end a stream; each contains the whole response."""
 
-# What the server's own tools grow by; the item that is done holds it whole.
+# Texts of server-side tools, which arrive in pieces; the finished item contains them whole.
 _KEPT_TEXTS = frozenset(
     {"code_interpreter_call_code", "mcp_call_arguments", "mcp_call.arguments", "shell_call_command"}
 )
 
-# What only says how far something is; the items say the same.
+# Events that report only progress; the items contain the same.
 _STATES = lazy_pattern(
     r"response\.(?:created|queued|in_progress|content_part\.(?:added|done)|reasoning_summary_part\.(?:added|done)|"
     r"(?:web_search|file_search|code_interpreter|image_generation|mcp|computer|local_shell|shell|apply_patch)_call"
@@ -57,11 +57,11 @@ def read_responses_request(request: dict[str, Json]) -> events.DecodedRequest:
     """A request for a response; never raises.
 
     `instructions` are the system turn. Items of one answer that follow each other (reasoning, messages, calls) are one
-    assistant turn; an item of a kind that weaklink does not read is kept as JSON text in a part `content:N`, N its
-    place in the input. With `previous_response_id` the input is only what is new.
+    assistant turn; an item of a kind that weaklink does not read is kept as JSON text in a part `content:N`, N being
+    its index in the input. With `previous_response_id`, the input contains only what is new.
     """
-    given = request.get("input")
-    items: list[Json] = given if isinstance(given, list) else [] if given is None else [given]
+    input_value = request.get("input")
+    items: list[Json] = input_value if isinstance(input_value, list) else [] if input_value is None else [input_value]
     return events.DecodedRequest(
         API,
         word_of(request.get("model")),
@@ -96,7 +96,7 @@ def _is_answer(item: dict[str, Json]) -> bool:
 
 
 def _kind(item: dict[str, Json]) -> str:
-    """What an item is; one that does not say it is a message, as the API has it."""
+    """The kind of an item; in the API, an item without one is a message."""
     return word_of(item.get("type", "message"))
 
 
@@ -122,15 +122,15 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
             part = f"call:{len(calls)}"
             name, call_id = word_of(item.get("name")) or None, word_of(item.get("call_id")) or None
             calls.append(CallHeader(part, name, call_id, kind == "custom_tool_call"))
-            given = item.get(_CALL_TYPES[kind], "")
-            texts[part] = [given if isinstance(given, str) else compact_json(given)]
+            arguments = item.get(_CALL_TYPES[kind], "")
+            texts[part] = [arguments if isinstance(arguments, str) else compact_json(arguments)]
         elif kind == "reasoning":
             texts.setdefault("reasoning", []).extend(_reasoning(item))
             if encrypted := word_of(item.get("encrypted_content")):
                 texts[f"wire:encrypted_reasoning:{at}"] = [encrypted]
         elif kind == "message":
-            for said in read_message(item).parts:
-                texts.setdefault(said.name.replace("content:", f"content:{at}."), []).append(said.text)
+            for message_part in read_message(item).parts:
+                texts.setdefault(message_part.name.replace("content:", f"content:{at}."), []).append(message_part.text)
         else:
             texts[f"content:{at}"] = [compact_json(item)]
     parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items())
@@ -178,10 +178,12 @@ class ResponsesUsageShape(msgspec.Struct):
     output_tokens_details: TokenDetails | None = None
 
     def usage(self) -> Usage:
-        """The same in weaklink's words."""
-        given = self.input_tokens_details or TokenDetails()
-        made = self.output_tokens_details or TokenDetails()
-        return Usage(self.input_tokens, self.output_tokens, made.reasoning_tokens, given.cached_tokens)
+        """The counts as `Usage`."""
+        input_details = self.input_tokens_details or TokenDetails()
+        output_details = self.output_tokens_details or TokenDetails()
+        return Usage(
+            self.input_tokens, self.output_tokens, output_details.reasoning_tokens, input_details.cached_tokens
+        )
 
 
 class IncompleteDetails(msgspec.Struct):
@@ -191,7 +193,7 @@ class IncompleteDetails(msgspec.Struct):
 
 
 class ResponseShape(msgspec.Struct):
-    """A response: as an event reports it, or the whole answer."""
+    """A response: from an event, or the whole answer."""
 
     id: str | None = None
     object: str | None = None
@@ -227,9 +229,10 @@ read_item = StructReader(OutputItem)
 
 
 class ItemText(NamedTuple):
-    """A text of an item: its key among them, and the part that it goes to.
+    """A text of an item: its key among the item's texts, and the part that it goes to.
 
-    The part is `call` for what a call is given, whose own part it is then, and `content` for what is kept as it came.
+    The part is `call` for the arguments of a call, which go to the part of this call, and `content` for what is kept as
+    it came.
     """
 
     key: str
@@ -237,7 +240,7 @@ class ItemText(NamedTuple):
 
 
 class _OpenItem:
-    """An item as far as it came, and its texts by the place that they have in it."""
+    """An item as far as it came, and its texts by their keys."""
 
     __slots__ = ("call", "id", "index", "is_done", "is_named", "kind", "texts")
 
@@ -252,11 +255,10 @@ class _OpenItem:
 
 
 class ItemsReader:
-    """Gives each item its parts. `last_part` is the part that grew last.
+    """Assigns parts to each item. `last_part` is the part that grew last.
 
-    `reused_index` is the index under which the latest item came although another call has it, None where it did not.
-    `contradicting` are the places of texts that came whole and differ from their pieces; the reader that has this
-    object empties it.
+    `reused_index` is the index of the latest item if another call already has it, else None. `contradicting` are the
+    keys of texts that came whole and differ from their pieces; the reader that has this object empties it.
     """
 
     __slots__ = (
@@ -281,7 +283,7 @@ class ItemsReader:
         self.contradicting: list[str] = []
 
     def open(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
-        """Append what an item, whose JSON text this is, begins with; the paths of what is not known come back."""
+        """Append the events of a new item, whose JSON text is `text`; returns the paths of unknown members."""
         try:
             item, strange = read_item(text)
         except ValueError:
@@ -292,7 +294,7 @@ class ItemsReader:
         return [f"item.{path}" for path in strange]
 
     def finish(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
-        """Append what an item that is done adds to what came of it; the paths of what is not known come back."""
+        """Append what a finished item adds to what came before; returns the paths of unknown members."""
         try:
             item, strange = read_item(text)
         except ValueError:
@@ -318,7 +320,7 @@ class ItemsReader:
     def grow(
         self, place: ItemText, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str]:
-        """Append a piece of a text; the path of what says where it belongs comes back if nothing is there."""
+        """Append a piece of a text; returns the path of its item's index if there is no such item."""
         item = self._known(event.item_id, event.output_index)
         strange = []
         if item is None:
@@ -333,7 +335,7 @@ class ItemsReader:
     def complete(
         self, place: ItemText, text: str | None, event: ResponseEvent, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str]:
-        """Append a text that is whole where no piece of it came; the path comes back of an item that is not there."""
+        """Append a whole text if no piece of it came; returns the path of its item's index if there is no such item."""
         item = self._known(event.item_id, event.output_index)
         if item is None:
             return ["output_index"]
@@ -348,7 +350,7 @@ class ItemsReader:
     def _begin(
         self, index: int | None, item: OutputItem, text: str, at_s: float | None, found: list[events.WireEvent]
     ) -> _OpenItem:
-        """A new item; `text` is its JSON text where it shall be kept, else empty."""
+        """A new item; `text` is its JSON text if that is to be kept, else empty."""
         opened = _OpenItem(self._count if index is None else index, item.type, item.id)
         if opened.index in self._by_index:
             opened.index = self._count
@@ -448,8 +450,8 @@ def _part(item: _OpenItem, place: ItemText) -> str:
     return item.call if place.part == "call" else place.part
 
 
-# Which text a piece belongs to, by the event's name without `response.` and `.delta` or `.done`: the place in its item,
-# the part that it goes to, and the member that holds it whole.
+# Which text a piece belongs to, by the event's name without `response.` and `.delta` or `.done`: its key in the item,
+# the part that it goes to, and the member that contains it whole.
 _TEXTS = {
     "output_text": (ItemText("content[{0}]", "text"), "text"),
     "refusal": (ItemText("refusal[{0}]", "refusal"), "refusal"),
@@ -481,7 +483,7 @@ class ResponsesReader(ObjectReader):
         return self._is_over
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> bool:
-        """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        """Append the events of one object, `text`; `raw` is its text on the wire. False if it is no answer at all."""
         try:
             event, strange = read_event(text)
         except ValueError:
@@ -506,7 +508,7 @@ class ResponsesReader(ObjectReader):
     def _read_event(
         self, kind: str, event: ResponseEvent, raw: str, at_s: float | None, found: list[events.WireEvent]
     ) -> list[str] | None:
-        """The paths of what could not be read; None for an event that is not known."""
+        """The paths of what could not be read; None for an unknown event."""
         if event.response is not None:
             return self._read_response(event.response, raw, at_s, found, is_end=kind in END_EVENTS)
         match kind:

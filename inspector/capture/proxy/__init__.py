@@ -1,4 +1,4 @@
-"""The recording proxy: a reverse proxy for model APIs that passes on byte for byte and tells of every exchange."""
+"""The recording proxy: a reverse proxy for model APIs that forwards byte for byte and reports every exchange."""
 
 from inspector.capture.proxy.config import ProxyConfig, ProxyConfigError, Upstream, parse_upstream
 from inspector.capture.proxy.server import BoundAddress, Intercept, OwnRoute, run_proxy, running_proxy

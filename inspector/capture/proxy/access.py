@@ -1,7 +1,8 @@
 """Who may use the proxy, and the proxy's own error answers.
 
-A client names the proxy's token, or, without one, addresses it by a loopback name (against DNS rebinding). Errors are
-JSON that OpenAI's and Anthropic's clients read alike; no text repeats a path, since paths may hold tokens and keys.
+A client sends the proxy's token or, if there is none, addresses the proxy by a loopback name (against DNS rebinding).
+Errors are JSON that both OpenAI's and Anthropic's clients can read. No text repeats a path, since paths may contain
+tokens and keys.
 """
 
 import hmac
@@ -24,7 +25,7 @@ class ProxyRefusal(Struct, frozen=True):
     message: str
 
     def response(self, *, closes: bool = False) -> web.Response:
-        """The answer as aiohttp sends it; `closes` where the request's body was not read to its end."""
+        """The answer for aiohttp; `closes` if the request's body was not read to its end."""
         error = {"type": "weaklink_proxy_error", "code": self.code, "message": self.message}
         answer = web.Response(
             status=self.status,
@@ -64,7 +65,7 @@ def connect_timed_out(upstream: str, timeout_s: float) -> ProxyRefusal:
 
 
 def read_timed_out(upstream: str, timeout_s: float) -> ProxyRefusal:
-    """The connection stood, and no answer began."""
+    """The connection was open, but no answer began."""
     return ProxyRefusal(
         504,
         "upstream_read_timeout",
@@ -112,12 +113,12 @@ NOT_OURS = ProxyRefusal(
 
 
 class Gate(Struct, frozen=True):
-    """Decides on a request by its raw path and two of its headers."""
+    """Allows or refuses a request by its raw path and two of its headers."""
 
     config: ProxyConfig
 
     def enter(self, path: str, *, token: str | None, host: str | None) -> str | ProxyRefusal:
-        """The path without the token where the request may go on, else why it may not."""
+        """The path without the token if the request is allowed, else the refusal."""
         if not self.config.token:
             return path if self._is_known(host) else _UNKNOWN_HOST
         if token is not None:
@@ -131,7 +132,7 @@ class Gate(Struct, frozen=True):
         return hmac.compare_digest(named.encode("utf-8", "surrogateescape"), self.config.token.encode())
 
     def _is_known(self, host: str | None) -> bool:
-        """A request of HTTP/1.0 may name no host, and no browser sends one."""
+        """Whether a host is allowed. An HTTP/1.0 request may name none; no browser sends such a request."""
         if host is None:
             return True
         name = host_name(host)

@@ -1,4 +1,4 @@
-"""What a proxy is told before it starts: its upstreams, where it listens, who may use it, and its bounds."""
+"""The configuration of a proxy: its upstreams, where it listens, who may use it, and its bounds."""
 
 from collections.abc import Iterable
 from urllib.parse import SplitResult, urlsplit
@@ -10,11 +10,11 @@ from inspector.host_header import is_loopback
 
 DEFAULT_PORT = 8788
 OWN_PREFIX = "/weaklink"
-TOKEN_PREFIX = "/t"  # a place in a path, no secret
+TOKEN_PREFIX = "/t"  # a path prefix, no secret
 
 
 class ProxyConfigError(WeaklinkError):
-    """A proxy cannot be set up as it was asked for; the text says what to write instead."""
+    """A proxy cannot be set up as requested; the message says what to write instead."""
 
 
 class Upstream(Struct, frozen=True):
@@ -27,7 +27,7 @@ class Upstream(Struct, frozen=True):
     url: str
 
     def takes(self, path: str) -> bool:
-        """Whether a raw path lies below the prefix; `/open` does not take `/openai`."""
+        """Whether a raw path is below the prefix; `/open` does not take `/openai`."""
         return path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in {"", "/", "?"}
 
 
@@ -45,14 +45,14 @@ def parse_upstream(text: str) -> Upstream:
 
 
 class ProxyConfig(Struct, frozen=True):
-    """A proxy, complete. `port` 0 takes any free one; `token` may be empty on loopback only.
+    """The whole configuration of a proxy. `port` 0 takes any free one; `token` may be empty on loopback only.
 
     A connection to an upstream may take `connect_timeout_s`; between two arrivals of an answer at most `read_timeout_s`
-    may pass (None: any time, since models may think for long). At the end, streams have `grace_s` to finish. Sizes are
+    may pass (None: any time, since models may think for long). On shutdown, streams have `grace_s` to finish. Sizes are
     in bytes: `max_header_bytes` bounds the request line and each header of either side, `max_headers` how many there
-    are, `max_body_bytes` a request's body. An answer is never bounded, since it is never held.
+    are, `max_body_bytes` a request's body. An answer is never bounded, since it is never held in memory.
 
-    Raises ProxyConfigError where this cannot work.
+    Raises ProxyConfigError if the configuration cannot work.
     """
 
     upstreams: tuple[Upstream, ...]
@@ -82,9 +82,9 @@ class ProxyConfig(Struct, frozen=True):
             raise ProxyConfigError("A token is part of paths, so it may hold only letters, digits, `-` and `_`.")
 
     def upstream_of(self, path: str) -> Upstream | None:
-        """The upstream with the longest prefix that takes a raw path; None where none does."""
-        takers = [upstream for upstream in self.upstreams if upstream.takes(path)]
-        return max(takers, key=lambda upstream: len(upstream.prefix), default=None)
+        """The upstream with the longest prefix that takes a raw path; None if none does."""
+        matching = [upstream for upstream in self.upstreams if upstream.takes(path)]
+        return max(matching, key=lambda upstream: len(upstream.prefix), default=None)
 
 
 def _bare(host: str) -> str:
@@ -106,7 +106,7 @@ def _address(text: str) -> str:
     try:
         parts = urlsplit(text)
         wrong = _fault(text, parts)
-        _ = parts.port  # reading it raises where it is no port
+        _ = parts.port  # raises if it is no port
     except ValueError:
         raise ProxyConfigError(
             "An upstream's address has a host or port that cannot be read; write `https://host:port/path`."
@@ -117,7 +117,7 @@ def _address(text: str) -> str:
 
 
 def _fault(text: str, parts: SplitResult) -> str:
-    """What is wrong with an address; empty where nothing is."""
+    """What is wrong with an address; `""` if nothing is."""
     if parts.username is not None or parts.password is not None:
         return (
             f"The address of the upstream `{parts.hostname}` holds a user name or password; leave them out, since "
@@ -137,4 +137,4 @@ def _fault(text: str, parts: SplitResult) -> str:
 
 def _repeated(values: Iterable[str]) -> list[str]:
     seen: set[str] = set()
-    return [value for value in values if value in seen or seen.add(value)]  # type: ignore[func-returns-value]  # add, in passing
+    return [value for value in values if value in seen or seen.add(value)]  # type: ignore[func-returns-value]  # add returns None

@@ -1,7 +1,7 @@
 """Forwards one request to its upstream and the answer back, piece by piece, and reports it to an observer.
 
-Nothing is held, and nothing is added: headers, framing and bytes go on as they came, except for headers that belong to
-one connection.
+Nothing is held back, and nothing is added: headers, framing and bytes are passed on unchanged, except for headers that
+belong to one connection.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from inspector.capture.proxy.upstream_connections import connection_error, is_ut
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers
 
 _RESET = struct.pack("ii", 1, 0)
-"""Lingering for no time, by which closing sends a reset (POSIX; what Python's sockets offer for it)."""
+"""The value of SO_LINGER for no lingering, so that closing the socket sends a reset (POSIX)."""
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -41,14 +41,14 @@ _HOP_BY_HOP = frozenset(
         "upgrade",
     }
 )
-"""RFC 9110, 7.6.1, with the older ones of RFC 2616, 13.5.1; and those that `Connection` names."""
+"""Headers of one connection (RFC 9110, 7.6.1, and RFC 2616, 13.5.1); `Connection` may name others."""
 
 _OWN = frozenset({"host", "expect", TOKEN_HEADER.lower()})
-"""Headers of a request that the proxy deals with: it answers `Expect` itself, since not every server does."""
+"""Request headers that the proxy handles itself: it answers `Expect`, since not every server does."""
 
 
 class ResponseFraming(Enum):
-    """How the client learns where the body ends."""
+    """How the client detects the end of the body."""
 
     NO_BODY = auto()
     LENGTH = auto()
@@ -76,11 +76,11 @@ class ForwardedResponse(web.StreamResponse):
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the client's connection takes another request afterwards."""
+        """Whether the client's connection accepts another request afterwards."""
         return self._stays_open and not self._is_cut
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Send the head, once. Raises ConnectionResetError where the client has left."""
+        """Send the head, once. Raises ConnectionResetError if the client has left."""
         if self._to is None:
             self._to = request.writer
             if request.transport is None or request.transport.is_closing():
@@ -97,21 +97,21 @@ class ForwardedResponse(web.StreamResponse):
             await self._to.write(raw)
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """End the answer as the upstream did; nothing where it was cut."""
+        """End the answer as the upstream did; does nothing after `cut`."""
         if self._to is not None and not self._is_cut and self._framing is ResponseFraming.CHUNKED:
             await self._to.write_eof(data)
 
     def cut(self) -> None:
         """Close the client's connection after what was sent, without the end of the body.
 
-        Where only the closing tells the end, it has to be a reset: a plain closing would be a whole answer.
+        If only the close marks the end, it has to be a reset: after a plain close the answer would look complete.
         """
         self._is_cut = True
         transport = self._request.transport
         if transport is None:
             return
-        if self._framing is ResponseFraming.CLOSE and (own := transport.get_extra_info("socket")) is not None:
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        if self._framing is ResponseFraming.CLOSE and (raw_socket := transport.get_extra_info("socket")) is not None:
+            raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         transport.close()
 
     def _connection_headers(self, request: web.BaseRequest) -> list[tuple[str, str]]:
@@ -133,7 +133,7 @@ def _framing(request: web.BaseRequest, answer: ClientResponse) -> ResponseFramin
 
 @dataclass(slots=True)
 class Forwarding:
-    """One exchange; `target` is the raw path with its query below the upstream's address, `sent` a body read before."""
+    """One exchange; `target` is the raw path and query below the upstream's address, `sent` a body already read."""
 
     session: aiohttp.ClientSession
     config: ProxyConfig
@@ -148,9 +148,9 @@ class Forwarding:
     _is_too_large: bool = field(default=False, init=False)
 
     async def run(self) -> web.StreamResponse:
-        """Forward the request and pass on its answer; the observer knows how it ended when this returns or raises."""
+        """Forward the request and pass on its answer; the observer has its end when this returns or raises."""
         try:
-            answer = await self._ask()
+            answer = await self._send()
             return self._refused(answer) if isinstance(answer, Exception) else await self._answer(answer)
         except asyncio.CancelledError:
             if self.is_stopping():
@@ -159,7 +159,7 @@ class Forwarding:
                 self._end(ExchangeEnd.CLIENT_LEFT, "The client left before the answer was whole.")
             raise
 
-    async def _ask(self) -> aiohttp.ClientResponse | Exception:
+    async def _send(self) -> aiohttp.ClientResponse | Exception:
         headers = forwarded_headers(self.headers)
         empty = None if is_utf8(tuple(headers)) else b""  # see `RawRequest`
         try:
@@ -211,9 +211,9 @@ class Forwarding:
             case TimeoutError():
                 return ExchangeEnd.TIMED_OUT, refusal.read_timed_out(url, self.config.read_timeout_s or 0)
             case aiohttp.ClientConnectorError() | aiohttp.InvalidURL():
-                return ExchangeEnd.NOT_CONNECTED, refusal.not_connected(url, words_of(fault))
+                return ExchangeEnd.NOT_CONNECTED, refusal.not_connected(url, describe_error(fault))
             case _:
-                return ExchangeEnd.UPSTREAM_DROPPED, refusal.dropped(url, words_of(fault))
+                return ExchangeEnd.UPSTREAM_DROPPED, refusal.dropped(url, describe_error(fault))
 
     async def _answer(self, answer: aiohttp.ClientResponse) -> web.StreamResponse:
         headers = decoded_headers(answer.raw_headers)
@@ -226,18 +226,18 @@ class Forwarding:
             self._end(ExchangeEnd.CLIENT_LEFT, "The client left before the answer was whole.")
             return passed_on
         finally:
-            answer.close()  # nothing where the answer was whole: its connection is back in the pool
+            answer.close()  # no effect on a complete answer: its connection is back in the pool
         match fault:
             case None:
                 self._end(ExchangeEnd.COMPLETE)
             case TimeoutError():
                 self._end(ExchangeEnd.TIMED_OUT, f"The upstream sent nothing for {self.config.read_timeout_s:g} s.")
             case _:
-                self._end(ExchangeEnd.UPSTREAM_DROPPED, f"The upstream broke off its answer ({words_of(fault)}).")
+                self._end(ExchangeEnd.UPSTREAM_DROPPED, f"The upstream broke off its answer ({describe_error(fault)}).")
         return passed_on
 
     async def _stream(self, answer: aiohttp.ClientResponse, to: ForwardedResponse) -> Exception | None:
-        """Pass on piece by piece; what broke it off, if anything did. Raises ConnectionResetError for the client."""
+        """Pass on piece by piece; returns the upstream's error, if any. ConnectionResetError if the client left."""
         content, arrived, now = answer.content, self.observer.answer_arrived, self.now
         fault: Exception | None = None
         with noticing_connection_end(answer) as protocol:
@@ -246,12 +246,12 @@ class Forwarding:
                     raw, ends_chunk = await content.readchunk()
                 except (aiohttp.ClientError, HttpProcessingError, OSError) as exc:
                     fault = exc
-                    # What came with the end of the connection: every public way to it raises the error again.
+                    # Data that came with the end of the connection: every public method raises the error again.
                     raw, ends_chunk = content._read_nowait(-1), True  # noqa: SLF001  # see above
                 if raw:
                     arrived(raw, now())
                     await to.pass_on(raw)
-                elif not ends_chunk or content.at_eof():  # the second for a body that cannot be, as of 204
+                elif not ends_chunk or content.at_eof():  # at_eof for a response without a body, such as 204
                     fault = connection_error(protocol)
                     break
         if fault is not None:
@@ -262,8 +262,8 @@ class Forwarding:
         self.observer.ended(end, self.now(), message)
 
 
-def words_of(fault: BaseException) -> str:
-    """An error in few words, without the request's target, which aiohttp quotes and which may hold a key."""
+def describe_error(fault: BaseException) -> str:
+    """An error in few words, without the request's target: aiohttp quotes it, and it may contain a key."""
     match fault:
         case aiohttp.ClientConnectorError():
             return (fault.os_error.strerror or str(fault.os_error)).rstrip(".").lower()
@@ -280,17 +280,17 @@ def words_of(fault: BaseException) -> str:
 
 
 def decoded_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Names and values as text that gives the same bytes again: UTF-8, and escapes for what is none."""
+    """Names and values as text that encodes to the same bytes: UTF-8, with surrogate escapes for other bytes."""
     return tuple((_text(name), _text(value)) for name, value in raw)
 
 
 def observed_headers(headers: Headers) -> Headers:
-    """A request's headers as an observer is told of them: all but our token."""
+    """A request's headers for an observer: all but our token."""
     return tuple((name, value) for name, value in headers if name.lower() != TOKEN_HEADER.lower())
 
 
 def forwarded_headers(headers: Headers) -> list[tuple[str, str]]:
-    """A request's headers as the upstream gets them."""
+    """A request's headers for the upstream."""
     dropped = _OWN | _HOP_BY_HOP | _named_by_connection(headers)
     return [(name, value) for name, value in headers if name.lower() not in dropped]
 
@@ -298,7 +298,7 @@ def forwarded_headers(headers: Headers) -> list[tuple[str, str]]:
 def answer_head(
     status: int, reason: str, headers: Headers, *, version: tuple[int, int], extra: Sequence[tuple[str, str]]
 ) -> bytes:
-    """An answer's head as the client gets it: the upstream's, and `extra`, which says how this connection goes on."""
+    """An answer's head for the client: the upstream's headers, and `extra`, the headers for this connection."""
     dropped = _HOP_BY_HOP | _named_by_connection(headers)
     kept = ((name, value) for name, value in headers if name.lower() not in dropped)
     status_line = f"HTTP/{version[0]}.{version[1]} {status} {reason}"

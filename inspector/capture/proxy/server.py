@@ -1,4 +1,4 @@
-"""The proxy as a running server: it listens, lets requests in, finds their upstreams, and stops gracefully."""
+"""The proxy as a running server: listens, checks access, finds the upstream of each request, and stops gracefully."""
 
 import asyncio
 import json
@@ -28,33 +28,33 @@ OwnRoute: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers a request to one of weaklink's own paths."""
 
 Intercept: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse | bytes]]
-"""Answers a request to an upstream in the upstream's place, given its path without the token.
+"""Answers a request in place of its upstream; takes its path without the token.
 
-Bytes are the request's body, which it has read; the request is then forwarded.
+If it returns bytes, these are the request's body, which it has read; the request is then forwarded.
 """
 
 _NO_AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
 _LAST_BYTES_S = 1
 _KEPT_FOR_S = 4.0
-"""How long an idle connection to an upstream is kept: less than the 5 s after which uvicorn, which most open servers
-run on, closes it, so that hardly any request meets a connection that is just being closed."""
+"""How long an idle connection to an upstream is kept: less than the 5 s after which uvicorn, which most open-source
+model servers use, closes it. So hardly any request uses a connection that is just being closed."""
 
 _LOG = logging.getLogger(__name__)
 _SILENT = logging.getLogger(f"{__name__}.aiohttp")
-_SILENT.disabled = True  # aiohttp quotes what it cannot read, and that may be a token or a key
+_SILENT.disabled = True  # aiohttp quotes what it cannot parse, and that may be a token or a key
 
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class BoundAddress(Struct, frozen=True):
-    """Where a proxy listens."""
+    """The address where a proxy listens."""
 
     host: str
     port: int
 
     @property
     def url(self) -> str:
-        """What a client on this machine writes, without a token."""
+        """The URL for clients on this machine, without a token."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
@@ -67,14 +67,14 @@ async def running_proxy(
     own_routes: Mapping[str, OwnRoute] | None = None,
     intercept: Intercept | None = None,
 ) -> AsyncIterator[BoundAddress]:
-    """A proxy that runs inside of the `async with`, and gives where it listens.
+    """Run a proxy inside of the `async with`; yields the address where it listens.
 
-    `own_routes` are weaklink's own paths below `/weaklink/` (`/weaklink/events`); they win over every upstream, and
-    need the token like all else. `intercept` may answer what would be forwarded. On leaving, it accepts nothing more,
-    lets streams finish for `config.grace_s`, then ends them; every observer has been told how its exchange ended before
-    this returns.
+    `own_routes` are weaklink's own paths below `/weaklink/` (`/weaklink/events`); they take precedence over every
+    upstream, and require the token like all others. `intercept` may answer requests that would be forwarded. On exit,
+    the proxy accepts nothing more, lets streams finish for `config.grace_s`, then ends them; before this returns, every
+    observer has the end of its exchange.
 
-    Raises OSError where it cannot listen, ProxyConfigError where an upstream is the proxy itself.
+    Raises OSError if it cannot listen, ProxyConfigError if an upstream is the proxy itself.
     """
     proxy = _Proxy(config, observes, dict(own_routes or {}), intercept)
     server = web.Server(
@@ -93,7 +93,7 @@ async def running_proxy(
         site = web.TCPSite(runner, config.host, config.port, reuse_address=True)
         await site.start()
         host, port = runner.addresses[0][:2]
-        _refuse_circle(config, port)
+        _refuse_loop(config, port)
         async with _session(config) as proxy.session:
             try:
                 yield BoundAddress(host, port)
@@ -101,14 +101,14 @@ async def running_proxy(
                 proxy.is_stopping = True
                 transports = [one.transport for one in server.connections if one.transport is not None]
                 await runner.cleanup()
-                await _let_go(transports)
-        await asyncio.sleep(0)  # what was closed is let go in the loop's next turn
+                await _close_transports(transports)
+        await asyncio.sleep(0)  # the loop releases closed connections in its next iteration
     finally:
         await runner.cleanup()
 
 
-async def _let_go(transports: Iterable[asyncio.Transport]) -> None:
-    """End connections that were closed, once their clients have taken what is still to be sent, or a second later."""
+async def _close_transports(transports: Iterable[asyncio.Transport]) -> None:
+    """End closed connections once their clients have received what is still to be sent, or after a second."""
     waiting = list(transports)
     for _ in range(_LAST_BYTES_S * 100):
         waiting = [one for one in waiting if one.get_write_buffer_size()]
@@ -128,7 +128,7 @@ async def run_proxy(
     own_routes: Mapping[str, OwnRoute] | None = None,
     on_bound: Callable[[BoundAddress], object] = lambda address: None,
 ) -> None:
-    """Run a proxy until the event is set; `on_bound` is told where it listens. Raises as `running_proxy` does."""
+    """Run a proxy until the event is set; `on_bound` receives its address. Raises as `running_proxy` does."""
     async with running_proxy(config, observes, own_routes=own_routes) as address:
         on_bound(address)
         await until.wait()
@@ -148,7 +148,7 @@ def _session(config: ProxyConfig) -> aiohttp.ClientSession:
     )
 
 
-def _refuse_circle(config: ProxyConfig, port: int) -> None:
+def _refuse_loop(config: ProxyConfig, port: int) -> None:
     for upstream in config.upstreams:
         parts = urlsplit(upstream.url)
         if parts.port == port and is_loopback(parts.hostname or "") and is_loopback(config.host):
@@ -159,7 +159,7 @@ def _refuse_circle(config: ProxyConfig, port: int) -> None:
 
 
 class _Proxy:
-    """What one running proxy knows."""
+    """The request handler of one running proxy, and its state."""
 
     session: aiohttp.ClientSession
 
@@ -170,7 +170,7 @@ class _Proxy:
         self._config = config
         self._observes = observes
         self._intercept = intercept
-        self._own_routes = {f"{OWN_PREFIX}/": _says_that_it_runs, OWN_PREFIX: _says_that_it_runs, **own_routes}
+        self._own_routes = {f"{OWN_PREFIX}/": _show_version, OWN_PREFIX: _show_version, **own_routes}
         self._gate = Gate(config)
         self._clock = Clock()
 
@@ -180,7 +180,7 @@ class _Proxy:
             return refusal.NOT_A_PATH.response(closes=True)
         headers = request.headers
         hosts = headers.getall("Host", [])
-        host = ", ".join(hosts) if hosts else None  # several are none that could be known
+        host = ", ".join(hosts) if hosts else None  # several headers match no known host
         path = self._gate.enter(request.raw_path, token=headers.get(TOKEN_HEADER), host=host)
         if isinstance(path, ProxyRefusal):
             return path.response(closes=True)
@@ -228,13 +228,13 @@ class _Proxy:
         return await forwarding.run()
 
 
-async def _says_that_it_runs(request: web.BaseRequest) -> web.StreamResponse:
+async def _show_version(request: web.BaseRequest) -> web.StreamResponse:
     body = json.dumps({"name": "weaklink", "version": __version__}).encode() + b"\n"
     return web.Response(body=body, content_type="application/json")
 
 
 def events_route(sink: Sink, *, most_bytes: int = MAX_BODY_BYTES) -> Handler:
-    """A handler for `POST /weaklink/events`, which answers as `EventIntake` says; 405 for any other method."""
+    """A handler for `POST /weaklink/events`, which answers as `EventIntake` does; 405 for any other method."""
     intake = EventIntake(sink, most_bytes=most_bytes)
 
     async def answer(request: web.BaseRequest) -> web.Response:
