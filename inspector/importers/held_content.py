@@ -90,7 +90,7 @@ class _HeldReader(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         if base + offset < 0:
-            raise OSError("a position before the beginning")
+            raise OSError("negative seek position")
         self._at = base + offset
         return self._at
 

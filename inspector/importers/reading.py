@@ -96,7 +96,7 @@ def read_group(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped]:
         for found in _by_name(source).read_together([SourceFile(path) for path in paths]):
             yield found if isinstance(found, Skipped) else bounded_trace(found)
     except OSError as error:
-        raise UnreadableFileError(f"{paths[0]} and those read with it: {error.strerror or error}") from error
+        raise UnreadableFileError(f"{paths[0]} and the files read with it: {error.strerror or error}") from error
 
 
 def _importers() -> tuple[Importer, ...]:
@@ -171,25 +171,25 @@ def most_confident(scores: Sequence[tuple[float, Importer]]) -> RecognisedSource
     if not ranked or ranked[0][0] <= 0:
         return None
     confidence, importer = ranked[0]
-    why = f"It has what `{importer.name}` files have: {signs_of(importer)} (confidence {confidence:.2g})"
+    why = f"Recognised as `{importer.name}`: {signs_of(importer)} (confidence {confidence:.2g})"
     return RecognisedSource(importer, f"{why}{_runner_up(confidence, ranked[1:])}.")
 
 
 def named_by_user(importer: Importer) -> RecognisedSource:
     """The importer that the user named; the content of the file was not checked."""
-    return RecognisedSource(importer, f"`--source {importer.name}` names it; the content of the file was not checked.")
+    return RecognisedSource(importer, f"Set by `--source {importer.name}`; the content of the file was not checked.")
 
 
 def signs_of(importer: Importer) -> str:
     """How the importer recognises its files, as its `signs` describe it if it has them."""
-    return str(getattr(importer, "signs", "")) or "its importer finds in the first rows what it looks for"
+    return str(getattr(importer, "signs", "")) or "the first rows match its format"
 
 
 def _runner_up(confidence: float, others: Sequence[tuple[float, Importer]]) -> str:
     if not others or others[0][0] <= 0 or confidence - others[0][0] > _CLOSE:
         return ""
     second, importer = others[0]
-    return f"; `{importer.name}` came close with {second:.2g}, for {signs_of(importer)}"
+    return f"; next best: `{importer.name}` (confidence {second:.2g}), {signs_of(importer)}"
 
 
 class SourceReading(Struct, frozen=True):
@@ -237,7 +237,7 @@ def _check(file: SourceFile) -> None:
     if not file.head:
         raise _unreadable(file, "the file is empty")
     if _is_blank(file):
-        raise _unreadable(file, "there is nothing but blank space in the file")
+        raise _unreadable(file, "the file contains only white space")
 
 
 def _check_path(file: SourceFile) -> None:
@@ -264,10 +264,10 @@ def _no_plain_file(path: Path) -> str:
     """Why a pipe, socket or device is not opened: it may never end, and a source is read more than once."""
     if path.is_fifo():
         return (
-            "this is a named pipe (FIFO): it is read only where it is named itself while something writes to it, by "
-            "commands that read standard input too"
+            "this is a named pipe (FIFO): name it directly, with a command that also reads standard input, while a "
+            "program writes to it"
         )
-    return f"this is a {'socket' if path.is_socket() else 'device'}, and weaklink reads files"
+    return f"this is a {'socket' if path.is_socket() else 'device'}, not a regular file"
 
 
 def _importer_named(file: SourceFile, source: str) -> Importer:
@@ -276,8 +276,8 @@ def _importer_named(file: SourceFile, source: str) -> Importer:
             return importer
     names = [importer.name for importer in _importers()]
     nearest = get_close_matches(source, names, n=1)
-    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; there are {', '.join(names)}"
-    raise _unreadable(file, f"no source is called `{source}`{hint}")
+    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; known sources: {', '.join(names)}"
+    raise _unreadable(file, f"unknown source `{source}`{hint}")
 
 
 def _recognised(file: SourceFile) -> RecognisedSource:
@@ -301,19 +301,19 @@ def _why_unknown(sample: FileSample) -> str:
     head = sample.head
     for magic, kind in _KNOWN_BINARIES:
         if head.startswith(magic):
-            return f"this is {kind}, and none that weaklink knows"
+            return f"unknown format: {kind}"
     if _PICKLE.match(head):
         return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
     if b"\0" in head and not sample.rows:
-        return "this is a binary file of an unknown kind"
+        return "unknown format: a binary file"
     begins = sample.text.lstrip("\ufeff \t\r\n")[:1]
     if not begins:
-        return "there is nothing but blank space at its beginning, and no JSON after it"
+        return "the beginning of the file contains only white space, and no JSON follows"
     if not sample.rows and (begins in "{[" or _is_json_value(sample.text)):
-        return f"no JSON object could be read at its beginning: {_first_reason(sample.file)}"
+        return f"no JSON object found at the beginning of the file: {_first_reason(sample.file)}"
     if not sample.rows or begins not in "{[":
         if _EVENT.match(sample.text):
-            return "this is an event stream, and none that weaklink knows"
+            return "unknown format: an event stream"
         return "unknown format: neither JSON nor a transcript"
     keys = ", ".join(f"`{key[:40]}`" for key in list(sample.rows[0])[:6])
     return f"unknown format: the first row has the keys {keys}" if keys else "unknown format: the first row has no keys"
@@ -332,8 +332,8 @@ def _is_json_value(text: str) -> bool:
 def _first_reason(file: SourceFile) -> str:
     first = next(read_rows(file, limit=SAMPLE_RECORD_BYTES), None)
     if not isinstance(first, Skipped):
-        return "there is none"
-    hint = "; `--source` reads it if you know what it is" if too_long(SAMPLE_RECORD_BYTES) in first.reason else ""
+        return "the file contains none"
+    hint = "; use `--source` to choose the importer" if too_long(SAMPLE_RECORD_BYTES) in first.reason else ""
     return f"{first.record}: {first.reason}{hint}"
 
 
@@ -344,13 +344,13 @@ def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
             is_empty = False
             yield record if isinstance(record, Skipped) else bounded_trace(_placed(record, importer, file))
         if is_empty:
-            yield Skipped("file", "it holds no conversation: there is nothing to inspect in it", is_irrelevant=True)
+            yield Skipped("file", "the file contains no conversation", is_irrelevant=True)
     except UnreadableFileError:
         raise
     except OSError as error:
         raise _unreadable(file, error.strerror or str(error)) from error
     except MemoryError as error:
-        raise _unreadable(file, "there is not enough memory to read on") from error
+        raise _unreadable(file, "not enough memory to read the rest of the file") from error
     except Exception as error:  # foreign code: importers come from plug-ins too
         raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
 

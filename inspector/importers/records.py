@@ -104,9 +104,9 @@ class _ElementSplitter:
             if raw:
                 yield Element(number, raw, self._base + self._buffer.index(raw[:1], self._start))
             elif end == b",":
-                yield Skipped(f"entry {number}", "nothing is here")
+                yield Skipped(f"entry {number}", "empty entry")
         if not end:
-            yield Skipped("end of file", "the array is not closed: the file may have been cut off")
+            yield Skipped("end of file", "the array is not closed: the file may be truncated")
         elif self.skip_blank():
             yield AFTER_THE_ARRAY
 
@@ -171,7 +171,7 @@ class _ElementSplitter:
         return bool(block)
 
     def _too_long(self, record: str) -> Skipped:
-        return Skipped(record, f"{too_long(self._limit)}; what follows it was not read")
+        return Skipped(record, f"{too_long(self._limit)}; the rest of the file was not read")
 
 
 class Line(Struct, frozen=True):
@@ -334,8 +334,8 @@ def _parse_slowly(text: str) -> Json:
         value: Json = json.loads(text, parse_int=_integer)
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-            raise NotJsonError(f"the JSON breaks off: {_worded(error)}", error.pos) from None
-        raise NotJsonError(f"this is no JSON: {_worded(error)}", error.pos) from None
+            raise NotJsonError(f"the JSON is truncated: {_worded(error)}", error.pos) from None
+        raise NotJsonError(f"invalid JSON: {_worded(error)}", error.pos) from None
     except RecursionError:
         raise NotJsonError("the JSON is nested too deeply") from None
     return value
@@ -359,7 +359,7 @@ def _row(unit: str, record: Line | Element) -> Row | Skipped:
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return Row(unit, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
-        return Skipped(f"{unit} {record.number}", f"{_KINDS.get(type(value), 'a number')} is here, not an object")
+        return Skipped(f"{unit} {record.number}", f"expected an object, found {_KINDS.get(type(value), 'a number')}")
     return Row(unit, record.number, value, record.raw)
 
 

@@ -142,8 +142,8 @@ def _in_memory(file: SourceFile) -> sqlite3.Connection:
     with file.open() as stream:
         image = bytearray(stream.read(HELD_BYTES + 1))
     if len(image) > HELD_BYTES:
-        reason = "it is compressed or comes from a stream, and then at most"
-        raise sqlite3.DataError(f"{reason} {HELD_BYTES >> 20} MiB are read; import the database file itself")
+        reason = "a compressed or streamed database may have at most"
+        raise sqlite3.DataError(f"{reason} {HELD_BYTES >> 20} MiB; import the database file itself")
     image[18:20] = b"\1\1"  # turns off write-ahead logging, which an in-memory database cannot have
     connection = sqlite3.connect(":memory:")
     try:

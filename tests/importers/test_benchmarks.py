@@ -96,7 +96,7 @@ def test_a_broken_member_is_skipped_alone(tmp_path: Path) -> None:
     whole = bytearray(archive([START, packed(1, 0), packed(2), packed(3)]))
     whole[whole.index(b"Where?")] ^= 1
     path = written(tmp_path, bytes(whole))
-    assert skipped(path) == {"samples/1_epoch_1.json": "the archive is broken or cut off within it"}
+    assert skipped(path) == {"samples/1_epoch_1.json": "the archive is damaged or truncated within this member"}
     assert len(traces(path)) == 2
 
 
@@ -108,7 +108,7 @@ def test_members_that_cannot_be_unpacked_say_why(tmp_path: Path) -> None:
         whole[header + 10] = 12 if at == 9 else whole[header + 10]
     reasons = skipped(written(tmp_path, bytes(whole)))
     assert reasons["samples/1_epoch_1.json"] == "it is encrypted"
-    assert reasons["samples/2_epoch_1.json"] == "it is compressed by method 12, which no log of Inspect's is"
+    assert reasons["samples/2_epoch_1.json"] == "it is compressed with method 12, which Inspect does not use"
 
 
 def test_a_bomb_stops_at_its_bound(tmp_path: Path) -> None:
@@ -135,7 +135,9 @@ def test_pooled_messages_that_are_repeated_beyond_reason_are_left_out(tmp_path: 
     event: Json = {"event": "model", "model": "m", "input": [], "input_refs": refs, "output": answer}
     content = sample(events=[event], events_data={"messages": pool, "calls": []})
     [trace] = traces(written(tmp_path, archive([START, Packed("samples/1_epoch_1.json", content)])))
-    assert "1 requests beside the conversation are left out: they repeat too much" in trace.provenance.warnings
+    assert (
+        "1 requests outside the conversation are left out: they repeat too many messages" in trace.provenance.warnings
+    )
 
 
 def test_an_attachment_that_is_repeated_beyond_reason_stays_a_reference(tmp_path: Path) -> None:
@@ -144,7 +146,7 @@ def test_an_attachment_that_is_repeated_beyond_reason_stays_a_reference(tmp_path
     [trace] = traces(written(tmp_path, archive([START, Packed("samples/1_epoch_1.json", content)])))
     texts = [len(turn.parts[0].text) for turn in trace.turns]
     assert texts == [1 << 20] * 32 + [len("attachment://h")] * 268
-    assert "texts beyond 32 MiB were left as references to attachments" in trace.provenance.warnings
+    assert "texts beyond 32 MiB in total remain references to attachments" in trace.provenance.warnings
 
 
 def test_inspects_malformed_arguments_are_found_where_they_are_quoted() -> None:
@@ -248,7 +250,7 @@ def test_a_servers_log_is_held_in_portions() -> None:
 
 def test_a_text_that_never_ends_is_told_however_long_it_is(tmp_path: Path) -> None:
     line = b"INFO Received request chatcmpl-a: prompt: '" + b"\\'" * 500_000
-    assert skipped(written(tmp_path, line)) == {"line 1": "the line breaks off within a text"}
+    assert skipped(written(tmp_path, line)) == {"line 1": "the line is truncated within a string"}
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not at hand")
@@ -269,5 +271,5 @@ def test_real_logs_hold_what_was_counted_by_hand(name: str, counts: tuple[int, i
 
 def test_a_zip_that_is_no_log_of_inspects_is_not_taken_for_one(tmp_path: Path) -> None:
     path = written(tmp_path, archive([Packed("word/document.xml", b"<x/>", 8)]))
-    with pytest.raises(UnreadableFileError, match="a ZIP archive, and none that weaklink knows"):
+    with pytest.raises(UnreadableFileError, match="unknown format: a ZIP archive"):
         read(path)

@@ -90,4 +90,4 @@ def test_rows_that_are_no_answers_are_told(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     records = list(read_source(path).records)
     assert [isinstance(one, Trace) for one in records] == [False, True]
-    assert records[0] == Skipped("line 2", "the row is no answer of an API that weaklink knows")
+    assert records[0] == Skipped("line 2", "the row is not an answer of an API that weaklink knows")

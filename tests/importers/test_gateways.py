@@ -148,7 +148,7 @@ def test_a_file_that_is_gone_is_alone_and_one_that_goes_is_told(bucket: list[str
     together, *_ = group_files(bucket)
     Path(together[4]).unlink()
     assert (together[4],) in group_files(bucket)
-    with pytest.raises(UnreadableFileError, match="and those read with it: No such file"):
+    with pytest.raises(UnreadableFileError, match="and the files read with it: No such file"):
         list(read_group(together, "litellm"))
 
 
@@ -271,7 +271,7 @@ def test_a_tables_broken_rows_are_told_and_cost_no_others(tmp_path: Path) -> Non
     path.write_bytes(names + b"\n" + b"x," * 30 + b"y\n\xff,\0\n\n" + rest + b'z,"never closed\n' + rest)
     assert len(traces(path)) == 3
     reasons = skipped(path)
-    assert reasons[0] == "it has 31 fields, and the table 18 columns"
+    assert reasons[0] == "it has 31 fields, but the table has 18 columns"
     assert len(reasons) == 5  # two short rows, and what the open quote swallowed
 
 
@@ -282,7 +282,7 @@ def test_a_field_of_a_table_has_its_bound(tmp_path: Path, monkeypatch: pytest.Mo
     before = csv.field_size_limit()
     try:
         assert len(traces(path)) == 3
-        assert skipped(path)[-1] == "it is longer than 2000 bytes; what follows it was not read"
+        assert skipped(path)[-1] == "it is longer than 2000 bytes; the rest of the file was not read"
     finally:
         csv.field_size_limit(before)
 

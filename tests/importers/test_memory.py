@@ -286,7 +286,7 @@ def imported(folder: Path, name: str) -> dict[str, Any]:
     )
     assert b"Memory" not in done.stderr, done.stderr[-2_000:]
     report: dict[str, Any] = json.loads(done.stdout)
-    assert "memory to read on" not in str(report)
+    assert "memory to read the rest" not in str(report)
     return report
 
 
@@ -295,7 +295,7 @@ def test_a_text_that_is_referred_to_often_is_put_in_its_place_only_up_to_a_bound
     archive_that_refers_to_one_text_often(tmp_path / "log.eval")
     (file,) = imported(tmp_path, "log.eval")["files"]
     assert file["traces"] == 1
-    assert any("left as references" in warning for warning in file["warnings"])
+    assert any("remain references" in warning for warning in file["warnings"])
 
 
 @pytest.mark.slow

@@ -146,7 +146,7 @@ def test_runs_of_no_call_and_other_messages_are_counted(tmp_path: Path) -> None:
     assert run_in(trace) is None
     assert rest.record == "3 of 5 flows"
     assert "MCP messages that call no tool (1)" in rest.reason
-    assert "calls of MCP tools that no recorded answer asked for (2)" in rest.reason
+    assert "calls of MCP tools without a matching call in a recorded answer (2)" in rest.reason
 
 
 def test_equal_names_are_told_apart_by_their_arguments_whatever_their_order(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_har_has_them_too_and_damaged_messages_are_other_traffic(tmp_path: Pat
     assert run is not None
     assert (run.source, run.result) == ("mcp", READ)
     (rest,) = (one for one in records if isinstance(one, Skipped))
-    assert "requests to no model (1)" in rest.reason
+    assert "requests to other services (1)" in rest.reason
 
 
 @pytest.mark.parametrize(
@@ -210,4 +210,4 @@ def test_the_list_of_a_servers_models_says_how_large_their_windows_are(
     trace, (rest,) = records_of(tmp_path, first, models, last)
     windows = {turn.generation.context_window for turn in trace.turns if turn.generation is not None}
     assert windows == {expected}
-    assert "requests to no model (1)" in rest.reason
+    assert "requests to other services (1)" in rest.reason

@@ -134,7 +134,7 @@ def test_a_length_that_reaches_beyond_its_value_is_damage(tmp_path: Path) -> Non
     traces, skipped = read(tmp_path / "x", broken + good)
     assert len(traces) == 1
     assert [one.record for one in skipped] == ["flow 1"]
-    assert "does not end where its length says" in skipped[0].reason
+    assert "does not match its length" in skipped[0].reason
 
 
 def test_a_flow_file_cut_anywhere_keeps_what_came_before(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_very_much_other_traffic_is_told_in_one_record(tmp_path: Path) -> None:
     raw = probe * 2000 + tnetstring(flow(request=request(ASKED), response=response(ANSWERED)))
     traces, skipped = read(tmp_path / "x", raw)
     assert len(traces) == 1
-    reason = "part of no trace, as they are requests to no model (2000)"
+    reason = "not part of a trace: requests to other services (2000)"
     assert skipped == [Skipped("2000 of 2001 flows", reason, is_irrelevant=True)]
 
 

@@ -61,15 +61,18 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         *((pickle.dumps([{"messages": []}], protocol), "a Python pickle") for protocol in range(6)),
         *((pickle.dumps(Path("x"), protocol), "a Python pickle") for protocol in range(6)),
         (gzip.compress(pickle.dumps({"messages": []}), mtime=0), "a Python pickle"),
-        (b"\0\1\2\3", "a binary file of an unknown kind"),
+        (b"\0\1\2\3", "unknown format: a binary file"),
         (b"Dear diary,\n", "neither JSON nor a transcript"),
-        (b"\n" * 1000, "nothing but blank space"),
-        (b"\xef\xbb\xbf5\n[1]\n", "no JSON object could be read at its beginning: line 1: a number is here"),
-        (b'{"a" 1}\n', "line 1: this is no JSON: expecting ':' delimiter at column 6"),
-        (b'{"a": "' + b"x" * (33 << 20), "line 1: it is longer than 32 MiB; `--source` reads it if you know"),
-        (b"[]", "no JSON object could be read at its beginning: there is none"),
-        (b'event: ping\ndata: {"type": "ping"}\n\n', "this is an event stream, and none that weaklink knows"),
-        (b'data: {"object": "price", "value": 1}\n\n', "this is an event stream"),
+        (b"\n" * 1000, "only white space"),
+        (
+            b"\xef\xbb\xbf5\n[1]\n",
+            "no JSON object found at the beginning of the file: line 1: expected an object, found a number",
+        ),
+        (b'{"a" 1}\n', "line 1: invalid JSON: expecting ':' delimiter at column 6"),
+        (b'{"a": "' + b"x" * (33 << 20), "line 1: it is longer than 32 MiB; use `--source` to choose the importer"),
+        (b"[]", "no JSON object found at the beginning of the file: the file contains none"),
+        (b'event: ping\ndata: {"type": "ping"}\n\n', "unknown format: an event stream"),
+        (b'data: {"object": "price", "value": 1}\n\n', "unknown format: an event stream"),
         (b"# How calls look\n" * 30 + b'<tool_call>\n{"name": "f"}\n</tool_call>', "neither JSON nor a transcript"),
         (b'{"shop": 1, "items": []}\n', "the first row has the keys `shop`, `items`"),
         (b'[{"jsonrpc": "2.0", "id": 1, "result": "x"}]', "the first row has the keys `jsonrpc`, `id`, `result`"),
@@ -137,11 +140,9 @@ def test_moved_and_grown_files_give_the_same_identities(tmp_path: Path) -> None:
 def test_a_file_comes_with_the_reason_why_it_was_recognised(tmp_path: Path) -> None:
     path = file(tmp_path, CHAT)
     assert read_source(path).why == (
-        "It has what `sharegpt` files have: rows with `conversations` of `from` and `value` (confidence 0.9)."
+        "Recognised as `sharegpt`: rows with `conversations` of `from` and `value` (confidence 0.9)."
     )
-    assert read_source(path, "raw-text").why == (
-        "`--source raw-text` names it; the content of the file was not checked."
-    )
+    assert read_source(path, "raw-text").why == ("Set by `--source raw-text`; the content of the file was not checked.")
 
 
 class PlugIn:
@@ -163,7 +164,7 @@ def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(registry, "importers", lambda: (PlugIn(),))
     read = read_source(file(tmp_path, b"Dear diary,\n"))
     assert read.source == "diary"
-    assert "its importer finds in the first rows what it looks for (confidence 1)" in read.why
+    assert "the first rows match its format (confidence 1)" in read.why
     trace = next(read.records)
     assert isinstance(trace, Trace)
     assert trace.provenance.source == "diary"
@@ -231,7 +232,7 @@ def test_a_blank_file_is_refused_with_that_reason(tmp_path: Path, content: bytes
     path = file(tmp_path, content)
     with pytest.raises(UnreadableFileError) as refused:
         read_source(path, source)
-    assert str(refused.value) == f"{path}: there is nothing but blank space in the file"
+    assert str(refused.value) == f"{path}: the file contains only white space"
 
 
 @pytest.mark.parametrize("source", source_names())

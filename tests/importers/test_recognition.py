@@ -35,11 +35,11 @@ def test_the_first_of_two_that_are_equally_sure_reads_the_file() -> None:
     assert found is not None
     assert found.importer is ONE
     assert found.why == (
-        "It has what `one` files have: a `key` (confidence 0.5); `other` came close with 0.5, for a `word`."
+        "Recognised as `one`: a `key` (confidence 0.5); next best: `other` (confidence 0.5), a `word`."
     )
 
 
 def test_a_runner_up_that_is_far_behind_is_not_told() -> None:
     found = most_confident([(0.3, OTHER), (0.9, ONE)])
     assert found is not None
-    assert found.why == "It has what `one` files have: a `key` (confidence 0.9)."
+    assert found.why == "Recognised as `one`: a `key` (confidence 0.9)."

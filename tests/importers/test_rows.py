@@ -53,12 +53,12 @@ def test_a_bad_line_is_skipped_with_its_column_and_the_rest_read(tmp_path: Path)
     content = b'{"a": 1}\n{"a" 2}\n{"a": 3\n[4]\n"five"\n6\nnull\n{"a": 7}\n'
     assert told(content, tmp_path) == [
         ("line 1", {"a": 1}),
-        ("line 2", "this is no JSON: expecting ':' delimiter at column 6"),
-        ("line 3", "the JSON breaks off: expecting ',' delimiter at column 8"),
-        ("line 4", "a list is here, not an object"),
-        ("line 5", "a string is here, not an object"),
-        ("line 6", "a number is here, not an object"),
-        ("line 7", "null is here, not an object"),
+        ("line 2", "invalid JSON: expecting ':' delimiter at column 6"),
+        ("line 3", "the JSON is truncated: expecting ',' delimiter at column 8"),
+        ("line 4", "expected an object, found a list"),
+        ("line 5", "expected an object, found a string"),
+        ("line 6", "expected an object, found a number"),
+        ("line 7", "expected an object, found null"),
         ("line 8", {"a": 7}),
     ]
 
@@ -89,7 +89,7 @@ def test_an_array_is_read_entry_by_entry(tmp_path: Path) -> None:
     content = b'[\n {"a": "] , \\" {"},\n 5, {"b": [{}]}\n]\n'
     assert told(content, tmp_path) == [
         ("entry 1", {"a": '] , " {'}),
-        ("entry 2", "a number is here, not an object"),
+        ("entry 2", "expected an object, found a number"),
         ("entry 3", {"b": [{}]}),
     ]
 
@@ -97,15 +97,15 @@ def test_an_array_is_read_entry_by_entry(tmp_path: Path) -> None:
 def test_an_entry_that_is_broken_takes_no_neighbour_along(tmp_path: Path) -> None:
     records = told(b'[{"a": 1}, {"a" 2}, {"a": 3}, , {"a": 5}', tmp_path)
     assert [record for record, value in records if isinstance(value, dict)] == ["entry 1", "entry 3", "entry 5"]
-    assert records[-1] == ("end of file", "the array is not closed: the file may have been cut off")
+    assert records[-1] == ("end of file", "the array is not closed: the file may be truncated")
 
 
 def test_a_record_that_is_a_list_of_objects_counts_as_messages(tmp_path: Path) -> None:
     content = b'[[{"role": "user"}], [5], []]'
     assert told(content, tmp_path) == [
         ("entry 1", {"messages": [{"role": "user"}]}),
-        ("entry 2", "a list is here, not an object"),
-        ("entry 3", "a list is here, not an object"),
+        ("entry 2", "expected an object, found a list"),
+        ("entry 3", "expected an object, found a list"),
     ]
 
 

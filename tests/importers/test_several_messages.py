@@ -109,10 +109,10 @@ def test_what_lies_beside_a_sub_agents_rows_names_it_and_is_no_session_of_its_ow
     assert trace.name == "Explore: Find the harbour"
     beside = read_source(meta)
     assert beside.source == "claude-code"
-    told = "it describes the sub-agent whose session is in agent-a1.jsonl; that trace has its name"
+    told = "it describes the sub-agent whose session is in agent-a1.jsonl; that trace uses its name"
     assert list(beside.records) == [Skipped("file", told, is_irrelevant=True)]
     alone = meta.rename(tmp_path / "agent-a2.meta.json")
-    told = "it describes a sub-agent whose session, agent-a2.jsonl, is not beside it"
+    told = "it describes a sub-agent whose session, agent-a2.jsonl, is not in the same folder"
     assert list(read_source(alone).records) == [Skipped("file", told, is_irrelevant=True)]
     meta.write_text("{")
     (trace,) = read_source(rows).records

@@ -156,7 +156,7 @@ def test_runs_without_ids_find_their_calls_by_name_and_arguments() -> None:
 def test_a_run_that_no_call_asked_for_is_told_and_left_out() -> None:
     (trace,) = traces(model("1", 1, [HELLO], said("Sunny.")), tool("t", 3, ToolRun("g", "", "{}", "18")))
     assert len(trace.turns) == 2
-    assert any("without a call" in warning for warning in trace.provenance.warnings)
+    assert any("without a matching call" in warning for warning in trace.provenance.warnings)
 
 
 def test_agents_name_their_traces() -> None:

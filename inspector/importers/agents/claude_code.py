@@ -50,12 +50,12 @@ SYNTHETIC_MODEL = "<synthetic>"
 """The model of answers that Claude Code wrote itself."""
 
 _NOT_STORED = (
-    "the source keeps neither the system prompt nor the tools, nor the chunks of an answer",
-    "the arguments of calls are kept parsed; their text was rewritten",
+    "the source does not store the system prompt, the tools or the chunks of answers",
+    "the arguments of calls are stored parsed; their original text is lost",
 )
 
-_CUT = "a malformed input of a call was cut by the source"
-_REWOUND = "the session was rewound; every branch of it is here, in the order in which it was written"
+_CUT = "the source truncated the malformed input of a call"
+_REWOUND = "the session was rewound; all branches are included, in the order they were written"
 _META_BYTES = 1 << 20
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
 _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
@@ -242,7 +242,7 @@ class ClaudeCodeImporter:
     """One trace per session, and one for each of its sub-agents whose rows are in the file."""
 
     name = SOURCE
-    signs = "rows with a `sessionId` and a `type`, and messages of a session's tree"
+    signs = "rows with a `sessionId` and a `type`, such as messages"
 
     def recognises(self, sample: FileSample) -> float:
         """By rows of a session's tree with messages in them, or by the metadata file of a sub-agent."""
@@ -297,8 +297,8 @@ def _belongs_to(path: Path) -> str:
     """Why the file `agent-ID.meta.json` contains no trace."""
     rows = path.with_name(path.name.removesuffix(".meta.json") + ".jsonl")
     if rows.is_file():
-        return f"it describes the sub-agent whose session is in {rows.name}; that trace has its name"
-    return f"it describes a sub-agent whose session, {rows.name}, is not beside it"
+        return f"it describes the sub-agent whose session is in {rows.name}; that trace uses its name"
+    return f"it describes a sub-agent whose session, {rows.name}, is not in the same folder"
 
 
 def _agent_beside(path: Path) -> str:
@@ -414,7 +414,7 @@ class _ClaudeCodeSession(Struct):
         if isinstance(message, str):
             message = JsonObject(content=message)
         if not isinstance(message, dict):
-            return "the row's `message` is no object"
+            return "the row's `message` is not an object"
         key = text_of(message, "id"), text_of(value, "requestId")
         answer = self.answers.get(key)
         if answer is None:
@@ -432,7 +432,7 @@ class _ClaudeCodeSession(Struct):
     def _prompt(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
         message = value.get("message")
         if not isinstance(message, dict | str):
-            return "the row's `message` is neither an object nor a text"
+            return "the row's `message` is neither an object nor a string"
         turns = with_run(list(user_turns(message, flags)), value.get("toolUseResult"), value.get("timestamp"))
         self.turns += turns
         parent = text_of(value, "parentUuid")

@@ -35,12 +35,12 @@ from inspector.wire.events import TurnAssembly
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = (
-    "the output holds no system prompt, and no user's prompt unless it was asked to repeat it",
-    "the output names the tools but has none of their schemas",
-    "the output has no times",
+    "the output contains no system prompt, and the user's prompt only if Claude Code was configured to repeat it",
+    "the output contains the names of the tools but not their schemas",
+    "the output contains no times",
 )
 
-_REWRITTEN = "the arguments of calls are kept parsed; their text was rewritten"
+_REWRITTEN = "the arguments of calls are stored parsed; their original text is lost"
 _TYPES = frozenset({"system", "assistant", "user", "result", "stream_event"})
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
@@ -49,7 +49,7 @@ class ClaudeCodeOutputImporter:
     """One trace per session, and one for each of its sub-agents."""
 
     name = "claude-code-output"
-    signs = "rows of Claude Code's printed stream, each with its `session_id`"
+    signs = "rows of Claude Code's streamed output, each with a `session_id`"
 
     def recognises(self, sample: FileSample) -> float:
         """By rows of its types with a `session_id`."""
@@ -135,7 +135,7 @@ class _ClaudeOutputSession(Struct):
             case "user":
                 message = value.get("message")
                 if not isinstance(message, dict | str):
-                    return "the row's `message` is neither an object nor a text"
+                    return "the row's `message` is neither an object nor a string"
                 flags = _INJECTED if value.get("isSynthetic") is True else frozenset()
                 self.turns += claude_code.with_run(
                     list(claude_code.user_turns(message, flags)), value.get("tool_use_result")
@@ -172,7 +172,7 @@ class _ClaudeOutputSession(Struct):
 
     def _event(self, event: Json) -> str:
         if not isinstance(event, dict):
-            return "the row's `event` is no object"
+            return "the row's `event` is not an object"
         message = event.get("message")
         if self.open is None or event.get("type") == "message_start":
             self.open = _StreamedAnswer()
@@ -187,7 +187,7 @@ class _ClaudeOutputSession(Struct):
     def _answer(self, value: JsonObject) -> str:
         message = value.get("message")
         if not isinstance(message, dict):
-            return "the row's `message` is no object"
+            return "the row's `message` is not an object"
         response_id = text_of(message, "id")
         if response_id in self.streamed:
             return ""

@@ -39,7 +39,7 @@ from inspector.model import (
 from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
-_NOT_STORED = "the source keeps neither the tools nor the chunks of an answer, nor an answer that did not end"
+_NOT_STORED = "the source does not store the tools, the chunks of answers or answers that did not end"
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 ANSWERS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 """The kinds of items, beside the assistant's messages, that an answer consists of."""
@@ -72,14 +72,16 @@ _SERVER_ERRORS = frozenset(
     }
 )
 
-_UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answers count as this session's"
+_UNKNOWN_FORK = (
+    "the source does not store where the copied history of a fork ends; its answers count as part of this session"
+)
 
 
 class CodexImporter:
     """One trace per session: a file is one session, unless files were concatenated."""
 
     name = SOURCE
-    signs = "rows with a `type` and a `payload`, as Codex writes its rollouts"
+    signs = "rows with a `type` and a `payload`, the format of Codex rollouts"
 
     def recognises(self, sample: FileSample) -> float:
         """By rows in Codex's envelope, or a head without one, followed by items."""
@@ -148,7 +150,7 @@ class _CodexSession:
         if kind not in _TYPES:
             return ""
         if not isinstance(payload, dict):
-            return "the row's `payload` is no object"
+            return "the row's `payload` is not an object"
         match kind:
             case "session_meta":
                 self._begin(payload)

@@ -33,9 +33,9 @@ from inspector.model import (
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = (
-    "the output holds no prompt, no tools, no times, and the usage of whole turns only, which was left out",
-    "the output holds what became of calls, as Codex took them, and not what the model wrote",
-    "the output does not say which items came of one request; requests are counted by the results between them",
+    "the output contains no prompt, tools or times; it contains usage only for whole turns, which was left out",
+    "the output contains calls as Codex parsed them, not the model's text",
+    "the output does not show which items belong to one request; requests are counted by the results between them",
 )
 
 _ARGUMENT_KEYS = {
@@ -52,7 +52,7 @@ class CodexOutputImporter:
     """One trace per thread."""
 
     name = "codex-output"
-    signs = "the events of `codex exec`: a thread that starts, items that are completed"
+    signs = "events of `codex exec`: `thread.started` or `item.completed`"
 
     def recognises(self, sample: FileSample) -> float:
         """By the start of a thread, or completed items."""

@@ -33,16 +33,16 @@ from inspector.model import (
 from inspector.wire.answer_reader import finish_meaning
 
 _STORE_COLUMNS = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
-_NOT_STORED = "the source keeps no chunks and no usage of single answers, only that of the session"
-_NO_TOOLS = "the source keeps no tools"
-_CONTINUED = "a session that goes on from a compressed one repeats its end; what it repeats is not marked"
+_NOT_STORED = "the source does not store chunks, and stores usage only per session, not per answer"
+_NO_TOOLS = "the source does not store the tools"
+_CONTINUED = "a session that continues a compressed one repeats its end; the repeated turns are not marked"
 
 
 class HermesSessionsImporter:
     """One trace per session."""
 
     name = "hermes-sessions"
-    signs = "a session's row with the columns of Hermes Agent's store"
+    signs = "session rows with the columns of Hermes Agent's database"
 
     def recognises(self, sample: FileSample) -> float:
         """By rows of a session with the columns of Hermes Agent's store."""

@@ -45,8 +45,8 @@ ATTACHMENTS = "attachments are left out"
 """The warning in a trace's provenance if there were any."""
 
 _NOT_STORED = (
-    "the source keeps no chunks, and neither an answer nor a request that failed",
-    "the source keeps the arguments of calls as it parsed them",
+    "the source does not store chunks, nor answers and requests that failed",
+    "the source stores the arguments of calls as it parsed them",
 )
 
 _CONVERSATION = "conversation_id"
@@ -84,7 +84,7 @@ class LlmDatabaseImporter:
                 if tables.names >= OLD_SCHEMA:
                     yield from read_old_conversations(tables)
         except _DAMAGE as error:
-            yield Skipped("database", f"the database cannot be read further: {error}")
+            yield Skipped("database", f"the rest of the database cannot be read: {error}")
 
 
 class LlmTurns(Struct):

@@ -43,8 +43,8 @@ from inspector.model import (
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
 
-_NOT_STORED = "the source keeps no chunks of an answer, and no answer whose calls OpenHands could not read"
-_DERIVED = "actions without the model's response are shown as calls, with the arguments that OpenHands took"
+_NOT_STORED = "the source does not store the chunks of answers, nor answers whose calls OpenHands could not parse"
+_DERIVED = "actions without the model's response are shown as calls, with the arguments that OpenHands used"
 
 _BOOKKEEPING = frozenset(
     {
@@ -96,7 +96,7 @@ class OpenHandsImporter:
             elif events := _events(row.value):
                 yield from _OpenHandsSession(row).after(events).traces(row_ids(row))
             else:
-                yield Skipped(row.record, "this is no event: it has neither an `action` nor an `observation`")
+                yield Skipped(row.record, "this is not an event: it has neither an `action` nor an `observation`")
         if session:
             began = text_of(session.first.value, "timestamp")
             yield from session.traces((place_of(file.path), ExternalId("timestamp", began)))

@@ -39,16 +39,16 @@ from inspector.model import (
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 
-_NOT_STORED = "the source keeps no times, no tools, no usage of single answers and no chunks"
-_LOST = "an answer that could not be read is kept by its words only; calls in it are not"
+_NOT_STORED = "the source does not store times, tools, usage per answer or chunks"
+_LOST = "of answers that the agent rejected, the source stores only the text, not the calls"
 _DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
-DERIVED = "commands in the text of answers are shown as calls of `bash`, as the agent itself took them"
+DERIVED = "commands in the text of answers are shown as calls of `bash`, as the agent itself parsed them"
 """The warning in a trace's provenance if `with_commands` was used."""
 _COMMAND = lazy_pattern(
     r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL
 )  # mini-swe-agent's default patterns
-_MINI_NOT_STORED = "the source keeps neither the tools nor the chunks of an answer"
-_NO_RAW = "an answer that could not be read is not stored"
+_MINI_NOT_STORED = "the source does not store the tools or the chunks of answers"
+_NO_RAW = "the source did not store an answer that the agent rejected"
 _INJECTED = frozenset({TurnFlag.INJECTED})
 
 

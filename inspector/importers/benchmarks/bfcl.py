@@ -40,10 +40,10 @@ _OTHERS = frozenset({"jsonrpc", "conversations", "messages", "error"})
 _RESULT_FILE = lazy_pattern(r".*_result\.jsonl?")
 _GROUP_FOLDERS = frozenset({"live", "non_live", "multi_turn", "agentic", "memory", "web_search", "format_sensitivity"})
 _FAILED = "Error during inference:"
-_ONLY_ANSWERS = "the source keeps the model's answers only: no prompts, tools or results"
-_ONLY_ASKED = "the source keeps the model's answers and its tools only: no prompts or results"
-_NO_TOOLS = "the source keeps neither the system prompt nor the tools"
-_NO_LATENCY = "latencies are left out: they have no time of day"
+_ONLY_ANSWERS = "the source stores only the model's answers: no prompts, tools or results"
+_ONLY_ASKED = "the source stores only the model's answers and its tools: no prompts or results"
+_NO_TOOLS = "the source does not store the system prompt or the tools"
+_NO_LATENCY = "latencies are left out: they have no start time"
 _FROM_FOLDER = "the model was taken from the folder's name"
 
 
@@ -118,7 +118,7 @@ def _trace(row: Row, file: SourceFile, model: str) -> Trace | Skipped:
     value = row.value
     result = value.get("result")
     if not isinstance(result, str | list):
-        return Skipped(row.record, "the row has no `result` that is a text or a list")
+        return Skipped(row.record, "the row has no `result` that is a string or a list")
     log = InferenceLog(value.get("inference_log"))
     extra_ids = [ExternalId("file", file.path.stem), *([ExternalId("model", model)] if model else [])]
     turns = tuple(_turns(value, result, log, model))

@@ -37,8 +37,8 @@ from inspector.model import (
 from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
-_NOT_STORED = "the source keeps the arguments of calls parsed, whose text was rewritten, and no chunks"
-_NO_TEXTS = "the token ids of answers were left out: the source does not say which text each is"
+_NOT_STORED = "the source stores the arguments of calls parsed, without their original text, and does not store chunks"
+_NO_TEXTS = "the token ids of answers are left out: the source does not store the text of each id"
 _SEVERAL = "a step covers several requests, which count as one"
 _TERMINUS = "commands in the text of answers are shown as calls of `bash_command`, as Harbor names them"
 _CONTINUED = lazy_pattern(r"(?P<base>.+)-cont-(?P<number>\d+)")

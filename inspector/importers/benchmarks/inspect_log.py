@@ -65,7 +65,7 @@ _SAMPLE = lazy_pattern(r"samples/.+_epoch_\d+\.json", re.DOTALL)  # ids may cont
 _SHELL = lazy_pattern(r"(?P<folder>samples/.+_epoch_\d+/)sample\.json", re.DOTALL)
 _CHUNK = lazy_pattern(r"(?P<list>.+/(?:messages|events|attachments)/)(?P<start>\d{1,18})\.json")
 _HEADERS = ("header.json", "_journal/start.json")
-_CUT = "the archive has no directory: it may have been cut off, and what came before was read"
+_CUT = "the archive has no central directory: it may be truncated; the members before its end were read"
 
 
 class ArchiveMember(Struct, frozen=True):
@@ -98,13 +98,13 @@ class Archive:
         if member.flags & _ENCRYPTED:
             raise DamagedDataError("it is encrypted")
         if member.method not in _METHODS:
-            raise DamagedDataError(f"it is compressed by method {member.method}, which no log of Inspect's is")
+            raise DamagedDataError(f"it is compressed with method {member.method}, which Inspect does not use")
         start = self._content(member)
         if start is None:
             raise DamagedDataError("its header is broken")
         content, _ = self._unpacked(member, start)
         if member.size >= 0 and zlib.crc32(content) != member.crc:
-            raise DamagedDataError("the archive is broken or cut off within it")
+            raise DamagedDataError("the archive is damaged or truncated within this member")
         return content
 
     def _directory(self) -> bytes | None:
@@ -193,7 +193,7 @@ class Archive:
         except _DAMAGE as error:
             raise DamagedDataError(f"its compressed data is damaged: {error}") from error
         if not decompressor.eof and (member.size < 0 or member.method):
-            raise DamagedDataError("the archive is cut off within it")
+            raise DamagedDataError("the archive is truncated within this member")
         self._left -= unpacked_bytes
         return b"".join(pieces), at - len(decompressor.unused_data)
 
@@ -205,7 +205,7 @@ class Archive:
 
 
 def _beyond(limit: int) -> str:
-    return too_long(limit) if limit == RECORD_BYTES else "the archive unpacks to more than a log would"
+    return too_long(limit) if limit == RECORD_BYTES else "the archive unpacks to more than the limit"
 
 
 class _MemberDecompressor(Protocol):
@@ -303,7 +303,7 @@ def _from_documents(file: SourceFile) -> Iterator[Trace | Skipped]:
             if isinstance(sample, dict):
                 yield from read_sample(sample, evaluation, record)
             else:
-                yield Skipped(record, "this is no object, as samples are")
+                yield Skipped(record, "the sample is not an object")
 
 
 def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -318,7 +318,7 @@ def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:
             if archive.is_cut:
                 yield Skipped("end of file", _CUT)
             elif is_empty:
-                yield Skipped("archive", "there is no sample in it")
+                yield Skipped("archive", "the archive contains no sample")
     except DamagedDataError as error:
         yield Skipped("end of file", str(error))
 
@@ -346,7 +346,10 @@ def _samples(archive: Archive) -> Iterator[tuple[str, JsonObject | Skipped]]:
         if isinstance(found, dict):
             yield member.name, found
         else:
-            yield member.name, found if isinstance(found, Skipped) else Skipped(member.name, "this is no object")
+            yield (
+                member.name,
+                found if isinstance(found, Skipped) else Skipped(member.name, "the sample is not an object"),
+            )
 
 
 def _content(archive: Archive, member: ArchiveMember) -> "Json | Skipped":

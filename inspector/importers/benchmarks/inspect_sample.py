@@ -51,15 +51,13 @@ _DEPTH = 64
 _NESTED = 32
 _MAX_COMPARED = 2_000_000
 _MAX_KEPT = 200_000
-_NO_CHUNKS = "the source keeps no chunks"
-_REWRITTEN = "arguments of calls are kept parsed, and their text was rewritten"
-_NO_REQUEST = "of some answers no request is kept: their tools, times and usage are unknown"
+_NO_CHUNKS = "the source does not store chunks"
+_REWRITTEN = "the arguments of calls are stored parsed; their original text is lost"
+_NO_REQUEST = "requests of some answers are not stored: their tools, times and usage are unknown"
 _ID_MEMBERS = (("sample", "id"), ("epoch", "epoch"))
-_SEPARATE_TRACES = (
-    "requests of sub-agents and graders, and discarded answers, are traces of their own below the sample's"
-)
-_RETRIED = "attempts at a sample that failed and were repeated are left out"
-_CONDENSED = "texts beyond 32 MiB were left as references to attachments"
+_SEPARATE_TRACES = "requests of sub-agents and graders, and discarded answers, are separate child traces"
+_RETRIED = "failed attempts at a sample that were retried are left out"
+_CONDENSED = "texts beyond 32 MiB in total remain references to attachments"
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
 
@@ -445,7 +443,10 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         position = record if not number else f"{record}, conversation {number + 1}"
         more = [_SEPARATE_TRACES] if len(found) > 1 and not number else []
         if conversations.left_out and not number:
-            more.append(f"{conversations.left_out} requests beside the conversation are left out: they repeat too much")
+            more.append(
+                f"{conversations.left_out} requests outside the conversation are left out: they repeat too many "
+                "messages"
+            )
         yield structs.replace(
             trace,
             external_ids=(*ids, *more_ids),

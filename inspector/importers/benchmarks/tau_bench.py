@@ -58,19 +58,19 @@ _RESULT = lazy_pattern(
 _ACTION = "Action:"
 _RESPOND = "respond"
 _API_OUTPUT = "API output: "
-_NOT_STORED = "the source keeps no tools, no times and no usage, and of several calls in an answer the first only"
-_ACTIONS = "actions written as JSON in the text are calls and words here, as tau-bench read them"
+_NOT_STORED = "the source does not store tools, times or usage, and stores only the first of several calls in an answer"
+_ACTIONS = "JSON actions in the text are shown as calls and text, as tau-bench parsed them"
 _FROM_NAME = "the model was taken from the file's name"
 _RESULTS = lazy_pattern(r'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"')
 _SIMULATION = frozenset({"task_id", "start_time", "termination_reason"})
 _ENDED = frozenset({"user_stop", "agent_stop"})
-_NO_CHUNKS = "the source keeps no chunks"
-_POLICY = "the system prompt is not kept: the domain's policy, which is part of it, is used instead"
-_ALONE = "the simulation has no `results.json` beside it: its model, tools and policy are in the run's `results.json`"
-_NO_TOOLS = "the run keeps no tools"
-_REWRITTEN = "arguments of calls are kept parsed, and their text was rewritten"
-_USER = "what the simulated user did with its own tools is a trace below"
-_NO_USER_TOOLS = "the simulated user's prompt and tools are not kept"
+_NO_CHUNKS = "the source does not store chunks"
+_POLICY = "the system prompt is not stored: the domain's policy, which is part of it, is used instead"
+_ALONE = "the simulation was read without the run's `results.json`, which contains its model, tools and policy"
+_NO_TOOLS = "the run does not store the tools"
+_REWRITTEN = "the arguments of calls are stored parsed; their original text is lost"
+_USER = "tool use of the simulated user is a child trace"
+_NO_USER_TOOLS = "the simulated user's prompt and tools are not stored"
 _SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
 _ROLES = {role.value: role for role in Role}
 
@@ -196,7 +196,7 @@ class Tau2BenchImporter:
                     if isinstance(one, dict):
                         yield from _traces(one, run, record)
                     else:
-                        yield Skipped(record, "this is no object, as simulations are")
+                        yield Skipped(record, "the simulation is not an object")
 
 
 def _is_run(row: JsonObject) -> bool:
@@ -243,7 +243,7 @@ class _Message(Struct, frozen=True):
 def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | Skipped]:
     messages = tuple(_messages(simulation))
     if not messages:
-        spoken = ": it is one of speech, timed in `ticks`" if simulation.get("ticks") else ""
+        spoken = ": it is a speech simulation, timed in `ticks`" if simulation.get("ticks") else ""
         yield Skipped(record, f"the simulation has no messages{spoken}")
         return
     trial = simulation.get("trial")

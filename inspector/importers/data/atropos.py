@@ -22,9 +22,9 @@ from inspector.model.columns import Entries
 from inspector.wire.provider_json import compact_json
 
 _INPUT_MASK = -100
-_TOKENS = "token ids and masks are left out: only the tokenizer knows which text each is"
-_NOT_STORED = "the source keeps no model, tools or times"
-_DECODED = "the conversation was decoded from its tokens as one text, and is cut where its chat template has headers"
+_TOKENS = "token ids and masks are left out: only the tokenizer can map them to text"
+_NOT_STORED = "the source does not store the model, tools or times"
+_DECODED = "the conversation was decoded from its tokens as one text, and is split at the headers of its chat template"
 
 
 class AtroposImporter:
@@ -57,7 +57,7 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
     settings = row.value.get("generation_params")
     parameters = compact_json(settings) if isinstance(settings, dict) and settings else ""
     if not listed:
-        yield Skipped(row.record, "the group has no `messages`: its tokens alone need the model's tokenizer")
+        yield Skipped(row.record, "the group has no `messages`: reading only its tokens requires the model's tokenizer")
         return
     ids = row_ids(row)
     for at, messages in enumerate(listed):

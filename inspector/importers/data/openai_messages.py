@@ -178,7 +178,7 @@ def _gathered(
             yield row
             continue
         if not is_message(row.value):
-            yield Skipped(row.record, "this is no message, as the records before it are")
+            yield Skipped(row.record, "this is not a message, unlike the records before it")
             continue
         left -= held_memory(row.raw)
         if left < 0:

@@ -44,7 +44,7 @@ class CompletionsImporter:
     """One trace per row."""
 
     name = "completions"
-    signs = "rows with a completion, beside its prompt or alone"
+    signs = "rows with a completion, with or without its prompt"
 
     def recognises(self, sample: FileSample) -> float:
         """By rows with a completion: with more confidence if there is a prompt, as any table of texts has such rows."""

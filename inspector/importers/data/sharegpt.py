@@ -210,6 +210,6 @@ def _outcome(value: JsonObject) -> Outcome | None:
 def _warnings(messages: list[Json], *, tools_are_whole: bool) -> Iterator[str]:
     """Warnings about content of the row that could not be read as intended."""
     if not all(isinstance(message, dict) for message in messages):
-        yield "a message is no object; it is kept as a user's turn"
+        yield "a message is not an object; it was read as a user turn"
     if not tools_are_whole:
-        yield "a definition of a tool without a name was left out"
+        yield "a tool definition without a name was left out"

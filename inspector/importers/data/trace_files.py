@@ -14,7 +14,7 @@ class TraceFileImporter:
     """Reads the traces unchanged; one whose provenance names its original source keeps that."""
 
     name = "trace-file"
-    signs = "weaklink's own first line, `weaklink_trace_file`"
+    signs = "a first line with the key `weaklink_trace_file`"
 
     def recognises(self, sample: FileSample) -> float:
         """By the first line."""

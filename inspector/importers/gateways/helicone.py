@@ -20,17 +20,17 @@ from inspector.importers.source import JsonObject, Skipped
 from inspector.model import Json
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
 
-NOT_TIMED = "the source keeps no times of chunks, and most answers as Helicone put them together"
+NOT_TIMED = "the source does not store chunk times, and stores most answers as Helicone assembled them"
 _ROW = frozenset({"request_id", "request_created_at"})
 _BODIES = frozenset({"request_body", "response_body", "signed_body_url"})
 _INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
-_NO_BODIES = "the row holds no request: Helicone exports bodies only with `--include-body`"
-_OMITTED = "Helicone did not keep the request's body, so the request is unknown"
+_NO_BODIES = "the row contains no request: Helicone exports bodies only with `--include-body`"
+_OMITTED = "Helicone did not store the request's body, so the request is unknown"
 
 _ENDS = {
     -2: (ExchangeEnd.NOT_STORED, ""),
     -3: (ExchangeEnd.CLIENT_LEFT, ""),
-    -4: (ExchangeEnd.NOT_CONNECTED, "Helicone took the request for a threat and did not send it on."),
+    -4: (ExchangeEnd.NOT_CONNECTED, "Helicone blocked the request as a threat and did not forward it."),
 }
 """Helicone's own status codes: pending, cancelled, refused as a threat."""
 
@@ -42,7 +42,7 @@ def _is_ours(value: JsonObject) -> bool:
 def _read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
     if _is_ours(value):
         return _request(value, record)
-    return Skipped(record, "this is no row of Helicone's requests: it lacks `request_created_at` or bodies")
+    return Skipped(record, "this is not a row of Helicone's requests: it lacks `request_created_at` or bodies")
 
 
 HELICONE = GatewayImporter(

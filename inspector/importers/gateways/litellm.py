@@ -28,8 +28,8 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestH
 
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
 _SPEND = frozenset({"request_id", "call_type", "spend", "startTime"})
-_NO_REQUEST = "the row holds no messages: SpendLogs keep them only with `store_prompts_in_spend_logs`"
-_NOT_KEPT = "the payload holds no messages, so the request is unknown"
+_NO_REQUEST = "the row contains no messages: SpendLogs store them only with `store_prompts_in_spend_logs`"
+_NOT_KEPT = "the payload contains no messages, so the request is unknown"
 _IS_REDACTED = "LiteLLM redacted the messages before it logged them (`turn_off_message_logging`)"
 _AS_CHAT = "requests to the endpoint `messages` are shown as chat completions, as LiteLLM logs the answers to them"
 
@@ -42,8 +42,8 @@ _TARGETS = {
 
 _INPUT_KEY = {"chat": "messages", "messages": "messages", "responses": "input", "completions": "prompt"}
 _INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
-ASSEMBLED = "the source keeps answers as LiteLLM put them together: no chunks, and no times of them"
-CUT = "LiteLLM cut long texts before it stored them (`litellm_truncated`)"
+ASSEMBLED = "the source stores answers as LiteLLM assembled them: no chunks, and no chunk times"
+CUT = "LiteLLM truncated long texts before it stored them (`litellm_truncated`)"
 
 _NO_WORDS = lazy_pattern(
     r"embed|image|speech|audio|transcri|moderat|rerank|batch|file|fine_tun|vector|search|ocr|video|realtime|mcp",
@@ -169,7 +169,7 @@ def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
     """The request and answer of a payload or a SpendLogs row; a Skipped with the reason if it contains none."""
     call_type = text_of(row, "call_type")
     if _NO_WORDS.search(call_type):
-        reason = f"a request of the type `{call_type[:60]}` asks no model for words"
+        reason = f"a request of the type `{call_type[:60]}` does not request text from a model"
         return Skipped(record, reason, is_irrelevant=True)
     answer = parsed_member(row.get("response"))
     request = request_in(row, answer, call_type)

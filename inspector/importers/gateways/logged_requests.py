@@ -22,13 +22,16 @@ from inspector.sessions.gathering import SkippedExchange, traces_of
 from inspector.text import decode
 from inspector.wire.provider_json import TOO_DEEP, parse_json
 
-LOST = "where a request failed or was stored without its answer, what the model had said is lost"
+LOST = "if a request failed or was stored without its answer, the model's output is lost"
 """The warning of a trace with such a request."""
 
 MAX_HELD_BYTES = RECORD_MEMORY // 5
 """The most bytes of requests and answers that are kept in memory to find sessions."""
 
-_LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it become several traces"
+_LONG = (
+    "the log is too long to hold in memory; it was read in sections: a session in several sections becomes several "
+    "traces"
+)
 _MARK = "\0"
 _EVENTS = lazy_pattern(r"\ufeff?\s*(?:data|event|id|retry)?:")
 _NUMBER = lazy_pattern(r"-?\d{1,15}(?:\.\d{1,15})?")
@@ -325,10 +328,10 @@ def _rows(text: io.TextIOWrapper) -> Iterator[Row | Skipped]:
     try:
         for number, fields in enumerate(reader, 1):  # `number` is used in the handler
             if len(fields) > len(names):
-                yield Skipped(f"row {number}", f"it has {len(fields)} fields, and the table {len(names)} columns")
+                yield Skipped(f"row {number}", f"it has {len(fields)} fields, but the table has {len(names)} columns")
             elif fields:
                 value: JsonObject = {name: field for name, field in zip(names, fields, strict=False) if field}
                 yield Row("row", number, value, json.dumps(value).encode("ascii"))
     except csv.Error as error:
         limit = too_long(RECORD_BYTES) if "field limit" in str(error) else str(error)
-        yield Skipped(f"row {number + 1}", f"{limit}; what follows it was not read")
+        yield Skipped(f"row {number + 1}", f"{limit}; the rest of the file was not read")

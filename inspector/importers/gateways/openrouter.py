@@ -37,9 +37,9 @@ from inspector.model import (
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.wire.answer_reader import finish_meaning
 
-NO_CHUNKS = "the source keeps answers as texts: no chunks, no tools and no calls"
+NO_CHUNKS = "the source stores answers as text: no chunks, tools or calls"
 _FACTS = frozenset({"native_tokens_prompt", "native_tokens_completion", "native_finish_reason", "generation_time"})
-ONLY_FACTS = "the source keeps facts of generations only: no prompts, no answers, no tools"
+ONLY_FACTS = "the source stores only metadata of generations: no prompts, answers or tools"
 _IDS = ("id", "session_id", "upstream_id")
 
 
@@ -65,12 +65,12 @@ def _read(value: JsonObject, record: str) -> LoggedRequest | Trace | Skipped:
         return LoggedRequest(_exchange(value, record), warnings=(NO_CHUNKS,))
     if _has_facts(value):
         return known_by_facts(value, record)
-    return Skipped(record, "this is neither a generation's facts nor its content")
+    return Skipped(record, "this is neither the metadata nor the content of a generation")
 
 
 OPENROUTER = GatewayImporter(
     name="openrouter",
-    signs="OpenRouter's facts of a generation (`native_tokens_prompt`, ...), or its input and completion",
+    signs="OpenRouter's metadata of a generation (`native_tokens_prompt`, ...), or its input and completion",
     confidence=_confidence,
     new_reader=lambda: _read,
     may_be_table=False,

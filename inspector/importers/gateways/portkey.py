@@ -19,7 +19,7 @@ from inspector.importers.source import JsonObject, Skipped
 from inspector.model import Json
 from inspector.sessions.exchange import Exchange, Headers, RequestHead
 
-NOT_TIMED = "the source keeps no times of chunks, and most answers as Portkey put them together"
+NOT_TIMED = "the source does not store chunk times, and stores most answers as Portkey assembled them"
 
 _COLUMNS = frozenset({
     "ai_org", "ai_model", "req_units", "res_units", "total_units", "request_url", "response_status_code", "is_success",
@@ -27,7 +27,7 @@ _COLUMNS = frozenset({
 })  # fmt: skip
 
 _INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
-_NO_REQUEST = "the row holds no request: the columns `request` and `response` were not exported, or not kept"
+_NO_REQUEST = "the row contains no request: the columns `request` and `response` were not exported, or not stored"
 
 
 def _is_ours(value: JsonObject) -> bool:
@@ -53,7 +53,7 @@ def _read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
 
 PORTKEY = GatewayImporter(
     name="portkey",
-    signs="a request and its response beside the columns of Portkey's export, or with metadata",
+    signs="a request and its response with the columns of Portkey's export, or with metadata",
     confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
     new_reader=lambda: _read,
 )

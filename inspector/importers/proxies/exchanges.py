@@ -42,9 +42,9 @@ _SESSION_KEYS = ("session_id", "sessionId")
 _SEPARATORS = "_.:/-"
 _Key = tuple[str, str, str]
 """An upstream, one of its sessions, and the id of a request in the session, as JSON."""
-_NO_MODEL = "requests to no model"
+_NO_MODEL = "requests to other services"
 _MCP_MESSAGES = "MCP messages that call no tool"
-_MCP_RUNS = "calls of MCP tools that no recorded answer asked for"
+_MCP_RUNS = "calls of MCP tools without a matching call in a recorded answer"
 _FEW = 5
 
 
@@ -396,9 +396,7 @@ class ProxyFile(Struct):
         self._other = +self._other
         if total := self._other.total():
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
-            yield Skipped(
-                f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}", is_irrelevant=True
-            )
+            yield Skipped(f"{total} of {self._count} {self.units}", f"not part of a trace: {kinds}", is_irrelevant=True)
 
 
 def listed_windows(exchange: Exchange) -> dict[str, int]:

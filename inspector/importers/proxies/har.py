@@ -41,10 +41,11 @@ _LOG = re.compile(rb'"log"\s*:\s*\{')
 _OF_A_LOG = re.compile(rb'"entries"\s*:\s*\[|"creator"\s*:\s*\{')
 
 _LOST_ANSWERS = (
-    "the HAR holds no body of an answer: it broke off, the proxy dropped it, or the file was saved without contents"
+    "the HAR contains no response body: the response was cut off, the proxy dropped it, or the file was saved without"
+    " contents"
 )
 
-_LOST_REQUESTS = "the HAR keeps no body of the request"
+_LOST_REQUESTS = "the HAR contains no request body"
 _MOST_BEFORE = 32 << 20
 _BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
 _NO_ENTRIES = "no list `entries` within `log` was found in this HAR document"
@@ -53,9 +54,9 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LOOKED_AT = 256
 _LOST = lazy_pattern(r"abort|cancel|client", re.IGNORECASE)
 _LATE = lazy_pattern(r"timed.?out|timeout", re.IGNORECASE)
-_NO_CHUNKS = "the HAR keeps no times of chunks: an answer has a beginning and an end"
-_UNPACKED = "the HAR keeps bodies unpacked: how they were compressed on their way is lost"
-_REBUILT = "an answer without a text was put together from the events that the browser noted, with their times"
+_NO_CHUNKS = "the HAR contains no chunk times: an answer has only a start and an end time"
+_UNPACKED = "the HAR contains unpacked bodies: their original compression is unknown"
+_REBUILT = "an answer without a body was assembled from the events that the browser recorded, with their times"
 
 
 class HarContent(Struct, frozen=True):
@@ -137,7 +138,7 @@ def _archive(stream: BinaryIO, stored_bytes: int) -> Iterator[HarContent]:
         members = {one.filename: one for one in archive.infolist() if one.compress_type in _METHODS}
         document = next((one for name, one in members.items() if name.endswith(".har")), None)
         if document is None:
-            raise DamagedDataError("the archive has no `.har` in it")
+            raise DamagedDataError("the archive contains no `.har` file")
 
         def body(name: str) -> bytes | None:
             return _body(archive, members.get(name))

@@ -19,7 +19,7 @@ from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestH
 from inspector.text import decode
 
 _MOST_DIGITS = 12
-_NO_FLOW = "no flow begins here: the file is damaged, or several wrote it at once; the rest was not read"
+_NO_FLOW = "not a flow: the file is damaged, or several programs wrote it at once; the rest was not read"
 MAX_ENTRIES = 10_000
 """The most entries of a dictionary or list that are read: no flow has so many, and each costs more than its bytes."""
 
@@ -27,7 +27,7 @@ _LENGTH = re.compile(rb"(\d{1,12}):")
 
 _KINDS: Final = {
     b",": "bytes",
-    b";": "a text",
+    b";": "a string",
     b"#": "an integer",
     b"^": "a number",
     b"!": "a boolean",
@@ -43,7 +43,7 @@ OLDEST_VERSION = 18
 NEWEST_VERSION = 21
 """The newest known flow format."""
 
-_OTHER = {"tcp": "TCP connections", "udp": "UDP connections", "dns": "DNS questions"}
+_OTHER = {"tcp": "TCP connections", "udp": "UDP connections", "dns": "DNS queries"}
 _PORTS = {"http": 80, "https": 443}
 _BLOCK = 1 << 16  # the bytes that are lost if compressed data is damaged
 
@@ -52,18 +52,18 @@ _FIRST_KEYS = re.compile(
     rb"|request|response|server_conn|timestamp_created|type|version|websocket)[,;]"
 )
 
-_NO_TIMES = "mitmproxy keeps no times of chunks: an answer has a beginning and an end"
+_NO_TIMES = "mitmproxy does not store chunk times: an answer has only a start and an end time"
 
 _LOST_ANSWERS = (
-    "mitmproxy did not keep the body of an answer: it drops those that broke off or had not ended, and with"
-    " `stream_large_bodies` all"
+    "mitmproxy did not store a response body: it drops those that were cut off or had not ended, and all with"
+    " `stream_large_bodies`"
 )
 
-_LOST_REQUESTS = "mitmproxy did not keep the request's body (`stream_large_bodies` without `store_streamed_bodies`)"
+_LOST_REQUESTS = "mitmproxy did not store the request's body (`stream_large_bodies` without `store_streamed_bodies`)"
 
 _TOO_OLD = (
-    f"an older mitmproxy wrote them, in a format before {OLDEST_VERSION}: "
-    "`mitmdump --no-server --rfile OLD --save-stream-file NEW` of today's mitmproxy converts them"
+    f"an older mitmproxy wrote them, in a format before {OLDEST_VERSION}: convert them with "
+    "`mitmdump --no-server --rfile OLD --save-stream-file NEW` of a current mitmproxy"
 )
 
 
@@ -111,7 +111,7 @@ class FlowSplitter:
             return []
         if not self._length:
             self.starts.append(self._base)
-        present = f": {len(self._buffer)} of its {self._length} bytes are there" if self._length else ""
+        present = f" ({len(self._buffer)} of {self._length} bytes)" if self._length else ""
         return [Skipped(f"flow {self.number}", f"the file ends in the middle of this flow{present}")]
 
     def _begins(self, at: int, found: list[bytes | Skipped]) -> bool:
@@ -171,7 +171,7 @@ class TnetString(Struct, frozen=True):
         except ValueError:
             number = float("inf")
         if not -1e300 < number < 1e300:
-            raise MalformedValueError(f"{_KINDS[self.kind]} at byte {self.start} has no digits that make one")
+            raise MalformedValueError(f"{_KINDS[self.kind]} at byte {self.start} is invalid or out of range")
         return number
 
     def entries(self) -> "list[TnetString]":
@@ -199,9 +199,7 @@ class TnetString(Struct, frozen=True):
 
     def _must_be(self, *kinds: bytes) -> None:
         if self.kind not in kinds:
-            raise MalformedValueError(
-                f"{_KINDS[self.kind]} is at byte {self.start} where {_KINDS[kinds[0]]} was expected"
-            )
+            raise MalformedValueError(f"found {_KINDS[self.kind]} at byte {self.start}, expected {_KINDS[kinds[0]]}")
 
 
 def value_at(raw: bytes, at: int, end: int) -> TnetString:
@@ -209,11 +207,11 @@ def value_at(raw: bytes, at: int, end: int) -> TnetString:
     length = _LENGTH.match(raw, at, end)
     if length is None:
         found = decode(raw[at : min(at + _QUOTED, end)])
-        raise MalformedValueError(f"a length was expected at byte {at}, and {found!r} was found")
+        raise MalformedValueError(f"expected a length at byte {at}, found {found!r}")
     start, stop = length.end(), length.end() + int(length[1])
     kind = raw[stop : stop + 1]
     if stop >= end or kind not in _KINDS:
-        raise MalformedValueError(f"the value at byte {at} does not end where its length says")
+        raise MalformedValueError(f"the value at byte {at} does not match its length")
     return TnetString(raw, start, stop, kind)
 
 
@@ -333,7 +331,7 @@ class MitmproxyImporter:
     """The traces from a file's exchanges with models."""
 
     name = "mitmproxy"
-    signs = "a flow in mitmproxy's own notation, with its `version`"
+    signs = "a flow in mitmproxy's file format, with its `version`"
 
     def recognises(self, sample: FileSample) -> float:
         """By a tnetstring that is a dictionary and begins with a member of a flow."""

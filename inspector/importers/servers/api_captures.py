@@ -54,9 +54,9 @@ _ERROR_OR_END = lazy_pattern(r'^(?:data:[ \t]*)?(?:\[DONE\]|\{\s*"error"\s*:)', 
 _ERROR_KEYS = frozenset({"error", "user_id"})
 _CHAT_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\ndata:", re.MULTILINE)
 _TWO_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\n(?:data|event):", re.MULTILINE)
-_ONLY_THE_ANSWER = "the source keeps the answer only: no prompt, tools or results"
-_NO_TIMES = "the source keeps no times of chunks"
-_NO_ANSWER = "the row is no answer of an API that weaklink knows"
+_ONLY_THE_ANSWER = "the source stores only the answer: no prompt, tools or results"
+_NO_TIMES = "the source does not store chunk times"
+_NO_ANSWER = "the row is not an answer of an API that weaklink knows"
 _SEPARATORS = {Framing.WHOLE: b"", Framing.LINES: b"\n", Framing.EVENTS: b"\n\n", Framing.ARRAY: b""}
 _BLANK_TEXT = "\ufeff\r\n\t "
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
@@ -78,7 +78,7 @@ class ChatCompletionsImporter:
     """One trace per answer."""
 
     name = "chat-completions"
-    signs = "the `choices` of chat completions, or the error of a server, with no request beside them"
+    signs = "the `choices` of chat completions, or the error of a server, without a request"
 
     def recognises(self, sample: FileSample) -> float:
         """By the `choices` of a chat completion in an event stream, an HTTP response or a row.
@@ -132,7 +132,7 @@ def _chat_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
         elif row.value.get("error"):
             yield from decoder.feed(raw)
         else:
-            yield Skipped(row.record, "the row is no answer: it has neither `choices` nor an `error`")
+            yield Skipped(row.record, "the row is not an answer: it has neither `choices` nor an `error`")
     yield from decoder.close()
 
 
@@ -140,7 +140,7 @@ class ApiCapturesImporter:
     """One trace per answer."""
 
     name = "api-captures"
-    signs = "the events or the body of an answer of another API, with no request beside them"
+    signs = "the events or the body of an answer of another API, without a request"
 
     def recognises(self, sample: FileSample) -> float:
         """By an object of an API other than chat completions, in an event stream, an HTTP response or a row."""

@@ -51,8 +51,8 @@ from inspector.sessions.gathering import SkippedExchange, decode_exchange, trace
 from inspector.text import decode
 
 _TARGET = "/v1/completions"
-_NO_PROMPT = "the log has no prompt of this answer: the request is unknown"
-_CUT_PROMPT = "the log cut the prompt in its middle: its turns are not whole, and it identifies no session"
+_NO_PROMPT = "the log has no prompt for this answer: the request is unknown"
+_CUT_PROMPT = "the log shortened the prompt in the middle: its turns are incomplete, and it identifies no session"
 _PIECE_BYTES = 200  # the memory of a piece without its text
 HELD_BYTES = RECORD_BYTES
 """The most bytes of a log that are held at once; a session that continues beyond becomes two."""
@@ -71,10 +71,10 @@ _SETTINGS = {
     "n": "n",
     "stop": "stop",
 }
-_NOT_STORED = "the source keeps no chunks, no model and no tools but those in the prompt"
-_ZONE = "times have no zone and are taken for UTC"
-_CUT_ANSWER = "the log cut an answer in its middle"
-_NO_TEXTS = "the row has no texts: SGLang logs them from `--log-requests-level 2` on"
+_NOT_STORED = "the source does not store chunks, the model, or tools other than those in the prompt"
+_ZONE = "times have no time zone and are read as UTC"
+_CUT_ANSWER = "the log shortened an answer in the middle"
+_NO_TEXTS = "the row has no texts: SGLang logs them with `--log-requests-level 2` or higher"
 _CUTS = frozenset(1 << power for power in range(6, 24))
 # At most a million escapes: a greedy repeat needs about 60 bytes for each while it matches.
 _REPR = r"""(?:'[^'\\]*+(?:\\.[^'\\]*+){0,1000000}'|"[^"\\]*+(?:\\.[^"\\]*+){0,1000000}"|None)"""
@@ -100,7 +100,7 @@ _PLACEHOLDER = lazy_pattern(r"<streaming_complete: (?P<tokens>\d+) tokens>")
 _SERVER = lazy_pattern(r"vLLM API server version|\(APIServer pid=\d+\) ")
 _CALLS = "[tool_calls: "
 _CALL = lazy_pattern(r"(?:, )?(?P<name>[\w.:-]+)\(")
-_CUT = "vLLM cuts texts off at `--max-log-len` where that is set, and does not mark them"
+_CUT = "vLLM truncates texts at `--max-log-len` if that is set, and does not mark them"
 _PARSED = "answers are logged without reasoning, and streamed calls without their names"
 _UNTIMED = "times without a year are left out"
 
@@ -292,7 +292,7 @@ class SglangLogImporter:
             is_empty = False
             yield found if isinstance(found, Skipped) else _flagged(found)
         if is_empty:
-            yield Skipped("file", "the log has no row of a request")
+            yield Skipped("file", "the log contains no row of a request")
 
 
 def _is_event(row: JsonObject) -> bool:
@@ -434,7 +434,7 @@ class VllmLogImporter:
             is_empty = False
             yield found if isinstance(found, Skipped) else _vllm_finished(found)
         if is_empty:
-            yield Skipped("file", "the log has no line of a request or an answer")
+            yield Skipped("file", "the log contains no line of a request or an answer")
 
 
 class _Log:
@@ -475,7 +475,7 @@ class _Log:
         elif generated:
             self._generate(generated, line, record)
         elif _BEGUN.search(line):
-            return Skipped(record, "the line breaks off within a text")
+            return Skipped(record, "the line is truncated within a string")
         return None
 
     def _receive(self, found: re.Match[str], line: str, record: str) -> None:

@@ -231,7 +231,7 @@ def failure(words: str) -> GenerationError:
     found = _STATUS.search(words)
     status = int(found[1]) if found else None
     phase = ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT
-    return GenerationError(phase, words or "The source says no more of it.", status)
+    return GenerationError(phase, words or "The source contains no details of the error.", status)
 
 
 def usage_of(usage: Json) -> Usage:

@@ -25,8 +25,8 @@ from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
-NOT_STORED = "the source keeps whole answers: no stream, no chunks, and no time of theirs but the first"
-REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was rewritten"
+NOT_STORED = "the source stores whole answers: no stream, no chunks, and only the time of the first chunk"
+REWRITTEN = "the source stores the arguments of some calls parsed; their original text is lost"
 
 KINDS = frozenset(
     {
@@ -59,7 +59,7 @@ class LangfuseImporter:
     """The traces of each session, one for each conversation in its generations."""
 
     name = "langfuse"
-    signs = "observations with a `traceId`, or a trace that holds them"
+    signs = "observations with a `traceId`, or a trace that contains them"
 
     def recognises(self, sample: FileSample) -> float:
         """By a trace with observations, or by rows with a trace id, one of Langfuse's types and a start time."""

@@ -38,7 +38,7 @@ from inspector.scanning import lazy_pattern
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
 
-_NEITHER = "this is no run of LangSmith, and no page of them"
+_NEITHER = "this is neither a LangSmith run nor a page of runs"
 _TRACE = ("trace_id", "dotted_order")
 _LISTS = ("runs", "post", "patch", "messages")
 _LINE = 1 << 20
@@ -51,8 +51,8 @@ _BEGINS = re.compile(
 
 _NAME = re.compile(rb"content-disposition:.*?\bname=\"?(?P<name>[^\";\r\n]+)", re.IGNORECASE)
 _RUN = lazy_pattern(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z_]+))?")
-NOT_STORED = "the source keeps whole answers: no raw stream, and times of pieces only where a framework reported them"
-REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was rewritten"
+NOT_STORED = "the source stores whole answers: no raw stream, and chunk times only if a framework reported them"
+REWRITTEN = "the source stores the arguments of some calls parsed; their original text is lost"
 SESSION_KEYS = ("session_id", "thread_id", "conversation_id")
 """The members of a run's metadata that name its conversation: a run's own `session_id` is its project."""
 
@@ -64,7 +64,7 @@ class LangSmithImporter:
     """The traces of each session, one for each conversation in its runs of models."""
 
     name = "langsmith"
-    signs = "runs with a `run_type`, or the parts of an ingestion's body"
+    signs = "runs with a `run_type`, or the parts of an ingestion request"
 
     def recognises(self, sample: FileSample) -> float:
         """By the head of a multipart body, or by rows with a run's type and the id of its trace."""
@@ -177,7 +177,7 @@ def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Sk
     if match["member"]:
         return RunPart(record, {"id": match["id"], match["member"]: value})
     if not isinstance(value, dict):
-        return Skipped(record, "the part is no object, as a run is")
+        return Skipped(record, "the part is not an object")
     return RunPart(record, {**value, "id": match["id"]})
 
 

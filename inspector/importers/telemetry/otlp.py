@@ -66,14 +66,14 @@ SESSION_KEYS = (
 _NO_TIME = float("inf")
 _EVENTS = 7
 _RESOURCES = lazy_pattern(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
-_NO_SPANS = "the row is no OTLP: it has neither `resourceSpans` nor `resourceLogs`"
+_NO_SPANS = "the row is not OTLP: it has neither `resourceSpans` nor `resourceLogs`"
 TOO_DEEP = "the values are nested too deeply"
 """The reason for skipping a record that Python cannot read."""
 
-NO_CHUNKS = "the source keeps no chunks of answers"
-_REWRITTEN = "the source parsed the arguments of calls that are JSON and rewrote them"
-_NO_CONTENT = "the source kept no words of some answers: instrumentations keep them only when configured to"
-_CUT = "the source cut long texts off"
+NO_CHUNKS = "the source does not store the chunks of answers"
+_REWRITTEN = "the source stores JSON arguments of calls parsed; their original text is lost"
+_NO_CONTENT = "the source did not store the text of some answers: instrumentations record it only if configured to"
+_CUT = "the source truncated long texts"
 _DROPPED = "the source dropped attributes or events beyond its limits"
 _REDACTED = "__REDACTED__"
 _STATUS = lazy_pattern(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b", re.IGNORECASE)
@@ -167,7 +167,7 @@ class OtlpImporter:
     """One trace per conversation, from the requests to models in the spans of one session or of one trace."""
 
     name = "otlp"
-    signs = "`resourceSpans`, or a protobuf body that holds them"
+    signs = "`resourceSpans`, or a protobuf body that contains them"
 
     def recognises(self, sample: FileSample) -> float:
         """By the member that contains the spans, or by the shape of a protobuf body."""
@@ -376,7 +376,7 @@ def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> GenerationError | No
     found = _STATUS.search(message) or (_CODE.fullmatch(code))
     if status is None and found is not None:
         status = int(found[found.lastindex or 0])
-    words = message or f"The span failed{f' with `{code}`' if code else ''} and says no more."
+    words = message or f"The span failed{f' with `{code}`' if code else ''}, without details."
     return GenerationError(_phase(code, status, has_words=has_words), words, status, code or None)
 
 

@@ -39,7 +39,7 @@ _VARINT, _FIXED64, _FIXED32 = 0, 1, 5
 _RESOURCE_SPANS = b"\x0a"
 _MAX_DEPTH = 64
 _TRACE_ID_BYTES = 16
-_BREAKS_OFF = "the protobuf breaks off"
+_BREAKS_OFF = "the protobuf message is truncated"
 Field: TypeAlias = tuple[int, int | bytes]
 """A field's number and its value: an integer of any width as its bits, or the bytes of anything else."""
 
@@ -236,7 +236,7 @@ def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
         key, at = varint_at(raw, at)
         number, kind = key >> 3, key & 7
         if not number or kind not in {_VARINT, _FIXED64, BYTES, _FIXED32}:
-            raise ValueError(f"a field has the number {number} and the type {kind}")
+            raise ValueError(f"invalid field with number {number} and wire type {kind}")
         if kind == _VARINT:
             value, at = varint_at(raw, at)
             yield number, value
@@ -248,7 +248,7 @@ def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
             if cut and kind == BYTES:
                 yield number, CutBytes(content)
                 return
-            raise CutError("a field breaks off")
+            raise CutError("a field is truncated")
         yield number, content if kind == BYTES else int.from_bytes(content, "little")
 
 
@@ -262,7 +262,7 @@ def varint_at(raw: bytes, at: int) -> tuple[int, int]:
             return value & 0xFFFFFFFFFFFFFFFF, position + 1
         shift += 7
     if len(raw) - at < 10:
-        raise CutError("a number breaks off")
+        raise CutError("a number is truncated")
     raise ValueError("a number is too long")
 
 
@@ -358,7 +358,7 @@ def _of_stream(stream: BinaryIO) -> Iterator[OtlpSpan | Skipped]:
             yield Skipped("end of file", _BREAKS_OFF)
             return
         except ValueError as error:
-            yield Skipped(f"resource spans {number}", f"this is no OTLP: {error}")
+            yield Skipped(f"resource spans {number}", f"this is not OTLP: {error}")
             return
         if head is None:
             return
@@ -381,10 +381,10 @@ def _read_head(stream: BinaryIO) -> tuple[int, int] | None:
     if key is None:
         return None
     if key & 7 != BYTES:
-        raise ValueError(f"a field of type {key & 7} is where resource spans are expected")
+        raise ValueError(f"found a field of wire type {key & 7}, expected resource spans")
     length = read_varint(stream)
     if length is None:
-        raise CutError("it breaks off")
+        raise CutError("the message is truncated")
     return key >> 3, length
 
 
@@ -409,7 +409,7 @@ def _spans(raw: bytes, number: int) -> Iterator[OtlpSpan | Skipped]:
                     if inner == 2 and isinstance(one, bytes) and not isinstance(one, CutBytes):
                         yield _span(one, service)
     except ValueError as error:
-        yield Skipped(f"resource spans {number}", f"this is no OTLP: {error}")
+        yield Skipped(f"resource spans {number}", f"this is not OTLP: {error}")
 
 
 def _span(raw: bytes, service: str) -> OtlpSpan:

@@ -23,7 +23,7 @@ _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's messages quote broken 
 _COLUMNS = (b"project_session_rowid", b"cumulative_llm_token_count_prompt")
 _LISTED = lazy_pattern(r'\{\s*"data"\s*:\s*\[\s*\{')
 _SPAN_WORDS = lazy_pattern(r'"span_kind"\s*:|"string_value"\s*:')
-_NO_SPAN = "the row is no span: it has no `context` with a `span_id` beside a `span_kind`"
+_NO_SPAN = "the row is not a span: a span has a `context` with a `span_id`, and a `span_kind`"
 TABLES = frozenset({"projects", "traces", "spans"})
 """The tables that every version of the database has."""
 
@@ -75,7 +75,7 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
                 yield from () if first is None else (first,)
                 yield from traces
     except _DAMAGE as error:
-        yield Skipped("database", f"the database cannot be read further: {error}")
+        yield Skipped("database", f"the rest of the database cannot be read: {error}")
     if without:
         reason = f"{without} of the traces in this file contain no request to a model"
         yield Skipped("other spans", reason, is_irrelevant=True)

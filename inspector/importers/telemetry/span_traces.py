@@ -54,8 +54,8 @@ from inspector.wire.events import DecodedTurn
 
 _SOURCE = "span"
 _SPAN_ID, _TRACE_ID = "span_id", "trace_id"
-_UNMATCHED = "runs of tools without a call of the model are left out"
-_NO_REQUESTS = "the source kept no messages of some requests, so the content of those requests is not known"
+_UNMATCHED = "tool runs without a matching call of the model are left out"
+_NO_REQUESTS = "the source did not store the messages of some requests, so their content is unknown"
 _ZONE = lazy_pattern(r"(?:Z|[+-]\d\d:?\d\d)\Z")
 SPOOL_BYTES = 32 << 20
 """How many bytes of the rows' texts are kept in memory."""
@@ -458,7 +458,7 @@ def session_traces(spans: Iterable[TracedSpan], session_id: ExternalId, record: 
         yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=position))
     if not found:
         position = record or f"{session_id.name} {session_id.value}"
-        yield Skipped(position, "no request to a model is among its spans", is_irrelevant=True)
+        yield Skipped(position, "its spans contain no request to a model", is_irrelevant=True)
 
 
 def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
