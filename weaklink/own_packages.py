@@ -42,7 +42,7 @@ def require_own(name: str) -> None:
     if not _is_own(found, name):
         raise NameCollisionError(
             f"weaklink needs its package `{name}`, but `import {name}` finds {found}, which is not weaklink's: rename "
-            f"that module, or take its folder off the import path (the command `weaklink` works beside it).",
+            f"that module, or remove its folder from the import path (the command `weaklink` is not affected).",
             name=name,
             path=found,
         )

@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("weaklink").addoption(
         "--weaklink-record",
         action="store_true",
-        help="let requests of tests with the fixture `weaklink_replay` through, and write their recordings again",
+        help="forward the requests of tests that use the fixture `weaklink_replay`, and rewrite their recordings",
     )
 
 
@@ -57,7 +57,8 @@ def weaklink() -> Weaklink:
 def weaklink_replay(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[WeaklinkReplay]:
     """Answers the requests of a test from a recording: `weaklink_replay("runs/booking.jsonl")`.
 
-    The test fails where a request differs from the recording, or is never made. `--weaklink-record` records anew.
+    The test fails if a request differs from the recording, or if a recorded request is not made. `--weaklink-record`
+    rewrites the recording.
     """
     if collision := _collision_message():
         pytest.fail(collision, pytrace=False)

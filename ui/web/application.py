@@ -20,8 +20,8 @@ _READ = "weaklink_database_was_read"  # by this session: a database that disappe
 _WITHOUT_DATABASE = frozenset({"rules", "data", "imports", "settings"})
 _KEYS = (
     ("Ctrl K, ?", "this search"),
-    ("/", "the filter; in a trace, its text"),
-    ("j k, arrows", "walk a list, Enter opens"),
+    ("/", "filter; in a trace: search its text"),
+    ("j k, arrows", "move in a list; Enter opens"),
     ("e E, ] [", "in a trace: faults, steps"),
     ("} {", "in a trace: older, newer trace"),
     ("n N, y", "in a trace: search hits, copy"),

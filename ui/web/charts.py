@@ -89,7 +89,7 @@ def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> 
                 alt.Tooltip("time:N", title="time (UTC)"),
                 "status:N",
                 alt.Tooltip("traces:Q", format=","),
-                alt.Tooltip("share:Q", title="share of this time", format=".0%"),
+                alt.Tooltip("share:Q", title="share of this period", format=".0%"),
             ],
         )
         .add_params(_pick("key"))

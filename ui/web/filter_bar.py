@@ -65,7 +65,7 @@ def filter_bar(page: str) -> str | None:
     with st.container(horizontal=True, gap="xsmall"):
         _field(page, filter_text)
         if filter_text:
-            st.button("Clear", icon=":material/close:", on_click=clear_filter, help="Take the filter away")
+            st.button("Clear", icon=":material/close:", on_click=clear_filter, help="Remove the filter")
         views_menu(page)
     error = check_filter(filter_text)
     if error is not None:
@@ -87,8 +87,8 @@ def clear_filter() -> None:
 def nothing_found(filter_text: str) -> None:
     """Show why the page is empty: no trace matches the filter, or the database has no traces yet."""
     if not filter_text:
-        st.info("The database holds no traces yet. Import logs or the sample traces, or run `weaklink import PATH`.")
-        if st.button("Import files or the samples", type="primary", icon=":material/upload:"):
+        st.info("The database contains no traces yet. Import logs or the sample traces, or run `weaklink import PATH`.")
+        if st.button("Import files or sample traces", type="primary", icon=":material/upload:"):
             go_to_page("imports")
         return
     st.info("No trace matches this filter.")
@@ -147,7 +147,7 @@ def _offer(filter_text: str, found: list[FilterCompletion]) -> None:
     if not offered:
         return
     chosen = st.pills(
-        "What could be written here",
+        "Completions",
         range(len(offered)),
         format_func=lambda index: label(offered[index].text),
         key=f"{_OFFERED}_{filter_text}",
@@ -176,7 +176,7 @@ def facets(filter_text: str) -> None:
         return
     rows = facet_rows(name, results[query])
     if not rows:
-        st.caption("None of the traces has one.")
+        st.caption(f"None of the traces has a value for `{name}`.")
         return
     columns = (ListingColumn(name), ListingColumn("traces", "end"), ListingColumn("broken"))
     done = listing(
@@ -188,7 +188,7 @@ def facets(filter_text: str) -> None:
         most_rem=18,
     )
     if len(rows) == _MOST:
-        st.caption(f"The {_MOST} most frequent.")
+        st.caption(f"Only the {_MOST} most frequent values are shown.")
     if done.opened is not None:
         st.session_state[_CLOSE] = True
         row = rows[int(done.opened.removeprefix(_BROKEN))]
@@ -260,7 +260,7 @@ def _choose(views: list[SavedView]) -> None:
     with st.container(horizontal=True):
         if st.button("Open", type="primary", key="weaklink_view_open"):
             go_to_page(chosen.page, **chosen.state)
-        st.button("Forget", on_click=_forget, args=(chosen.name,), disabled=not visitor().may_write)
+        st.button("Delete", on_click=_forget, args=(chosen.name,), disabled=not visitor().may_write)
 
 
 def _save(page: str) -> None:
@@ -271,7 +271,7 @@ def _save(page: str) -> None:
         st.session_state[_FAULT] = str(error)
         return
     st.session_state[_NAME] = ""
-    st.toast("The view is saved.")
+    st.toast("View saved.")
 
 
 def _forget(name: str) -> None:

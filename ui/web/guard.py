@@ -42,20 +42,20 @@ class Access(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.token and not _TOKEN.fullmatch(self.token):
-            raise WeaklinkError("a token is made of letters, digits and `-._~`, so that it fits into an address")
+            raise WeaklinkError("a token may contain only letters, digits and `-._~`, so that it can be part of a URL")
         is_local = is_loopback(self.host.strip("[]"))
         if not is_local and not self.needs_token:
             raise WeaklinkError(
-                f"`--host {self.host}` can be reached from other machines, and then the dashboard needs a token: "
-                "say `--token WORD` or `--tokens`, or leave `--host` away."
+                f"`--host {self.host}` can be reached from other machines, so the dashboard requires a token: "
+                "pass `--token WORD` or `--tokens`, or omit `--host`."
             )
         if self.user_header and not is_local:
             raise WeaklinkError(
-                f"`--user-header` needs a dashboard that only this machine reaches: on {self.host} anybody could send "
-                "that header. Let the reverse proxy run here, and leave `--host` away."
+                f"`--user-header` requires a dashboard that only this machine can reach: on {self.host} anybody could "
+                "send that header. Run the reverse proxy on this machine, and omit `--host`."
             )
         if self.user_header and not _HEADER.fullmatch(self.user_header):
-            raise WeaklinkError(f"`{self.user_header}` is no name of a header, such as `X-Forwarded-User`")
+            raise WeaklinkError(f"`{self.user_header}` is not a valid header name, such as `X-Forwarded-User`")
 
     @property
     def needs_token(self) -> bool:
@@ -132,18 +132,18 @@ class Guard:
         host = _header(scope, b"host")
         if not self._access.accepts_host(host):
             return 421, (
-                f"This dashboard does not answer to the host `{host[:200]}`; open it by its address, "
-                "or start it with `--name` and this host's name."
+                f"This dashboard does not accept requests for the host `{host[:200]}`: open it by its IP address, "
+                "or start it with `--name` and the name of this host."
             )
         origin = _header(scope, b"origin")
         if scope["type"] == "http" and scope["path"] == EVENTS_PATH and not origin:
             return self._recorder_refusal(scope)
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
         if (changes or origin) and not self._access.accepts_origin(origin, host):
-            return 403, "Another page asked; only the dashboard's own pages may."
+            return 403, "Request refused: its `Origin` is not this dashboard; only the dashboard's pages may send it."
         if self._access.needs_token and not self._role(_cookie_of(scope, self._access.cookie)):
             if self._access.stored_tokens:
-                return 401, "This dashboard needs a token: open its address with `?token=` and yours after it."
+                return 401, "This dashboard requires a token: append `?token=` and your token to its address."
             return 401, "This dashboard requires its token: open the address that `weaklink web` printed."
         return None
 
@@ -154,8 +154,8 @@ class Guard:
         kind, _, word = _header(scope, b"authorization").partition(" ")
         role = self._role(word.strip()) if kind.lower() == "bearer" else ""
         if not role:
-            return 401, "This collector needs a token: `--to-token`, or WEAKLINK_COLLECTOR_TOKEN."
-        return None if role == _WRITES else (403, "This token can only read; recorders need the role `write`.")
+            return 401, "This collector requires a token: pass `--to-token` or set WEAKLINK_COLLECTOR_TOKEN."
+        return None if role == _WRITES else (403, "This token is read-only; recorders require the role `write`.")
 
     def _role(self, word: str) -> str:
         """The role of a token, "" for an invalid one; the token of the command line has the role `write`."""

@@ -221,7 +221,7 @@ def rail(found: Sequence[Box]) -> Picture:
         groups.append(_group(box, left, str(index)))
         left += _BOX_WIDTH + _BOX_GAP
     turns = counted(len({box.location.turn for box in found}), "turn")
-    label = f"The trace as a map of {turns}; each box leads to its text"
+    label = f"Map of the trace: {turns}; click a box to select its text"
     return Picture(left + 4, _TOP + _BOX_HEIGHT + 20, tuple(groups), label)
 
 

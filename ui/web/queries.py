@@ -408,4 +408,4 @@ def _counting(results: PageResults) -> str:
         return f"as of {short_time(results.as_of_s, time())}, counting again …"
     waited_s = monotonic() - results.began_s
     seconds = f" {waited_s:.0f} s" if waited_s >= _LONG_S else ""
-    return f"Counting {'what the filter lets through' if parameter('filter') else 'all traces'} …{seconds}"
+    return f"Counting {'the traces that match the filter' if parameter('filter') else 'all traces'} …{seconds}"

@@ -26,7 +26,7 @@ ICON = Path(__file__).parent / "icon.png"
 """The icon in the browser's tab."""
 
 _LONGEST_VISITOR = 80
-READS_ONLY = "Your token can only read."
+READS_ONLY = "Your token is read-only."
 """Why a control is disabled."""
 
 
@@ -70,7 +70,7 @@ def _read(where: str | None, id_: int, version: str) -> Dissection:
     return Dissection(*store().inspected(id_))
 
 
-@st.cache_resource(show_spinner="Looking where values came from …", max_entries=_KEPT, ttl=_FRESH_S)
+@st.cache_resource(show_spinner="Finding the origins of values …", max_entries=_KEPT, ttl=_FRESH_S)
 def _flow(where: str | None, version: str, _dissection: Dissection) -> DataFlow:
     return data_flow_of(_dissection.trace, _dissection.inspection)
 
@@ -158,7 +158,7 @@ def visitor() -> Visitor:
         return Visitor(named)
     holder = store().tokens.holder(word)
     if holder is None:
-        raise WeaklinkError("Your token was revoked or has ended. Ask for another one, and open its address.")
+        raise WeaklinkError("Your token was revoked or has expired. Request a new one, and open its address.")
     return Visitor(named or holder.name, holder.role is TokenRole.WRITE)
 
 

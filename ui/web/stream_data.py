@@ -267,7 +267,7 @@ def window_notes(window: TurnWindow, trace: Trace) -> Iterable[str]:
     total = len(trace.turns)
     turns = f"turn {window.first}" if window.first == window.last else f"turns {window.first} to {window.last}"
     yield f"This trace is too long for one page. Shown: {turns} of {total}{''.join(_cut_words(window, trace))}."
-    yield "A step, value or fault elsewhere, and the rows at the edges, bring the characters around them."
+    yield "Select a step, value or fault elsewhere, or a row at an edge, to load the characters around it."
 
 
 def _cut_words(window: TurnWindow, trace: Trace) -> Iterator[str]:
@@ -287,7 +287,7 @@ def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Js
     while waiting:
         row = waiting.pop()
         if len(rows) == MOST_ROWS:
-            return [*rows, {"depth": 0, "runs": run_objects(("dim", f"… {MOST_ROWS:,} rows are shown"))}]
+            return [*rows, {"depth": 0, "runs": run_objects(("dim", f"… only {MOST_ROWS:,} rows are shown"))}]
         rows.append(_row(row))
         if row.grow is not None and row.heavy <= room and abs(_turn(row) - turn) <= EXPANDED_TURNS:
             room -= row.heavy

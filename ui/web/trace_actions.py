@@ -64,7 +64,7 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
 def _copies(shown: ShownTrace, at: Location | None) -> None:
     """Draw what users copy, each with a copy button: the address, the command, and the ids."""
     one = shown.summary
-    what = "the same characters" if at is not None else "this trace"
+    what = "the selected characters" if at is not None else "this trace"
     copies = {
         f"The address that opens {what}": _address(),
         f"The command that opens {what} in a terminal": _command(one.id, at),
@@ -79,7 +79,7 @@ def _adjacent_links(shown: ShownTrace) -> None:
     newer, older = adjacent_traces(shown.summary)
     links = ((newer, "Newer", ":material/chevron_left:", "{"), (older, "Older", ":material/chevron_right:", "}"))
     for to, direction, icon, key in links:
-        hint = f"The next {direction.lower()} trace of this filter; key {key} in the stream"
+        hint = f"The next {direction.lower()} trace that matches the filter; key {key} in the stream"
         if st.button(direction, icon=icon, disabled=to is None, help=hint) and to is not None:
             go_to_page("trace", trace=to, filter=parameter("filter"))
 
@@ -212,12 +212,14 @@ def ask_again(shown: ShownTrace, at: Location | None) -> None:
         with st.form(f"weaklink_ask_form_{id_}", border=False):
             st.caption(f"Turn {turn}" if turn else "The turn that broke the chain")
             form = AskForm(
-                st.text_input("Server", placeholder="https://api.openai.com", help="Its key is in the environment."),
-                st.text_input("How often", value="20"),
-                st.text_input("Model", placeholder="as it was"),
+                st.text_input(
+                    "Server", placeholder="https://api.openai.com", help="The key comes from the environment."
+                ),
+                st.text_input("Number of times", value="20"),
+                st.text_input("Model", placeholder="unchanged"),
                 st.text_input("Settings", placeholder="temperature=0 top_p=1"),
-                st.text_input("Most requests and tokens", placeholder="40 100000"),
-                st.checkbox("Add advice against the turn's fault"),
+                st.text_input("Maximum requests and tokens", placeholder="40 100000"),
+                st.checkbox("Add advice about the turn's fault"),
             )
             preview, send, serve = st.columns(3)
             is_preview = preview.form_submit_button("Preview", width="stretch")
@@ -256,7 +258,7 @@ def _preview_or_send(form: AskForm, id_: int, turn: int | None, *, is_send: bool
     if not is_send or st.session_state.get(_PREVIEW) != (id_, turn, form):
         st.session_state[_PREVIEW] = (id_, turn, form)
         key = "with the key from the environment" if target.key else "without a key"
-        put_lines([*plan_lines(plan, target.url), (Run(f"Sent {key}, when you press Send.", Style.STRONG),)])
+        put_lines([*plan_lines(plan, target.url), (Run(f"Press Send to send this {key}.", Style.STRONG),)])
         return
     _new_work(id_).ask(form, plan, target, current_options().where)
     st.rerun()

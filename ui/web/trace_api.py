@@ -194,11 +194,11 @@ def _flow(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
     """The chain as a picture, with the step of the selected characters."""
     chain = shown.inspection.chain
     if not chain.steps:
-        return _NO_PICTURE.data(None, {}, "This trace has no tool calls, so nothing flows.")
+        return _NO_PICTURE.data(None, {}, "This trace has no tool calls, so there is no data flow.")
     step = step_at(shown.dissection, _position(shown, at))
     drawn = flow_picture(chain, data_flow(shown), step.number if step else 1)
     places = {str(one.number): one.location for one in chain.steps}
-    caption = f"{drawn.label}. The thick way is the longest; a click leads to the step."
+    caption = f"{drawn.label}. The thick path is the longest. Click a step to select it."
     return drawn.data(str(step.number) if step else None, places, caption)
 
 

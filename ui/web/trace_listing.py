@@ -105,7 +105,7 @@ def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
 def _facts(one: TraceSummary) -> Iterator[tuple[str, str]]:
     if one.note:
         yield "note", one.note
-    yield "model", one.model or "not known"
+    yield "model", one.model or "unknown"
     if one.source or one.file:
         yield "source", f"{one.source} {one.file[-200:]}".strip()
     if one.started_at_s is not None:
@@ -119,9 +119,9 @@ def _compare(one: TraceSummary) -> None:
     """Draw the buttons that choose traces one by one, and compare them."""
     chosen = parameter(_RUNS).split()
     if str(one.id) in chosen:
-        if st.button("Not this one", key="weaklink_less", icon=":material/remove:"):
+        if st.button("Remove from comparison", key="weaklink_less", icon=":material/remove:"):
             _choose([id_ for id_ in chosen if id_ != str(one.id)])
-    elif st.button("To compare", key="weaklink_more", icon=":material/add:", disabled=len(chosen) >= MOST_RUNS):
+    elif st.button("Add to comparison", key="weaklink_more", icon=":material/add:", disabled=len(chosen) >= MOST_RUNS):
         _choose([*chosen, str(one.id)])
     if len(chosen) > 1 and st.button(
         f"Compare {len(chosen)}", key="weaklink_compare", icon=":material/compare_arrows:"

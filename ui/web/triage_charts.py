@@ -282,8 +282,8 @@ def _what_breaks(
         is_eager=True,
         most_rem=22,
     )
-    left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke others." if len(codes) > len(rows) else ""
-    st.caption(f"A click lists the chains.{left_out}")
+    left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke other chains." if len(codes) > len(rows) else ""
+    st.caption(f"Click a rule to list its chains.{left_out}")
     if done.opened is not None:
         open_list(filter_text, field("break", done.opened))
     for row in rows[:_EXAMPLES]:
@@ -338,7 +338,7 @@ def _what_got_worse(figures: TriageFigures, filter_text: str, height: int) -> No
         label="Rules that got worse",
         is_eager=True,
     )
-    st.caption(f"Chains broken, and their share of all traces: {weeks}.")
+    st.caption(f"Broken chains, and their share of all traces: {weeks}.")
     if done.opened is not None:
         week = WEEK_BEFORE if done.opened.startswith(_BEFORE) else LAST_WEEK
         open_list(filter_text, week, field("break", done.opened.removeprefix(_BEFORE)))
@@ -348,7 +348,7 @@ _WORSE_COLUMNS: tuple[SortedColumn[WorseRule], ...] = (
     SortedColumn(ListingColumn("first break", order="rule"), lambda one: code_title(one.value)),
     SortedColumn(ListingColumn("last 7 days", "end", order="now"), lambda one: one.now / one.traces_now),
     SortedColumn(ListingColumn("before", "end", order="before"), lambda one: one.before / one.traces_before),
-    SortedColumn(ListingColumn("more", "end", order="increase"), lambda one: one.increase),
+    SortedColumn(ListingColumn("increase", "end", order="increase"), lambda one: one.increase),
 )
 
 
@@ -409,11 +409,11 @@ def _days(figures: TriageFigures, filter_text: str, height: int) -> None:
     days = figures.results[figures.queries.days]
     rows = time_rows(days)
     if not rows:
-        st.caption("No trace says when it was recorded.")
+        st.caption("No trace has a recording time.")
         return
     is_share = parameter("days") == _SHARES
     found = statuses_over_time(rows, key=f"weaklink_days_{is_share}_{filter_text}", is_share=is_share, height=height)
-    address_toggle("As shares of the time", "days", _SHARES, key="weaklink_day_shares")
+    address_toggle("As percentages", "days", _SHARES, key="weaklink_day_shares")
     for undated in (group for group in days if not group.keys[0]):
         broken = hits(undated, "broken")
         text = f"{counted(undated.traces, 'more trace')} without a date"
@@ -434,15 +434,15 @@ def _heat(figures: TriageFigures, filter_text: str, height: int) -> None:
     models = figures.results[figures.queries.models]
     rows = heat_rows(models, figures.results[figures.queries.models_and_codes])
     if not rows:
-        st.caption("No trace of a named model has a fault.")
+        st.caption("No trace with a known model has a fault.")
         return
     found = heat_map(
         rows, across="rule", down="model", share="share", key=f"weaklink_heat_{filter_text}", height=height
     )
     unnamed = next((group.traces for group in models if not group.keys[0]), 0)
-    st.caption("The share of a model's traces in which a rule found something.")
+    st.caption("The share of a model's traces in which a rule reported a fault.")
     if unnamed and st.button(
-        f"{counted(unnamed, 'more trace')} of no known model", key="weaklink_unnamed", type="tertiary"
+        f"{counted(unnamed, 'more trace')} without a known model", key="weaklink_unnamed", type="tertiary"
     ):
         open_list(filter_text, field("model", ""))
     if found is not None:

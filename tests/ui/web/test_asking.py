@@ -40,15 +40,15 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
     where = database(tmp_path)
     with running_upstream(server("openai", lambda body: 0.0 if body.get("temperature") == 0 else 1.0)) as upstream:
         app = page("trace", Path(where), trace="1")
-        _fill(app, Server=upstream.url, **{"How often": "4", "Settings": "temperature=0"})
+        _fill(app, Server=upstream.url, **{"Number of times": "4", "Settings": "temperature=0"})
         _press(app, "Send")
         assert not upstream.requests, "nothing is sent before it was previewed"
-        assert "goes out 8 times (4 of each setting)" in said_in(app)
+        assert "will be sent 8 times (4 per setting; " in said_in(app)
         _press(app, "Send")
         work = app.session_state["weaklink_ask_work"]
         work.thread.join(60)
         app.run()
-        assert "4 pairs of 4 counted; 8 answers kept as forks." in said_in(app)
+        assert "4 pairs of 4 counted; 8 answers saved as forks." in said_in(app)
     with open_store(where) as store:
         assert store.paging().count("") == 9
 

@@ -66,7 +66,7 @@ def test_a_recording_arrives_and_outlives_a_collector_that_is_killed_and_a_recor
                 wait_until(lambda: _asked(database) == ["first", "second"], within_s=60)
             assert "2 degrees" in _ask(recording, "third")
             assert recording.stop() == 0
-            assert "of events wait in" in recording.said[-1]
+            assert "of events are queued in" in recording.said[-1]
         with (
             running(tmp_path, database, "--tokens", port=port),
             recording_process(tmp_path, "--upstream", upstream.url, *words, **told) as recording,

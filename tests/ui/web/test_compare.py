@@ -56,7 +56,7 @@ def test_the_baseline_and_the_other_side_stand_in_the_address(two_models: Path) 
 
 def test_another_key_begins_anew(two_models: Path) -> None:
     app = page("compare", two_models, what="groups", base="steady")
-    next(one for one in app.selectbox if one.label == "Groups by").select("source").run()
+    next(one for one in app.selectbox if one.label == "Group by").select("source").run()
     assert address(app) == {"what": "groups", "by": "source"}
 
 
@@ -65,12 +65,12 @@ def test_two_runs_are_laid_side_by_side(two_models: Path) -> None:
         good, bad = (store.traces(f"model:{model}", limit=1)[0].id for model in ("steady", "shaky"))
     app = page("compare", two_models, runs=f"{good} {bad}")
     assert "differ first at step 1" in said_in(app)
-    assert "what is before it" not in said_in(app)
+    assert "earlier turns" not in said_in(app)
     app.toggle(key="weaklink_requests_False").set_value(True).run()
-    assert "Turn 2: not recorded, what is before it" in said_in(app)
+    assert "Turn 2: request not recorded; earlier turns" in said_in(app)
     app.button(key="weaklink_rotate").click().run()
     assert address(app) == {"runs": f"{bad} {good}", "requests": "shown"}
 
 
 def test_no_runs_yet_offers_some(two_models: Path) -> None:
-    assert "Name two to six traces" in page("compare", two_models).info[0].value
+    assert "Enter two to six trace ids" in page("compare", two_models).info[0].value

@@ -68,14 +68,14 @@ def _newest(page: Page) -> Locator:
 def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, slow_dashboard: str, page: Page) -> None:
     broken = _count(slow, "status:broken")
     page.goto(f"{slow_dashboard}?filter=status:broken")
-    expect(_aside(page)).to_contain_text("Counting what the filter lets through")
+    expect(_aside(page)).to_contain_text("Counting the traces that match the filter")
     expect(_newest(page).locator("tr").first).to_be_visible()
     expect(page.locator(".wl-room")).to_have_count(7)
 
     page.get_by_role("link", name="Traces").click()
     expect(page.locator('tbody[aria-label^="Traces;"] tr').first).to_be_visible()
     page.get_by_role("link", name="What breaks").click()
-    expect(_aside(page)).to_contain_text("Counting what the filter lets through")
+    expect(_aside(page)).to_contain_text("Counting the traces that match the filter")
 
     rows = _newest(page)
     expect(page.locator(".wl-room")).to_have_count(7)
@@ -163,7 +163,7 @@ def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) ->
 @pytest.mark.usefixtures("_at_gates")
 def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Path, name: str, what: str) -> None:
     app = drawn_page(name, slow, 0.01, filter="status:broken", what=what)
-    assert "Counting what the filter lets through" in said_in(app)
+    assert "Counting the traces that match the filter" in said_in(app)
     assert "wl-room" in said_in(app)
     assert field_of(app).value == "status:broken"
     gate_of(slow).unlink()

@@ -77,4 +77,4 @@ def test_the_state_of_a_page_is_saved_under_a_name(demo_database: Path) -> None:
 def test_a_view_without_a_name_is_refused_in_a_sentence(demo_database: Path) -> None:
     app = page("traces", demo_database)
     next(button for button in app.button if button.label == "Save").click().run()
-    assert app.error[0].value == "a view is saved under a name"
+    assert app.error[0].value == "a saved view needs a name"

@@ -27,7 +27,7 @@ def test_what_stands_in_columns_may_not(words: str) -> None:
 
 
 def test_a_line_with_marks_below_it_may_not() -> None:
-    assert folds([(Run(words),) for words in ("status:brk or so", "       ^", "A status is one of five.")]) == [
+    assert folds([(Run(words),) for words in ("status:brk or so", "       ^", "Status must be one of five.")]) == [
         False,
         False,
         True,

@@ -100,7 +100,7 @@ def test_the_socket_takes_no_foreign_origin(origin: str) -> None:
         {
             "type": "websocket.close",
             "code": 1008,
-            "reason": "Another page asked; only the dashboard's own pages may.",
+            "reason": "Request refused: its `Origin` is not this dashboard; only the dashboard's pages may send it.",
         }
     ]
 

@@ -99,9 +99,9 @@ def _walk(page: Page, address: str, *, all_of_them: bool) -> int:
     for index in range(buttons.count()):
         _opens(page, buttons.nth(index), _number(buttons.nth(index).inner_text()))
         clicked += 1
-    shown = page.get_by_role("button", name="Show them")
+    shown = page.get_by_role("button", name="Show these traces")
     if shown.count():
-        _opens(page, shown, _number(page.locator(".wl-said", has_text="would go").inner_text()))
+        _opens(page, shown, _number(page.locator(".wl-said", has_text="would be deleted").inner_text()))
         clicked += 1
     explained = page.get_by_role("button", name=re.compile("^Traces with "))
     if explained.count():

@@ -169,7 +169,7 @@ def test_a_saved_view_opens_again_in_another_page(demo_dashboard: str, page: Pag
     page.get_by_role("button", name="Views").click()
     page.get_by_label("Save this view as").fill("Only **broken** ones")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("The view is saved.")).to_be_visible()
+    expect(page.get_by_text("View saved.")).to_be_visible()
     page.goto(f"{demo_dashboard}tools")
     page.get_by_role("button", name="Views").click()
     page.get_by_test_id("stBaseButton-primary").filter(has_text="Open").click()
@@ -315,23 +315,23 @@ _SEQUENCES: dict[str, list[tuple[Callable[[Page], Locator], str]]] = {
     "tools": [
         (lambda page: _row(page, "Tools", "get_weather"), "tools?tool=get_weather"),
         (lambda page: _row(page, "Tools", "web_search"), "tools?tool=web_search"),
-        (lambda page: page.get_by_role("button", name="All tools, not web"), "tools"),
+        (lambda page: page.get_by_role("button", name="All tools, not only web"), "tools"),
     ],
     "rules": [
-        (lambda page: page.get_by_text("Only those that were found"), "rules?only=found"),
+        (lambda page: page.get_by_text("Only rules that were found"), "rules?only=found"),
         (lambda page: _row(page, "Rules", "J104"), "rules?only=found&rule=J104"),
         (lambda page: page.get_by_role("button", name="Traces with J104"), "traces?filter=code%3AJ104"),
     ],
     "settings": [
-        (lambda page: page.get_by_text("Keep those that broke"), "settings?keep_broken=yes"),
-        (lambda page: page.get_by_text("Keep those that broke"), "settings"),
+        (lambda page: page.get_by_text("Keep broken traces"), "settings?keep_broken=yes"),
+        (lambda page: page.get_by_text("Keep broken traces"), "settings"),
     ],
     "compare?runs=1 2": [
         (lambda page: page.get_by_text("Requests side by side"), "compare?runs=1+2&requests=shown"),
         (lambda page: page.get_by_text("Groups of traces", exact=True), "compare?runs=1+2&requests=shown&what=groups"),
     ],
     "": [
-        (lambda page: page.get_by_text("As shares of the time"), "?days=shares"),
+        (lambda page: page.get_by_text("As percentages"), "?days=shares"),
         (lambda page: _in_menu(page, "Tools"), "tools"),
         (lambda page: _in_menu(page, "Rules"), "rules"),
     ],
@@ -368,7 +368,7 @@ def test_what_is_shown_of_a_tool_is_that_of_the_one_that_was_clicked(demo_dashbo
     _row(page, "Tools", "web_search").click()
     expect(page).to_have_url(f"{demo_dashboard}tools?tool=web_search")
     settled(page)
-    tools = page.locator('tbody[aria-label^="Broken schemas;"] td:first-child')
+    tools = page.locator('tbody[aria-label^="Schema violations;"] td:first-child')
     assert set(tools.all_inner_texts()) == {"web_search"}
 
 

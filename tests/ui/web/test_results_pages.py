@@ -95,7 +95,7 @@ def test_a_selection_by_rows_counts_traces_once(shown: None, table: str, keys: d
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"file": "x"}', '{"status": {}}', '{"1=1 --": "x"}'])
 def test_other_selections_are_refused(text: str) -> None:
-    with pytest.raises(Exception, match="the address selects traces by something"):
+    with pytest.raises(Exception, match="the selection in the address"):
         read_selection(text)
 
 
@@ -167,7 +167,7 @@ def test_an_address_opens_no_other_file(page: Page, address: str, results: Path)
     other.write_text(json.dumps(conversation(1)) + "\n", encoding="utf-8")
     page.goto(f"{address}trace?file={quote(str(other))}&record=line+1")
     settled(page)
-    expect(page.get_by_test_id("stAlert")).to_contain_text("the results have no such trace")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("the results do not contain this trace")
 
 
 def test_sql_runs_on_the_tables_only_when_it_is_run(page: Page, address: str) -> None:

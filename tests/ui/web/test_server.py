@@ -83,7 +83,7 @@ def _ask(
 def test_a_foreign_host_name_is_refused_on_every_path(local: Dashboard, path: str) -> None:
     status, headers, body = _ask(local, path, headers={"Host": f"evil.example:{local.port}"})
     assert status == 421
-    assert "does not answer to the host `evil.example:" in body
+    assert "does not accept requests for the host `evil.example:" in body
     assert headers["content-security-policy"].startswith("default-src 'none'")
 
 
@@ -124,7 +124,7 @@ def test_an_upload_from_another_page_is_refused(local: Dashboard, method: str, o
     more = {"Origin": origin} if origin else {}
     status, _, body = _ask(local, "/_stcore/upload_file/a/b", method, b"x", headers=more)
     assert status == 403
-    assert body == "Another page asked; only the dashboard's own pages may.\n"
+    assert body == "Request refused: its `Origin` is not this dashboard; only the dashboard's pages may send it.\n"
 
 
 def test_an_upload_of_our_own_page_gets_as_far_as_its_session(local: Dashboard) -> None:
@@ -132,7 +132,7 @@ def test_an_upload_of_our_own_page_gets_as_far_as_its_session(local: Dashboard) 
         local, "/_stcore/upload_file/a/b", "PUT", b"x", headers={"Origin": f"http://127.0.0.1:{local.port}"}
     )
     assert status in (400, 403), body
-    assert "Another page asked" not in body
+    assert "Request refused" not in body
 
 
 def test_nothing_is_answered_without_the_token(public: Dashboard) -> None:
@@ -205,7 +205,7 @@ def test_without_a_database_the_dashboard_opens_on_imports_and_the_samples_are_a
         expect(page).to_have_title("Imports · none.db · weaklink")
         assert not (tmp_path / "none.db").exists()
         page.get_by_role("button", name="Import the sample traces").click()
-        page.get_by_role("button", name="To the traces").click()
+        page.get_by_role("button", name="Show traces").click()
         expect(page).to_have_url(f"{address}traces")
         expect(page.locator(".wl-said", has_text="42 traces")).to_be_visible()
 

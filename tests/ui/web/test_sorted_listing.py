@@ -115,7 +115,7 @@ def _traces(page: Page) -> list[int]:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(("label", "term"), [("Tools", "tool"), ("Broken schemas", "code")])
+@pytest.mark.parametrize(("label", "term"), [("Tools", "tool"), ("Schema violations", "code")])
 def test_the_funnel_of_a_value_opens_the_traces_that_have_it(
     demo_dashboard: str, demo_database: Path, page: Page, label: str, term: str
 ) -> None:

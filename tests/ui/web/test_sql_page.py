@@ -87,11 +87,11 @@ def test_two_columns_of_one_name_are_told_apart(served: DatabaseLocation) -> Non
 def test_what_was_left_out_is_said_below_the_rows(served: DatabaseLocation) -> None:
     page = _run("with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) select i from n")
     assert [one.value for one in page.warning] == [
-        "More rows follow: these are the first 1,000. Write LIMIT to choose which."
+        "There are more rows; only the first 1,000 are shown. Use LIMIT to choose which."
     ]
 
 
 def test_what_can_be_read_is_said_before_anything_is_imported(served: DatabaseLocation) -> None:
     page = _page(_imports)
     assert not page.exception
-    assert [one.label for one in page.expander] == ["What can be read"]
+    assert [one.label for one in page.expander] == ["Supported sources"]

@@ -225,4 +225,4 @@ def test_an_uploaded_file_is_imported_and_reported(streams: str, page: Page) -> 
     page.locator("input[type=file]").set_input_files({"name": "up.jsonl", "mimeType": "text/plain", "buffer": said})
     page.get_by_role("button", name="Import 1 file").click()
     expect(page.locator(".wl", has_text="up.jsonl")).to_be_visible()
-    expect(page.get_by_role("button", name="To the traces")).to_be_visible()
+    expect(page.get_by_role("button", name="Show traces")).to_be_visible()

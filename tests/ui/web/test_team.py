@@ -54,7 +54,7 @@ def test_nobody_looks_without_a_token(browser: Browser, served: Dashboard, team:
             answer = page.request.get(f"http://127.0.0.1:{served.port}/{path}")
             assert (answer.status, answer.text()) == (
                 401,
-                "This dashboard needs a token: open its address with `?token=` and yours after it.\n",
+                "This dashboard requires a token: append `?token=` and your token to its address.\n",
             )
 
 
@@ -90,7 +90,7 @@ def test_a_revoked_token_opens_nothing_any_more(browser: Browser, served: Dashbo
         with open_store(team.database) as store:
             store.tokens.revoke("eve")
         page.get_by_role("link", name="Tools").click()
-        expect(page.get_by_text("Your token was revoked or has ended.")).to_be_visible()
+        expect(page.get_by_text("Your token was revoked or has expired.")).to_be_visible()
         page.wait_for_timeout(2_100)  # as long as the guard remembers a token
         assert page.request.get(f"http://127.0.0.1:{served.port}/").status == 401
 
@@ -105,7 +105,7 @@ def test_commands_make_list_and_revoke_tokens(weaklink: Run, team: _Team, tmp_pa
         assert (held.name, held.role) == ("dan", TokenRole.READ)
     again = weaklink("db", "token", "create", "dan", *where)
     assert again.returncode == 2
-    assert b"there is a token named `dan`" in again.stderr
+    assert b"a token named `dan` already exists" in again.stderr
     assert weaklink("db", "token", "revoke", "dan", *where).stdout == b"the token of dan is revoked\n"
     listed = weaklink("db", "token", "list", *where).stdout.decode()
     assert any(line.startswith("dan: read, made ") and ", revoked " in line for line in listed.splitlines())
@@ -120,7 +120,7 @@ def test_commands_make_list_and_revoke_tokens(weaklink: Run, team: _Team, tmp_pa
     assert f", ends {day}" in listed
     past = weaklink("db", "token", "create", "gil", "--expires", "2020-01-01", *where)
     assert (past.returncode, past.stdout) == (2, b"")
-    assert b"would have ended already" in past.stderr
+    assert b"would already be expired" in past.stderr
     copied = weaklink("db", "copy", str(team.database), str(tmp_path / "copy.db")).stdout.decode()
     assert "access tokens of FROM not copied" in copied
     assert made.stdout.decode().strip() not in listed
@@ -139,7 +139,7 @@ def test_a_dashboard_for_which_nobody_has_a_token_does_not_start(weaklink: Run, 
     ("options", "words"),
     [
         (("--host", "0.0.0.0", "--token", "abc", "--user-header", "X-User"), b"anybody could send that header"),
-        (("--user-header", "X User\n"), b"is no name of a header"),
+        (("--user-header", "X User\n"), b"is not a valid header name"),
     ],
 )
 def test_a_header_that_anybody_could_send_is_refused(

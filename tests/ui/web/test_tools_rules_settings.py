@@ -25,7 +25,7 @@ def test_a_tool_is_looked_at_alone_and_all_of_them_again(demo_database: Path) ->
 
 def test_a_tool_that_broke_no_schema_is_said_to_have_broken_none(demo_database: Path) -> None:
     app = page("tools", demo_database, tool="never_called")
-    assert "No call of the chosen tool broke its schema." in [one.value for one in app.caption]
+    assert "No call of the selected tool violates its schema." in [one.value for one in app.caption]
 
 
 def test_a_rule_is_explained_with_its_remedy_and_what_weaklink_says_of_its_example(demo_database: Path) -> None:
@@ -48,7 +48,7 @@ def test_retention_counts_what_the_command_would_delete(demo_database: Path, kee
     with open_store(demo_database, create=False) as store:
         old = store.traces("before:7d", limit=1_000)
     doomed = [one for one in old if not (keeps_broken and one.status == "broken")]
-    assert f"{len(doomed)} trace{'' if len(doomed) == 1 else 's'} would go." in said_in(app)
+    assert f"{len(doomed)} trace{'' if len(doomed) == 1 else 's'} would be deleted." in said_in(app)
     command = next(code.value for code in app.code if "prune" in code.value)
     assert command.startswith("weaklink db prune --before 7d")
     assert ("--keep-broken" in command) is keeps_broken

@@ -75,7 +75,7 @@ def _long_trace(steps: int) -> Dissection:
 def test_without_a_trace_in_the_address_the_page_says_so(served: int) -> None:
     page = _page()
     assert not page.exception
-    assert [one.value for one in page.info] == ["The address names no trace. Choose one in the list of traces."]
+    assert [one.value for one in page.info] == ["No trace selected. Choose one in the list of traces."]
 
 
 def test_a_broken_trace_is_drawn_with_its_actions(served: int) -> None:

@@ -34,7 +34,7 @@ def test_the_sentence_counts_the_traces_and_those_that_broke(demo_database: Path
         broken = len(store.traces("status:broken", limit=1_000))
     said = said_in(page("triage", demo_database))
     assert f"{traces} traces, {broken} broken" in said
-    assert "most by" in said
+    assert "most often by" in said
 
 
 @pytest.mark.parametrize("status", ["broken", "aborted", "ok"])

@@ -28,7 +28,7 @@ function drawHead(row) {
 function drawEdge(row) {
   const node = element("div", "edge");
   const count = Math.abs(row.isEnd ? row.part.offsets.total - row.part.offsets.end : row.part.offsets.first);
-  node.append(element("span", "number", ""), element("span", "info", `… ${count.toLocaleString("en")} more characters ${row.isEnd ? "after" : "before"} these; click or Enter shows them`));
+  node.append(element("span", "number", ""), element("span", "info", `… ${count.toLocaleString("en")} more characters ${row.isEnd ? "after" : "before"} these; click or press Enter to show them`));
   node.dataset.edge = row.isEnd ? "end" : "start";
   node.dataset.part = row.part.index;
   return node;

@@ -355,7 +355,7 @@ class Dissector {
     if (!text || !navigator.clipboard) return;
     navigator.clipboard.writeText(text).then(
       () => (this.status.textContent = `copied ${text.length.toLocaleString("en")} character${text.length === 1 ? "" : "s"}`),
-      () => (this.status.textContent = "The browser did not allow copying; mark the text and copy it with its own key."),
+      () => (this.status.textContent = "The browser blocked copying: select the text and use the browser's own shortcut to copy it."),
     );
   }
 

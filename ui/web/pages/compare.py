@@ -91,13 +91,13 @@ def compare_groups() -> None:
             )
         )
     else:
-        st.info("There is one group alone: nothing to compare.")
+        st.info("There is only one group: nothing to compare.")
     _groups(by, groups, prompts, filter_text)
 
 
 def _selected_key(place: DeltaGenerator) -> GroupKey:
     named = next((key for key in _KEYS if key.value == parameter("by")), _KEYS[0])
-    chosen = place.selectbox("Groups by", _KEYS, index=_KEYS.index(named), format_func=_title)
+    chosen = place.selectbox("Group by", _KEYS, index=_KEYS.index(named), format_func=_title)
     if chosen is not named:
         set_parameters(by=chosen.value, base=None, other=None)
         st.rerun()
@@ -157,8 +157,8 @@ def _differences(found: Statistics) -> None:
             ListingColumn("group"),
             ListingColumn("measure"),
             ListingColumn("verdict"),
-            ListingColumn("baseline", "end", room=MinimumWidth.MEDIUM),
-            ListingColumn("group's", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("baseline value", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("group value", "end", room=MinimumWidth.MEDIUM),
         )
         tail = (
             ListingColumn("difference (95 %)", "end", room=MinimumWidth.MEDIUM),
@@ -216,7 +216,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
     ]
     columns = (ListingColumn(_title(by)), ListingColumn("traces", "end"), *heads)
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups", is_stacked=True)
-    st.caption("A group's number of traces, or Enter, opens them.")
+    st.caption("Click a group's number of traces, or press Enter, to list them.")
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(filter_text, field(by.value, done.opened)))
 
@@ -225,13 +225,13 @@ def compare_runs() -> None:
     """Draw the runs in the address, and traces that can be compared with the first."""
     if st.session_state.get(_KEY) != parameter("runs"):
         st.session_state[_KEY] = parameter("runs")
-    st.text_input("Traces by number; the others are compared with the first", key=_KEY, on_change=_changed)
+    st.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
     ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
     runs = [shown_trace(int(one)) for one in ids]
     if len(runs) > 1:
         layers = ("", *(one.value for one in Layer))
         named = address_choice(
-            "Calls and results", layers, "layer", "", titles=_layer_title, hint="Whose version is compared"
+            "Calls and results", layers, "layer", "", titles=_layer_title, hint="The layer whose version is compared"
         )
         layer = Layer(named) if named else None
         found = (ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs)
@@ -243,7 +243,7 @@ def compare_runs() -> None:
 
 
 def _layer_title(layer: str) -> str:
-    return layer or "as the chain has them"
+    return layer or "as in the chain"
 
 
 def _changed() -> None:
@@ -257,13 +257,18 @@ def _diff(diff: RunDiff) -> None:
         for index, run in enumerate(diff.runs):
             step = divergence.steps[index] if divergence is not None else None
             at = {} if step is None else _place(step.location.turn, step.location.part, step.location.range)
-            if st.button(f"Open {run_label(index)} there", key=f"weaklink_open_{index}"):
+            place = "" if step is None else " at the divergence"
+            if st.button(f"Open {run_label(index)}{place}", key=f"weaklink_open_{index}"):
                 go_to_page("trace", trace=run.called, **at)
-        if st.button("Move the first to the end", key="weaklink_rotate", icon=":material/sync:"):
+        if st.button("Move the first run to the end", key="weaklink_rotate", icon=":material/sync:"):
             set_parameters(runs=" ".join([*(run.called for run in diff.runs[1:]), diff.runs[0].called]))
             st.rerun()
     if address_toggle(
-        "Requests side by side", "requests", "shown", key="weaklink_requests", hint="What both models were sent there"
+        "Requests side by side",
+        "requests",
+        "shown",
+        key="weaklink_requests",
+        hint="The requests that both models received",
     ):
         steps = divergence.steps[:2] if divergence is not None else (None, None)
         sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
@@ -289,7 +294,7 @@ def _begin() -> None:
     if not found:
         nothing_found("")
         return
-    st.info("Name two to six traces, choose them in the list of traces, or begin with one of these.")
+    st.info("Enter two to six trace ids, choose traces in the list of traces, or start with one of these.")
     _choices(found, [])
 
 
@@ -304,9 +309,9 @@ def _candidates(runs: list[ShownTrace]) -> None:
     found = by_name or [one for one in store().traces(of_source, limit=_ALIKE) if one.id not in known]
     if not found:
         return
-    guessed = "the same source" if of_source else "this database"
-    why = "the same name" if by_name else f"{guessed}; whether they had the same task is a guess"
-    st.caption(f"Others of {why}. A click adds one.")
+    guessed = "from the same source" if of_source else "in this database"
+    why = "with the same name" if by_name else f"{guessed}; their task may be a different one"
+    st.caption(f"Other traces {why}. Click one to add it.")
     _choices(found, [str(run.summary.id) for run in runs])
 
 

@@ -108,7 +108,7 @@ def show() -> None:
     st.caption("Training data in JSON lines, JSON, Parquet or Arrow. The file is checked here and not kept.")
     upload = st.file_uploader("A set of training data", key="weaklink_data_file")
     if upload is None:
-        st.text("The same in a terminal: weaklink data lint, data report, data score and data inject.")
+        st.text("In a terminal: weaklink data lint, data report, data score and data inject.")
         return
     content = upload.getvalue()
     digest = hashlib.sha256(content).hexdigest()
@@ -133,7 +133,7 @@ def show_set(found: LintedSet, name: str) -> None:
         return
     if found.rejected:
         st.caption(f"{counted(found.rejected, 'row')} could not be read")
-    with st.expander("Report on the set"):
+    with st.expander("Data set report"):
         report = SetReport()
         for one in found.samples:
             report.add(one.facts)
@@ -146,8 +146,8 @@ def show_set(found: LintedSet, name: str) -> None:
 def _show_windows(found: LintedSet) -> None:
     """Draw a note that the page below covers only these rows, and buttons to the other rows."""
     st.info(
-        f"Rows {found.first:,} to {found.last:,} of {found.total:,}: the report, the samples and the numbers below are "
-        "of these rows alone. In a terminal, `weaklink data report` and `data lint` read all of them."
+        f"Rows {found.first:,} to {found.last:,} of {found.total:,}: the report, the samples and the numbers below "
+        "cover only these rows. In a terminal, `weaklink data report` and `data lint` read all of them."
     )
     window = (found.first - 1) // _MOST_ROWS + 1
     left, right = st.columns(2)
@@ -188,7 +188,7 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
     found = selected_samples(samples, code, type_)
     rows = [_row(one) for one in found[:_MOST_LISTED]]
     if not rows:
-        st.info("No sample has both.")
+        st.info("No sample has both this fault and this type.")
         return None
     keys = [row.key for row in rows]
     selected = parameter("row") if parameter("row") in keys else keys[0]

@@ -25,8 +25,8 @@ _WIDTH = 96
 def show() -> None:
     """Draw the page: the form for uploads, and the reports of this session."""
     st.title("Imports")
-    st.text("Logs of agents and gateways, whichever wrote them: a file is known by what is in it.")
-    st.caption("Secrets are replaced before anything is written; what was imported before is not imported twice.")
+    st.text("Logs of agents and gateways. weaklink detects the source of a file from its content.")
+    st.caption("weaklink replaces secrets before it writes anything, and does not import the same traces twice.")
     if not visitor().may_write:
         st.caption(READS_ONLY)
         return
@@ -45,16 +45,16 @@ def show() -> None:
                 with st.spinner("Importing …"):
                     st.session_state[_REPORTS] = _imported_samples()
                 st.rerun()
-        with st.expander("What can be read"):
+        with st.expander("Supported sources"):
             listing(
-                (ListingColumn("source"), ListingColumn("known by")),
+                (ListingColumn("source"), ListingColumn("detected by")),
                 _sources(),
                 key="weaklink_sources",
                 label="Sources",
             )
         return
     put_lines(import_lines(reports, width=_WIDTH))
-    if any(report.counts.traces for report in reports) and st.button("To the traces", icon=":material/list:"):
+    if any(report.counts.traces for report in reports) and st.button("Show traces", icon=":material/list:"):
         go_to_page("traces")
 
 

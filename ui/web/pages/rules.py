@@ -50,7 +50,7 @@ def show() -> None:
     named = parameter("rule")
     chosen = find_rule(named) if named else None
     found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in wait_for(grouped("", GroupKey.CODE))}
-    only_found = address_toggle("Only those that were found", "only", "found", key="weaklink_rules_found")
+    only_found = address_toggle("Only rules that were found", "only", "found", key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
     done = sorted_listing(
         _COLUMNS,
@@ -62,7 +62,7 @@ def show() -> None:
         selected=chosen.code if chosen else None,
         label="Rules",
     )
-    st.caption("A click explains a rule; its numbers of traces, or Enter, open them.")
+    st.caption("Click a rule to see its explanation. Click a number of traces, or press Enter, to list the traces.")
     if done.opened is not None:
         is_row = any(rule.code == done.opened for rule in RULES)
         go_to_page("traces", filter=field("code", done.opened) if is_row else done.opened)

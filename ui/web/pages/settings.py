@@ -34,7 +34,7 @@ def show() -> None:
 def _database() -> None:
     st.subheader("Database", anchor=False)
     put_lines(stats_lines(_stats(current_options().where, data_version()), str(store().place)))
-    st.caption("The page writes marks, notes and imports into it, and nothing else.")
+    st.caption("This dashboard writes only marks, notes and imports to the database.")
     st.code(_command("stats"), language=None, wrap_lines=True)
 
 
@@ -45,28 +45,28 @@ def _stats(where: str | None, version: str) -> StoreStats:
 
 def _retention() -> None:
     st.subheader("Retention", anchor=False)
-    st.text("Nothing is deleted by itself. This is what a command would delete:")
+    st.text("weaklink deletes nothing automatically. The command below would delete:")
     ages = list(_AGES)
     age = address_choice("Traces older than", ages, "age", ages[1], titles=_AGES.__getitem__)
-    keeps_broken = address_toggle("Keep those that broke", "keep_broken", "yes", key="weaklink_keep_broken")
+    keeps_broken = address_toggle("Keep broken traces", "keep_broken", "yes", key="weaklink_keep_broken")
     old = wait_for(grouped(f"before:{age}"))
     deleted = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
-    put_sentence(f"{counted(deleted, 'trace')} would go.", is_strong=True)
-    if deleted and st.button("Show them", key="weaklink_doomed", icon=":material/list:"):
+    put_sentence(f"{counted(deleted, 'trace')} would be deleted.", is_strong=True)
+    if deleted and st.button("Show these traces", key="weaklink_doomed", icon=":material/list:"):
         go_to_page("traces", filter=f"before:{age}{' not status:broken' if keeps_broken else ''}")
     st.code(
         _command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())),
         language=None,
         wrap_lines=True,
     )
-    st.caption("It asks before it deletes, and gives back no room; `weaklink db vacuum` does.")
+    st.caption("The command asks for confirmation. It frees no disk space; `weaklink db vacuum` does.")
 
 
 def _redaction() -> None:
     st.subheader("Redaction", anchor=False)
-    st.text("Secrets are replaced before anything is written, at import and while recording. Try a text:")
+    st.text("weaklink replaces secrets before it writes anything, at import and while recording. Try it with a text:")
     text = st.text_area("Text", key="weaklink_redacted", placeholder=_EXAMPLE, height=120, max_chars=100_000)
-    pattern = st.text_input("A pattern of your own", key="weaklink_pattern", placeholder="customer-[0-9]+")
+    pattern = st.text_input("Custom pattern", key="weaklink_pattern", placeholder="customer-[0-9]+")
     if not text:
         return
     try:
@@ -96,13 +96,13 @@ def _highlighted(text: str, redacted: str) -> list[Line]:
 
 
 def _page() -> None:
-    st.subheader("This page", anchor=False)
-    place = "this machine alone" if current_options().is_local else "other machines too, with the token"
+    st.subheader("This dashboard", anchor=False)
+    place = "this machine only" if current_options().is_local else "other machines too, with the token"
     facts = (
         ("weaklink", __version__),
-        ("reached by", place),
-        ("theme", "light or dark, as your browser or system says"),
-        ("statistics", "none are gathered, and nothing is fetched from anywhere"),
+        ("reachable from", place),
+        ("theme", "light or dark, as set in your browser or system"),
+        ("usage statistics", "weaklink collects none, and the dashboard loads nothing from other hosts"),
         ("saved views", str(views_file())),
     )
     for name, text in facts:

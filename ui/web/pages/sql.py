@@ -21,7 +21,7 @@ FROM traces GROUP BY model ORDER BY broken DESC""",
 FROM diagnostics GROUP BY code ORDER BY traces DESC""",
     "Tools by failed calls": """SELECT tool, outcome, count(*) AS calls
 FROM calls GROUP BY tool, outcome ORDER BY calls DESC""",
-    "Faults with their places": """SELECT code, trace_id, turn, part, start, "end"
+    "Faults with their positions": """SELECT code, trace_id, turn, part, start, "end"
 FROM diagnostics ORDER BY trace_id DESC, turn""",
     "Longest waits": """SELECT id AS trace_id, name, model, first_token, max_gap
 FROM traces WHERE max_gap IS NOT NULL ORDER BY max_gap DESC""",
@@ -47,7 +47,7 @@ def show() -> None:
     if st.session_state.get(_RAN) is not None:
         _rows(ask(place, st.session_state[_RAN]))
     elif parameter("sql"):
-        st.info("This statement came with the address. Read it, then choose Run.", icon=":material/info:")
+        st.info("This statement comes from the address. Read it, then choose Run.", icon=":material/info:")
     st.subheader("Views", anchor=False)
     for view in VIEWS:
         _documented(view)
@@ -71,7 +71,7 @@ def _rows(answer: QueryResult) -> None:
         for index in event.selection.rows[:1]:
             _trace_button(dict(zip(answer.columns, answer.rows[index], strict=True)))
     row_count = counted(len(rows), "row")
-    st.caption(f"{row_count}.{' Choose one to go to its trace.' if has_traces and rows else ''}")
+    st.caption(f"{row_count}.{' Select one to open its trace.' if has_traces and rows else ''}")
     for note in answer.notes:
         st.warning(note, icon=":material/content_cut:")
 
@@ -93,5 +93,5 @@ def _trace_button(row: Mapping[str, Value]) -> None:
 
 
 def _documented(view: View) -> None:
-    with st.expander(f"{view.name}: a row is {view.says}"):
-        st.dataframe([{"column": one.name, "holds": one.says} for one in view.columns], hide_index=True)
+    with st.expander(f"{view.name}: each row is {view.says}"):
+        st.dataframe([{"column": one.name, "description": one.says} for one in view.columns], hide_index=True)

@@ -111,15 +111,19 @@ def _tools(
         selected=parameter("tool"),
         label="Tools",
     )
-    left_out = f" These are the {_MOST} tools of the most traces, of {len(groups):,}." if len(groups) > _MOST else ""
-    st.caption(f"A click shows what breaks a tool; its number of traces, or Enter, opens them.{left_out}")
+    left_out = (
+        f" Only the {_MOST} tools with the most traces are shown, of {len(groups):,}." if len(groups) > _MOST else ""
+    )
+    st.caption(
+        f"Click a tool to see what breaks it. Click its number of traces, or press Enter, to list them.{left_out}"
+    )
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(filter_text, field("tool", done.opened)))
     _filter_by(filter_text, done.filtered)
     if done.picked is not None:
         set_parameters(tool=done.picked)
         st.rerun()
-    if tool and st.button(f"All tools, not {label(tool)} alone", icon=":material/close:"):
+    if tool and st.button(f"All tools, not only {label(tool)}", icon=":material/close:"):
         set_parameters(tool=None)
         st.rerun()
 
@@ -159,13 +163,15 @@ def _schema_words(schema: SchemaComplexity | None) -> Line:
 def _violations(
     results: queries.PageResults, query: queries.CountQuery[tuple[Violations, ...]], filter_text: str, tool: str
 ) -> None:
-    st.subheader("Where schemas are broken", anchor=False)
+    st.subheader("Schema violations", anchor=False)
     if query not in results:
         queries.put_placeholder(LOW)
         return
     found = [one for one in results[query] if not tool or one.tool == tool]
     if not found:
-        st.caption("No call of the chosen tool broke its schema." if tool else "No call broke the schema of its tool.")
+        st.caption(
+            "No call of the selected tool violates its schema." if tool else "No call violates the schema of its tool."
+        )
         return
     done = sorted_listing(
         _VIOLATED,
@@ -174,10 +180,10 @@ def _violations(
         name=_VIOLATIONS_ORDER,
         default=_TIMES,
         key="weaklink_violations",
-        label="Broken schemas",
+        label="Schema violations",
         is_eager=True,
     )
-    st.caption("A click shows the traces.")
+    st.caption("Click a row to list its traces.")
     _filter_by(filter_text, done.filtered)
     if done.opened is not None:
         go_to_page("traces", filter=narrowed(filter_text, done.opened))

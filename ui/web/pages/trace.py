@@ -37,8 +37,8 @@ def show() -> None:
     """Draw the trace in the address, with the characters in the address highlighted; a running trace grows."""
     if not parameter("trace"):
         st.title("Trace")
-        st.info("The address names no trace. Choose one in the list of traces.")
-        if st.button("To the traces"):
+        st.info("No trace selected. Choose one in the list of traces.")
+        if st.button("Show traces"):
             go_to_page("traces")
         return
     try:
@@ -63,7 +63,7 @@ def _missing(why: str) -> None:
             f"{one.id} {label(title_of(one))}", key=f"weaklink_nearest_{one.id}", icon=":material/account_tree:"
         ):
             go_to_page("trace", trace=one.id)
-    if st.button("To the traces", icon=":material/list:"):
+    if st.button("Show traces", icon=":material/list:"):
         go_to_page("traces")
 
 

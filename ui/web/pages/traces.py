@@ -42,7 +42,7 @@ def show() -> None:
     query = counted_traces(filter_text)
     total = page_results(query)
     put_progress(total, counted(total[query], "trace") if query in total else "")
-    follows = st.toggle("Follow", key=_FOLLOWS, help="Read the list again every two seconds.")
+    follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list every two seconds.")
     running = _running()
     every_s = STEPS_EVERY_S if is_scanning() else _LIVE_S if running or follows else None
     st.fragment(_list, run_every=every_s)(filter_text, is_live=running > 0, was_scanning=is_scanning())

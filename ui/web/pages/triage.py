@@ -48,7 +48,7 @@ def show() -> None:
     figures = TriageFigures(queries, page_results(*queries.all()))
     if figures.is_uncounted():
         above.info(
-            "No figure counts these traces: what is derived from them is missing; `weaklink reinspect` makes it again."
+            "No figures for these traces: their derived data is missing. Run `weaklink reinspect` to rebuild it."
         )
         return
     with above:
@@ -70,7 +70,7 @@ def _summary(figures: TriageFigures) -> str:
     codes = figures.results[figures.queries.codes] if figures.has(figures.queries.codes) else ()
     if not codes:
         return f"{text}."
-    return f"{text}; most by {code_title(codes[0].value)} ({codes[0].traces:,} of {broken:,})."
+    return f"{text}; most often by {code_title(codes[0].value)} ({codes[0].traces:,} of {broken:,})."
 
 
 def worst_trace(filter_text: str) -> TraceSummary | None:
@@ -121,11 +121,11 @@ def _task_cells(case: TaskCase) -> Iterator[ListingCell]:
 
 def _newest(rows: Sequence[ListingRow], filter_text: str) -> None:
     """Draw the newest of the traces that the numbers count."""
-    st.subheader("The newest of them", anchor=False)
+    st.subheader("Newest traces", anchor=False)
     opened = trace_list(rows, filter_text, key="weaklink_newest", label="The newest traces")
     if opened is not None:
         go_to_page("trace", trace=opened, filter=filter_text)
-    if st.button("All of them", icon=":material/list:"):
+    if st.button("Show all", icon=":material/list:"):
         go_to_page("traces", filter=filter_text)
 
 

@@ -71,7 +71,7 @@ def opened_trace(file: str, record: str) -> ShownTrace:
         "SELECT block, source, status, turns FROM traces WHERE file = ? AND record = ?", file, record
     ).rows
     if not rows:
-        raise StoreError("the results have no such trace")
+        raise StoreError("the results do not contain this trace")
     block, source, status, turns = rows[0]
     id_ = _id_of(file, record)
     with _LOCK:
@@ -79,7 +79,7 @@ def opened_trace(file: str, record: str) -> ShownTrace:
     shown = _read(file, record, str(block), str(source or ""), id_)
     if (shown.summary.status.value, shown.summary.turns) != (status, turns):
         raise StoreError(
-            f"{visible_line(file)} has changed since it was imported: {visible_line(record)} is another one"
+            f"{visible_line(file)} has changed since it was imported: {visible_line(record)} is now a different trace"
         )
     return shown
 
@@ -103,13 +103,15 @@ def _read(file: str, record: str, block: str, source: str, id_: int) -> ShownTra
     try:
         place = place_of_block(file, decode(block))
     except (DecodeError, TypeError, ValueError) as error:
-        raise StoreError("the results do not say where the trace is; import again with this version") from error
+        raise StoreError(
+            "the results do not record where the trace is; import it again with this version of weaklink"
+        ) from error
     try:
         found = next((one for name in (None, source) for one in _records(place, name) if _name_of(one) == record), None)
     except (OSError, UnreadableFileError) as error:
         raise StoreError(f"the trace cannot be read from its file: {visible_line(str(error))}") from error
     if found is None:
-        raise StoreError(f"{visible_line(file)} no longer has {visible_line(record)}; import it again")
+        raise StoreError(f"{visible_line(file)} no longer contains {visible_line(record)}; import it again")
     trace = Redactor().trace(found)
     dissection = Dissection(trace, inspect_trace(trace))
     return ShownTrace(_summary(dissection, file, record, id_), dissection, f"{id_}.{dissection.inspection.version}")
@@ -162,8 +164,8 @@ def show() -> None:
     """Draw the trace whose file and record are in the address."""
     if not parameter("file") or not parameter("record"):
         st.title("Trace")
-        st.info("The address names no trace. Choose one in the list of traces.")
-        if st.button("To the traces"):
+        st.info("No trace selected. Choose one in the list of traces.")
+        if st.button("Show traces"):
             go_to_page("traces")
         return
     shown = opened_trace(parameter("file"), parameter("record"))
@@ -245,11 +247,11 @@ def read_selection(text: str) -> dict[str, Value]:
     try:
         found = json.loads(text[:_LONGEST_SELECTION]) if text else {}
     except ValueError as error:
-        raise StoreError("the address selects traces by something that is not JSON") from error
+        raise StoreError("the selection in the address is not valid JSON") from error
     known = {*_IN_TRACES, *(key for columns in _IN_ROWS.values() for key in columns)}
     plain = isinstance(found, dict) and all(value is None or isinstance(value, str | int) for value in found.values())
     if not plain or not found.keys() <= known:
-        raise StoreError("the address selects traces by something that results do not have")
+        raise StoreError("the selection in the address has an unknown key or an unsupported value")
     return dict(found)
 
 

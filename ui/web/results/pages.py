@@ -157,7 +157,7 @@ def show_sql() -> None:
     if st.session_state.get(_RAN) is not None:
         _put_answer(run_statement(st.session_state[_RAN]))
     elif parameter("sql"):
-        st.info("This statement came with the address. Read it, then choose Run.", icon=":material/info:")
+        st.info("This statement comes from the address. Read it, then choose Run.", icon=":material/info:")
     st.subheader("Tables", anchor=False)
     for table, columns in TABLES.items():
         with st.expander(table):
@@ -245,14 +245,15 @@ def _days() -> None:
 
 def _put_listing(columns: Sequence[ListingColumn], rows: Sequence[ListingRow], title: str, found: QueryResult) -> None:
     done = listing(columns, rows, key=f"weaklink_results_{title}", label=title, is_eager=True)
-    st.caption(f"A number of traces opens them.{' The rows of the most traces are shown.' if found.notes else ''}")
+    left_out = " Only the rows with the most traces are shown." if found.notes else ""
+    st.caption(f"Click a number of traces to list them.{left_out}")
     if done.opened is not None:
         _open(read_selection(done.opened))
 
 
 def _put_pages(first: int, total: int) -> None:
     with st.container(horizontal=True, gap="small"):
-        if first and st.button("Back", icon=":material/chevron_left:"):
+        if first and st.button("Previous", icon=":material/chevron_left:"):
             set_parameters(**{"from": max(first - _ON_A_PAGE, 0) or None})
             st.rerun()
         if first + _ON_A_PAGE < total and st.button("Next", icon=":material/chevron_right:"):
@@ -288,7 +289,7 @@ def _put_answer(answer: QueryResult) -> None:
                 go_to_page("trace", file=chosen["file"], record=chosen["record"])
     else:
         st.dataframe(rows, hide_index=True)
-    st.caption(f"{counted(len(rows), 'row')}.{' Choose one to go to its trace.' if has_traces and rows else ''}")
+    st.caption(f"{counted(len(rows), 'row')}.{' Select one to open its trace.' if has_traces and rows else ''}")
     for note in answer.notes:
         st.warning(note, icon=":material/content_cut:")
 
