@@ -63,14 +63,14 @@ class AccessTokens:
         StoreError if a valid token has this name, or if `expires_at_s` is not in the future.
         """
         if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise StoreError(f"a token's name has 1 to {_LONGEST_NAME} characters, all of them printable")
+            raise StoreError(f"a token name must have 1 to {_LONGEST_NAME} printable characters")
         now_s = time.time()
         if expires_at_s is not None and expires_at_s <= now_s:
-            raise StoreError("the token would have ended already; name a later date")
+            raise StoreError("the token would already be expired; choose a later date")
         secret = _PREFIX + secrets.token_urlsafe(_BYTES)
         with self._database.writing() as connection:
             if connection.scalar(sa.select(_token.id).where(*_valid(name, now_s))) is not None:
-                raise StoreError(f"there is a token named `{name}`; revoke it first, or choose another name")
+                raise StoreError(f"a token named `{name}` already exists; revoke it first, or choose another name")
             row = {"name": escaped(name), "role": role.value, "digest": _digest(secret)}
             times = {"made_at_s": now_s, "expires_at_s": expires_at_s}
             connection.execute(sa.insert(tables.access_token), row | times)
@@ -82,7 +82,7 @@ class AccessTokens:
         with self._database.writing() as connection:
             change = sa.update(tables.access_token).where(*_valid(name, now_s)).values(revoked_at_s=now_s)
             if not connection.execute(change).rowcount:
-                raise StoreError(f"no valid token is named `{name}`; `weaklink db token list` shows all")
+                raise StoreError(f"no valid token named `{name}`; `weaklink db token list` lists all tokens")
 
     def all(self) -> Sequence[AccessToken]:
         """Every token, the oldest first, including revoked and expired ones."""

@@ -77,13 +77,13 @@ def check_row(row: Sequence[Any]) -> None:
         return
     found = of_record(row[: len(RECORD_COLUMNS)])
     if record != found or derived != of_derived(row[len(RECORD_COLUMNS) : -3], digest and bytes(digest)):
-        raise DamagedBlobError("its row in the list of traces is not as it was written: a checksum does not match")
+        raise DamagedBlobError("checksum mismatch in its row of the table `trace`")
 
 
 def check_turns(stored: int, found: int) -> None:
     """Raise DamagedBlobError if the sum of the turns' checksums (`found`) is not the stored one."""
     if stored != found:
-        raise DamagedBlobError("its turns are not as they were written: their checksum does not match")
+        raise DamagedBlobError("checksum mismatch in its turns")
 
 
 def canonical(value: float | None) -> float | None:

@@ -33,18 +33,18 @@ _ONLY_READS = "weaklink_only_reads"  # option of an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
 
 _SQLITE = {
-    sqlite3.SQLITE_BUSY: "another program is writing to the database; try again when it has ended",
-    sqlite3.SQLITE_LOCKED: "another program is writing to the database; try again when it has ended",
+    sqlite3.SQLITE_BUSY: "the database is locked: another program is writing to it; try again when it has finished",
+    sqlite3.SQLITE_LOCKED: "the database is locked: another program is writing to it; try again when it has finished",
     sqlite3.SQLITE_READONLY: "the database is read-only",
-    sqlite3.SQLITE_PERM: "the database may not be opened by this user",
+    sqlite3.SQLITE_PERM: "permission denied: this user may not open the database",
     sqlite3.SQLITE_CANTOPEN: (
-        "the database cannot be opened; where its folder may not be written, a copy in another folder can be read"
+        "cannot open the database; if its folder is not writable, copy the database to another folder and open the copy"
     ),
-    sqlite3.SQLITE_FULL: "the disk is full; nothing of this batch was kept",
-    sqlite3.SQLITE_IOERR: "the disk failed; nothing of this batch was kept",
-    sqlite3.SQLITE_CORRUPT: "the database is damaged (see `weaklink db check`); restore a copy of it, or import again",
+    sqlite3.SQLITE_FULL: "the disk is full; this batch was not saved",
+    sqlite3.SQLITE_IOERR: "disk I/O error; this batch was not saved",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged (see `weaklink db check`); restore a backup, or import again",
     sqlite3.SQLITE_NOTADB: "the file is not a database",
-    sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
+    sqlite3.SQLITE_TOOBIG: "a value is too large for the database",
 }
 
 _LOCK_NOT_AVAILABLE = "55P03"  # the SQLSTATE of PostgreSQL if a lock was not acquired within `lock_timeout`
@@ -107,14 +107,14 @@ def _by_url(text: str) -> DatabaseLocation:
         url = sa.make_url(text)
         backend = {"postgres": "postgresql"}.get(url.drivername, url.get_backend_name())
     except (exc.ArgumentError, ValueError) as error:
-        raise StoreError(f"what begins with `{scheme}://` is no database URL that can be read") from error
+        raise StoreError(f"invalid database URL (starts with `{scheme}://`)") from error
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":
-            raise StoreError("a database in memory would forget everything; name a file")
+            raise StoreError("in-memory databases are not supported; name a file")
         return _by_path(Path(url.database))
     if backend == "postgresql":
         return DatabaseLocation(url.set(drivername="postgresql+psycopg"))
-    raise StoreError(f"weaklink keeps traces in an SQLite file or in PostgreSQL, not in `{scheme}`")
+    raise StoreError(f"unsupported database `{scheme}`: weaklink supports SQLite files and PostgreSQL")
 
 
 def _by_path(path: Path) -> DatabaseLocation:
@@ -143,7 +143,9 @@ def new_engine(
                 pool_pre_ping=True,  # replace connections that the server has closed before they are used
             )
         except ModuleNotFoundError as error:
-            raise StoreError(f"{place}: PostgreSQL needs its driver: pip install 'weaklink[postgres]'") from error
+            raise StoreError(
+                f"{place}: the PostgreSQL driver is not installed; run `pip install 'weaklink[postgres]'`"
+            ) from error
         event.listen(engine, "begin", partial(_begin_postgresql, busy_timeout_s=busy_timeout_s, read_only=read_only))
         return engine
     opening = partial(_open_sqlite, place.path, busy_timeout_s, read_only=read_only)
@@ -162,7 +164,7 @@ def prepare_file(place: DatabaseLocation) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise StoreError(f"{place}: the database cannot be made: {error.strerror}") from error
+        raise StoreError(f"{place}: cannot create the database: {error.strerror}") from error
 
 
 def write_ahead(engine: sa.Engine) -> None:
@@ -247,8 +249,8 @@ class Database(Struct, frozen=True):
             with database_errors(self.place), self.engine.connect().execution_options(**{_BARE: True}) as connection:
                 if connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()[0]:
                     raise StoreError(
-                        f"{self.place}: deleted, but another program reads the database, so that the deleted text is "
-                        "still in its write-ahead log; it goes when the last program has closed the database"
+                        f"{self.place}: deleted, but the deleted text stays in the write-ahead log because another "
+                        "program is reading the database; it is removed when the last program closes the database"
                     )
 
 
@@ -312,9 +314,11 @@ def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUS
     a server.
     """
     if place.path is None:
-        raise StoreError(f"{place}: a server's own tool copies its database: `pg_dump --format=custom --file=FILE URL`")
+        raise StoreError(
+            f"{place}: cannot back up a database on a server; use `pg_dump --format=custom --file=FILE URL`"
+        )
     if file.exists():
-        raise StoreError(f"{file}: there is a file already; name one that is not there")
+        raise StoreError(f"{file}: the file already exists; choose another name")
     part = file.with_name(f"{file.name}.part")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -329,9 +333,9 @@ def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUS
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"{file}: the copy cannot be written: {error.strerror}") from error
+        raise StoreError(f"{file}: cannot write the copy: {error.strerror}") from error
     except sqlite3.Error as error:
-        raise StoreError(f"{place}: the copy cannot be made: {error}") from error
+        raise StoreError(f"{place}: cannot copy the database: {error}") from error
 
 
 def size_bytes(connection: sa.Connection) -> int:
@@ -353,7 +357,7 @@ def used_bytes(connection: sa.Connection) -> int:
 
 def _refuse_reader(engine: sa.Engine) -> None:
     if engine.get_execution_options()[_ONLY_READS]:
-        raise StoreError("the database was opened for reading alone, and nothing in it can be changed")
+        raise StoreError("the database was opened read-only and cannot be changed")
 
 
 def _open_sqlite(path: Path, busy_timeout_s: float, *, read_only: bool) -> sqlite3.Connection:
@@ -408,7 +412,7 @@ def damage_errors(place: DatabaseLocation, what: str, *, remedy: str = "") -> It
     try:
         yield
     except DAMAGE_ERRORS as error:
-        hint = f"; {remedy} makes it again" if remedy else ""
+        hint = f"; {remedy} rebuilds it" if remedy else ""
         raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}{hint}") from error
 
 

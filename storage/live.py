@@ -160,13 +160,13 @@ class StoreSink:
         self.trouble = error
         if not self._refused:
             self._refused = True
-            _LOG.warning("What is recorded waits in memory, since it cannot be written: %s.", error)
+            _LOG.warning("Cannot write to the database; recorded events wait in memory: %s.", error)
 
     def _report_recovery(self) -> None:
         if self._refused:
             self._refused = False
-            lost = f"; {self.dropped:,} events had no room and were dropped" if self.dropped else ""
-            _LOG.warning("What is recorded can be written again%s.", lost)
+            lost = f"; {self.dropped:,} events were dropped because the buffer was full" if self.dropped else ""
+            _LOG.warning("The database is writable again%s.", lost)
 
     def _take_events(self) -> None:
         self._wake.clear()  # before the events are taken: a new event from now on sets it again

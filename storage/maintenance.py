@@ -186,7 +186,7 @@ def check_database(
     except exc.DatabaseError as error:
         if not problems:
             raise
-        return IntegrityReport((*problems, f"the rest cannot be read: {error.orig}"), 0, 0, 0, 0, 0)
+        return IntegrityReport((*problems, f"cannot read the rest: {error.orig}"), 0, 0, 0, 0, 0)
 
 
 def _check_all(
@@ -214,13 +214,13 @@ def _check_file(connection: sa.Connection) -> Iterator[str]:
         for name in (*PARTITIONED, *(table.name for table in tables.BESIDE)):
             query = f'SELECT count(*) FROM "{name}" AS one WHERE NOT EXISTS (SELECT FROM trace WHERE id = one.trace_id)'
             if count := connection.exec_driver_sql(query).scalar_one():
-                yield f"{count:,} rows of the table `{name}` belong to traces that are not there"
+                yield f"{count:,} rows of the table `{name}` refer to traces that do not exist"
         return
     for (sentence,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_OF_FILE})"):
         if sentence != "ok":
-            yield f"the file: {sentence}"
+            yield f"database file: {sentence}"
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MOST_OF_FILE):
-        yield f"the file: row {row} of table {table} belongs to a row of {parent} that is not there"
+        yield f"database file: row {row} of table {table} refers to a row of {parent} that does not exist"
 
 
 class _TraceCheck:
@@ -238,7 +238,7 @@ class _TraceCheck:
         except StoreError as error:
             self.problems.append(str(error).removeprefix(f"{place}: "))
         except exc.SQLAlchemyError as error:
-            self.problems.append(f"trace {id_} cannot be read: {getattr(error, 'orig', error)}")
+            self.problems.append(f"cannot read trace {id_}: {getattr(error, 'orig', error)}")
 
     def _check(self, *, is_running: bool) -> None:
         with engine.damage_errors(self._place, f"trace {self._id}"):
@@ -266,7 +266,7 @@ class _TraceCheck:
             stored = row_of(self._connection, self._id)
             names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
             if any(stored[name] != record.trace[name] for name in names):
-                self.problems.append(f"trace {self._id}: what lists show of it is not what its record says")
+                self.problems.append(f"trace {self._id}: its row in the table `trace` differs from its record")
 
     def _compare_derived(self, inspection: Inspection, trace: Trace) -> None:
         new: DerivedRows = derived_rows(inspection, trace)
@@ -285,8 +285,8 @@ class _TraceCheck:
         )
         if sorted(map(repr, map(tuple, stored))) != sorted(repr(tuple(row[name] for name in names)) for row in rows):
             self.problems.append(
-                f"trace {self._id}: its rows in the table `{table.name}` are not those that were written; "
-                f"`weaklink reinspect {self._id}` writes what is derived again"
+                f"trace {self._id}: its rows in the table `{table.name}` do not match its data; "
+                f"`weaklink reinspect {self._id}` rebuilds derived rows"
             )
 
 
@@ -294,7 +294,7 @@ def _check_toolset(connection: sa.Connection, id_: int, digest: bytes) -> Iterat
     try:
         load_toolsets(connection, {id_: digest})
     except engine.DAMAGE_ERRORS as error:
-        yield f"the set of tools {id_}: {error}"
+        yield f"tool set {id_}: {error}"
 
 
 def _check_rollups(connection: sa.Connection) -> Iterator[str]:
@@ -302,7 +302,7 @@ def _check_rollups(connection: sa.Connection) -> Iterator[str]:
         try:
             unpack_sums(from_blob(row.body))
         except engine.DAMAGE_ERRORS as error:
-            yield f"the sums of block {row.block} for `{row.question[:80]}`: {error}"
+            yield f"rollup of block {row.block} for `{row.question[:80]}`: {error}"
 
 
 class Maintenance:

@@ -134,7 +134,7 @@ def _create(connection: sa.Connection, needed: set[int], existing: set[int], *, 
     last = max(needed)
     if not is_owner:
         if needed - existing:
-            raise StoreError("the database has no partition for new traces; its owner runs `weaklink db upgrade`")
+            raise StoreError("the database has no partition for new traces; its owner must run `weaklink db upgrade`")
         return
     for number in sorted((needed | set(range(last, last + AHEAD + 1))) - existing):
         bounds = f"FROM ({number * STEP}) TO ({(number + 1) * STEP})"

@@ -193,11 +193,11 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
             return ids[0]
         if ids:
             raise StoreError(
-                f"`{word}` is, or begins, an id of several traces; name one by its number, which `weaklink list` shows"
+                f"`{word}` is the id, or the start of the id, of several traces; use a number from `weaklink list`"
             )
     if word == _LATEST and (found := _latest(connection)) is not None:
         return found
-    raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
+    raise StoreError(f"no trace `{word}`; `weaklink list` lists the traces")
 
 
 def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
@@ -210,7 +210,7 @@ def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
         connection.scalars(sa.select(external.trace_id).where(external.value == blobs.key(str(word))).distinct())
     )
     if not ids:
-        raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
+        raise StoreError(f"no trace `{word}`; `weaklink list` lists the traces")
     return ids
 
 
@@ -284,9 +284,9 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_col
     """
     row = connection.execute(_BODY, {"id": id_, "long": LONG}).mappings().one_or_none()
     if row is None:
-        raise blobs.DamagedBlobError("it is missing")
+        raise blobs.DamagedBlobError("no row in the table `inspection`")
     if row["derived_checksum"] not in (None, derived_checksum(row, bytes(row["digest"]))):
-        raise blobs.DamagedBlobError("it is not the one that was written with the trace: a checksum does not match")
+        raise blobs.DamagedBlobError("checksum mismatch: it is not the one stored with the trace")
     if row["inspector_version"] == NOT_INSPECTED and not (in_columns and isinstance(trace.turns, Column)):
         return _inspect(trace)
     try:

@@ -82,9 +82,9 @@ def check_file(place: DatabaseLocation, *, create: bool) -> None:
         if path.is_dir():
             raise StoreError(f"{place}: this is a folder; name a file in it")
         if not create and not path.exists():
-            raise NoDatabaseYetError(f"{place}: there is no database; `weaklink import` makes one")
+            raise NoDatabaseYetError(f"{place}: there is no database; `weaklink import` creates one")
     except OSError as error:
-        raise StoreError(f"{place}: the database cannot be opened: {error.strerror}") from error
+        raise StoreError(f"{place}: cannot open the database: {error.strerror}") from error
 
 
 def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, read_only: bool = False) -> None:
@@ -97,7 +97,9 @@ def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, 
     if state == "" and not create:
         raise NoDatabaseYetError(f"{place}: the database is empty; `weaklink import` fills it")
     if state in REVISIONS[:-1]:
-        raise StoreError(f"{place}: the database was made by an older weaklink; run `weaklink db upgrade`")
+        raise StoreError(
+            f"{place}: the database was created by an older version of weaklink; run `weaklink db upgrade`"
+        )
     _refuse_foreign(state, place)
     if read_only:
         return
@@ -123,14 +125,16 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
 
 def _refuse_foreign(state: str | None, place: DatabaseLocation) -> None:
     if state is None:
-        raise StoreError(f"{place}: this is a database, but not one of weaklink's")
+        raise StoreError(f"{place}: not a weaklink database")
     if state in _NEVER_RELEASED:
         raise StoreError(
-            f"{place}: the database was made by a weaklink from before the first release, which this one does not "
-            "read; move it away and import again"
+            f"{place}: the database was created by a version of weaklink before the first release, which is not "
+            "supported; move it away and import again"
         )
     if state and state not in REVISIONS:
-        raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
+        raise StoreError(
+            f"{place}: the database was created by a newer version of weaklink; upgrade weaklink to read it"
+        )
 
 
 def _state(connection: sa.Connection) -> str | None:

@@ -214,7 +214,7 @@ def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
         imported_at_s=sort_at_s,
         external_ids={},
         status=Status.ABORTED,
-        abort_reason="what the database holds of this trace is damaged",
+        abort_reason="the stored data of this trace is damaged",
         broken=None,
         cursor=ListCursor(sort_at_s, id_),
         damaged=True,

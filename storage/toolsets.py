@@ -87,7 +87,7 @@ def load_toolsets(
             found[toolset_id].append(tool_id)
     for id_, tools in found.items():
         if hashes[id_] != sha256(pack([bodies[one] for one in tools])).digest():
-            raise DamagedBlobError("the tools that it was offered are not those that were written")
+            raise DamagedBlobError("hash mismatch in its tool definitions")
     tools_by_id = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
     return {id_: tuple(tools_by_id[one] for one in tools) for id_, tools in found.items()}
 

@@ -49,7 +49,7 @@ def query_tables(
         connection.execute("SET lock_configuration = true")
         parsed = connection.extract_statements(statement)
         if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
-            raise StoreError("only one statement that reads may be run: SELECT, WITH or VALUES")
+            raise StoreError("only a single read-only statement is allowed: SELECT, WITH or VALUES")
         timer.start()
         found = connection.execute(parsed[0], list(parameters))
         columns = tuple(one[0] for one in found.description or ())
@@ -57,7 +57,7 @@ def query_tables(
     except duckdb.InterruptException as error:
         raise StoreError(f"the statement took longer than {seconds:g} seconds and was stopped") from error
     except duckdb.OutOfMemoryException as error:
-        raise StoreError("the statement needed more memory than it may have and was stopped") from error
+        raise StoreError("the statement exceeded the memory limit and was stopped") from error
     except duckdb.Error as error:
         raise StoreError(f"DuckDB: {' '.join(str(error).split('LINE 1')[0].split())}") from error
     finally:
@@ -71,11 +71,13 @@ def _collect(batches: Iterable[list[tuple[Any, ...]]], limit: int) -> tuple[list
     total = 0
     for row in _rows(batches):
         if len(kept) == limit:
-            return kept, (f"More rows follow: these are the first {limit:,}. Write LIMIT to choose which.",)
+            return kept, (f"There are more rows; only the first {limit:,} are shown. Use LIMIT to choose which.",)
         shown = tuple(map(_value, row))
         total += sum(len(one) if isinstance(one, str) else 8 for one in shown)
         if total > TOTAL_BYTES:
-            return kept, (f"The values are more than {TOTAL_BYTES:,} bytes: these are the first {len(kept):,} rows.",)
+            return kept, (
+                f"The result is larger than {TOTAL_BYTES:,} bytes; only the first {len(kept):,} rows are shown.",
+            )
         kept.append(shown)
     return kept, ()
 

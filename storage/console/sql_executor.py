@@ -128,7 +128,7 @@ def _read_sqlite(request: SqlRequest) -> QueryReply:
     except subprocess.TimeoutExpired as error:
         raise StoreError(f"the statement took longer than {request['seconds']:g} seconds and was stopped") from error
     if done.returncode != 0:
-        raise StoreError("the statement needed more memory than it may have and was stopped")
+        raise StoreError("the statement exceeded the memory limit and was stopped")
     reply = json.loads(done.stdout)
     if "refused" in reply:
         raise StoreError(reply["refused"])
@@ -139,23 +139,25 @@ def _read_sqlite(request: SqlRequest) -> QueryReply:
 def _notes(reply: QueryReply, rows: int) -> list[str]:
     notes = []
     if reply["left_out"] == "rows":
-        notes.append(f"More rows follow: these are the first {rows:,}. Write LIMIT to choose which.")
+        notes.append(f"There are more rows; only the first {rows:,} are shown. Use LIMIT to choose which.")
     if reply["left_out"] == "bytes":
-        notes.append(f"The result is larger than {TOTAL_BYTES // 1_000_000} MB: these are its first {rows:,} rows.")
+        notes.append(
+            f"The result is larger than {TOTAL_BYTES // 1_000_000} MB; only its first {rows:,} rows are shown."
+        )
     if cut := reply["cut_values"]:
-        notes.append(f"Values of more than {VALUE_BYTES:,} bytes are cut; here {cut:,} of them.")
+        notes.append(f"Values of more than {VALUE_BYTES:,} bytes are truncated ({cut:,} in this result).")
     return notes
 
 
 def check_words(text: str) -> None:
     """Raise StoreError for text that does not start a query; the database checks what the query reads."""
     if len(text) > _LONGEST:
-        raise StoreError(f"the statement has {len(text):,} characters; {_LONGEST:,} are read")
+        raise StoreError(f"the statement has {len(text):,} characters; the maximum is {_LONGEST:,}")
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise StoreError("the statement holds NUL or a lone surrogate, which no database reads")
+        raise StoreError("the statement contains NUL or a lone surrogate, which no database accepts")
     found = _FIRST_WORD.match(text)
     if found is None or found[1].lower() not in _BEGINS:
-        raise StoreError("write one statement that reads: it begins with SELECT, WITH or VALUES")
+        raise StoreError("write a single read-only statement that starts with SELECT, WITH or VALUES")
 
 
 def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
@@ -207,12 +209,12 @@ def _prepared(connection: sa.Connection, statement: str) -> list[tuple[str, str]
     done = raw.pgconn.prepare(b"", statement.encode())
     if done.status != _COMMAND_OK:
         lines = done.error_message.decode(errors="replace").strip().splitlines()
-        raise StoreError(f"PostgreSQL: {(lines or ['the statement cannot be read'])[0].removeprefix('ERROR:').strip()}")
+        raise StoreError(f"PostgreSQL: {(lines or ['cannot parse the statement'])[0].removeprefix('ERROR:').strip()}")
     shape = raw.pgconn.describe_prepared(b"")
     if not shape.nfields:
-        raise StoreError("the statement gives no columns")
+        raise StoreError("the statement returns no columns")
     if shape.nfields > MOST_COLUMNS:
-        raise StoreError(f"the statement gives {shape.nfields:,} columns; {MOST_COLUMNS} are the most")
+        raise StoreError(f"the statement returns {shape.nfields:,} columns; the maximum is {MOST_COLUMNS}")
     typed = connection.exec_driver_sql("SELECT oid::bigint, typname FROM pg_catalog.pg_type")
     types: dict[int, str] = dict(iter(typed))
     return [
@@ -237,14 +239,12 @@ def _refuse_others(connection: sa.Connection, views: Iterable[str]) -> None:
     if _not_among(connection, _OUR_RELATIONS, _numbers(_RELATION, tree), ours):
         raise StoreError("only the views may be read")
     if any(number >= _FIRST_OF_OTHERS for number in _numbers(_OPERATOR, tree)):
-        raise StoreError("only PostgreSQL's own operators may be used")
+        raise StoreError("only PostgreSQL's built-in operators are allowed")
     if refused := _not_among(connection, _ALLOWED_FUNCTIONS, _numbers(_FUNCTION, tree), _HARMLESS.split()):
-        raise StoreError(
-            f"the statement calls {_named(connection, 'regproc', refused)}, which is not for reading views"
-        )
+        raise StoreError(f"the statement calls {_named(connection, 'regproc', refused)}, which is not allowed")
     if refused := _not_among(connection, _ALLOWED_TYPES, types, [*_TYPES, *(f"our {name}" for name in ours)]):
         raise StoreError(
-            f"the statement makes a {_named(connection, 'regtype', refused)}, which is not for reading views"
+            f"the statement creates a value of type {_named(connection, 'regtype', refused)}, which is not allowed"
         )
 
 

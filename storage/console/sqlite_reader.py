@@ -185,11 +185,11 @@ def _sentence(error: sqlite3.Error, request: SqlRequest) -> str:
     if code == sqlite3.SQLITE_TOOBIG:
         return f"a value of the statement is longer than {_LONGEST_MADE:,} bytes"
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        return f"the statement needs more than {_TEMPORARY >> 20} MB of disk to sort, or the disk failed"
+        return f"the statement needs more than {_TEMPORARY >> 20} MB of disk space to sort, or the disk failed"
     if code == sqlite3.SQLITE_NOMEM:
         return f"the statement needs more than {_MEMORY >> 20} MB of memory and was stopped"
     if code == sqlite3.SQLITE_AUTH or "not authorized" in text or "prohibited" in text:
-        return f"only the views may be read, and nothing changed ({text})"
+        return f"the statement may only read the views, and may not change anything ({text})"
     return f"SQLite: {text}"
 
 

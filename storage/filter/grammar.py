@@ -60,21 +60,21 @@ def read(text: str) -> Filter:
     return found
 
 
-_QUOTE = 'a quote does not close, or is within a word; write `key:"two words"`'
-_NOTHING = "nothing can begin with this character"
+_QUOTE = 'unclosed quote, or quote inside a word; write `key:"two words"`'
+_NOTHING = "unexpected character"
 
 
 def _unexpected(error: lark.UnexpectedToken, text: str) -> str:
     expected = list(dict.fromkeys(_TOKENS[name] for name in _TOKENS if name in error.accepts | error.expected))
     hint = f"expected {', '.join(expected)}" if expected else "expected the end of the filter"
     if error.token.type == "$END":
-        return "a `(` is not closed; here `)` is missing" if "`)`" in expected else f"the filter ends too soon; {hint}"
+        return "unclosed `(`; expected `)` here" if "`)`" in expected else f"unexpected end of filter; {hint}"
     if (
         error.token.type == "_CLOSE"
         and "_CLOSE" not in error.accepts
         and not _is_open(text, error.token.start_pos or 0)
     ):
-        return "this `)` closes nothing; put text that contains one in quotes"
+        return "unmatched `)`; put text that contains `)` in quotes"
     return f"`{error.token}` is not valid here; {hint}. Put text to search for in quotes"
 
 

@@ -30,42 +30,42 @@ WHAT = {
     FilterKey.STATUS: "how the trace ended",
     FilterKey.MODEL: "the model that answered",
     FilterKey.SOURCE: "where the trace came from",
-    FilterKey.FORMAT: "the format it was read in",
+    FilterKey.FORMAT: "the format it was read as",
     FilterKey.TOOL: "a tool that was called",
-    FilterKey.CODE: "a rule that was broken, its code, its beginning or its name",
-    FilterKey.LAYER: "a layer at which it differs, or who made the difference",
-    FilterKey.CONTEXT: "what became of earlier messages in a later request, or the share of the context used: `>50%`",
+    FilterKey.CODE: "a violated rule: its code, the start of its code, or its name",
+    FilterKey.LAYER: "a layer that differs, or who caused the difference",
+    FilterKey.CONTEXT: "what happened to earlier messages in later requests, or the share of the context used: `>50%`",
     FilterKey.ARG: "an argument of a call: `$.city=Oslo`",
-    FilterKey.KIND: "a kind of span it holds",
+    FilterKey.KIND: "a kind of span it contains",
     FilterKey.SEVERITY: "a severity of its diagnostics",
     FilterKey.STEP: "the step at which it broke",
-    FilterKey.BREAK: "the rule or outcome that broke it first",
-    FilterKey.BREAK_TOOL: "the tool of the call at which it broke first",
-    FilterKey.VIOLATES: "a broken schema: rule, tool and argument, as in `S203 get_weather $.days`",
+    FilterKey.BREAK: "the rule or outcome of its first break",
+    FilterKey.BREAK_TOOL: "the tool of the call at its first break",
+    FilterKey.VIOLATES: "a schema violation: rule, tool and argument, as in `S203 get_weather $.days`",
     FilterKey.ERRORS: "how many errors it has",
     FilterKey.WARNINGS: "how many warnings it has",
     FilterKey.DURATION: "how long it took",
     FilterKey.FIRST_TOKEN: "the longest wait for a first token",
     FilterKey.GAP: "the longest gap between two chunks",
-    FilterKey.TOKENS: "its tokens, in and out",
+    FilterKey.TOKENS: "its input and output tokens",
     FilterKey.TURNS: "how many turns it has",
     FilterKey.CALLS: "how many calls it has",
-    FilterKey.REASONING: "whether the assistant's turns reason",
+    FilterKey.REASONING: "whether assistant turns contain reasoning",
     FilterKey.PROMPT: "the hash of its system prompt and tools",
-    FilterKey.OUTCOME: "whether its task was done, as its source says",
-    FilterKey.REWARD: "the reward or score that its source gives it",
+    FilterKey.OUTCOME: "whether its source reports its task as done",
+    FilterKey.REWARD: "the reward or score that its source reports",
     FilterKey.PROJECT: "the folder that the agent worked in",
-    FilterKey.SESSION: "an id that its source gives it",
+    FilterKey.SESSION: "an id that its source assigned to it",
     FilterKey.NAME: "its name",
     FilterKey.ID: "its number",
     FilterKey.MARKED: "whether it is marked",
-    FilterKey.NOTE: "words of the note on a mark",
-    FilterKey.SINCE: "from a moment on: `2h`, `2026-11-01`",
-    FilterKey.BEFORE: "before a moment",
+    FilterKey.NOTE: "text in the note of a mark",
+    FilterKey.SINCE: "started at or after this time: `2h`, `2026-11-01`",
+    FilterKey.BEFORE: "started before this time",
 }
 """A description of each key, for completions."""
 
-_JOINS = {"and": "both must hold", "or": "one must hold", "not": "what follows must not hold"}
+_JOINS = {"and": "both must match", "or": "one must match", "not": "the next term must not match"}
 
 
 def parse_filter(text: str) -> Filter:
@@ -73,7 +73,7 @@ def parse_filter(text: str) -> Filter:
     if not text.strip():
         return ()
     if len(text) > LONGEST:
-        raise FilterError(f"a filter has at most {LONGEST:,} characters, and this one has {len(text):,}", LONGEST)
+        raise FilterError(f"a filter has at most {LONGEST:,} characters; this one has {len(text):,}", LONGEST)
     from storage.filter.grammar import read  # noqa: PLC0415  # Lark takes 40 ms, and most commands use no filter
 
     return read(text)
@@ -157,7 +157,7 @@ def _offered(connection: sa.Connection, key: FilterKey) -> Iterator[tuple[str, s
     elif key is FilterKey.SESSION:
         external = tables.external_id
         names = _counted(connection, external, external.c.name, external.c.trace_id, "")
-        yield from ((f"{name}=", "ids of this name") for name, _ in names)
+        yield from ((f"{name}=", "ids with this name") for name, _ in names)
         yield from _counted(connection, external, external.c.value, external.c.trace_id, what)
     elif key is FilterKey.NAME:
         yield from _counted(connection, tables.trace, tables.trace.c.name, tables.trace.c.id, what)

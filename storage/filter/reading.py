@@ -71,12 +71,12 @@ def number_in(text: str, position: int, units: dict[str, float]) -> float:
     found = _NUMBER.match(text)
     if found is None or len(found[0]) > _LONGEST_NUMBER:
         example = "2s" if units is SECONDS else "4k" if units is COUNTS else "3"
-        other = f", not `{text[:40]}`" if text else ", and there is none"
+        other = f", not `{text[:40]}`" if text else ", but there is none"
         raise FilterError(f"expected a number, such as `{example}` or `>{example}`{other}", position)
     unit = text[found.end() :].strip()
     if unit and unit.lower() not in units:
-        known = f"one of {', '.join(units)}" if units else "none"
-        raise FilterError(f"there is no unit `{unit[:40]}`; here it is {known}", position + found.end())
+        expected = f"use one of {', '.join(units)}" if units else "this key has no units"
+        raise FilterError(f"unknown unit `{unit[:40]}`; {expected}", position + found.end())
     return float(found[0]) * (units[unit.lower()] if unit else 1.0)
 
 
@@ -90,7 +90,7 @@ def moment_in(key: FilterKey, text: str, position: int) -> TimeTerm:
     if ago is not None:
         if ago["unit"] not in SECONDS:
             raise FilterError(
-                f"there is no unit `{ago['unit'][:40]}`; here it is one of {', '.join(SECONDS)}",
+                f"unknown unit `{ago['unit'][:40]}`; use one of {', '.join(SECONDS)}",
                 position + ago.start("unit"),
             )
         return TimeTerm(key, float(ago["number"]) * SECONDS[ago["unit"]], is_ago=True)
@@ -187,8 +187,8 @@ def _key(word: str, position: int) -> FilterKey:
         return FilterKey(lower)
     except ValueError:
         close = nearest(lower, (*KEYS, *ALIASES))
-        hint = f"did you mean `{close}:`?" if close else f"there are {', '.join(KEYS)}."
-        raise FilterError(f"there is no key `{word}`; {hint} Put text to search for in quotes.", position) from None
+        hint = f"did you mean `{close}:`?" if close else f"the keys are {', '.join(KEYS)}."
+        raise FilterError(f"unknown key `{word}`; {hint} Put text to search for in quotes.", position) from None
 
 
 def _example(key: FilterKey) -> str:
@@ -214,7 +214,7 @@ def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
         if at >= len(text):
             return
         if text[at] != ",":
-            raise FilterError('a quote is not closed, or is within a word; write `key:"two words"`', position + at)
+            raise FilterError('unclosed quote, or quote inside a word; write `key:"two words"`', position + at)
         at += 1
 
 
@@ -258,15 +258,8 @@ def _known(key: FilterKey, piece: FilterValue) -> str:
         return value
     close = nearest(value, WORDS_OF[key])
     hint = f"; did you mean `{close}`?" if close else ""
-    article = "an" if key.value[0] in "aeiou" else "a"
-    subject = (
-        "marked is"
-        if key is FilterKey.MARKED
-        else "reasoning is"
-        if key is FilterKey.REASONING
-        else f"{article} {key.value} is"
-    )
-    raise FilterError(f"{subject} one of {', '.join(WORDS_OF[key])}, not `{value[:40]}`{hint}", piece.position)
+    known = ", ".join(WORDS_OF[key])
+    raise FilterError(f"{key.value} must be one of {known}, not `{value[:40]}`{hint}", piece.position)
 
 
 def _code(piece: FilterValue) -> str:
@@ -278,7 +271,7 @@ def _code(piece: FilterValue) -> str:
         return value
     close = nearest(value, _NAMES)
     hint = f"did you mean `{close}`?" if close else "`weaklink rules` lists them."
-    raise FilterError(f"there is no rule `{value[:40]}`; a code is like `J104` or `J1`; {hint}", piece.position)
+    raise FilterError(f"unknown rule `{value[:40]}`; a code looks like `J104` or `J1`; {hint}", piece.position)
 
 
 def _argument(text: str, position: int) -> Term:
@@ -303,7 +296,7 @@ def _plain(path: str, position: int) -> str:
     try:
         return _IN_BRACKETS.sub(lambda found: path_of(str(json.loads(found[1], strict=False))), path)
     except ValueError as error:
-        raise FilterError("this key in brackets is no JSON string", position) from error
+        raise FilterError("the key in brackets is not a JSON string", position) from error
 
 
 def _signed(text: str, position: int) -> float:

@@ -19,7 +19,7 @@ _HEAD = Struct("<cI")  # a paged blob begins like this too
 _SMALL = 192  # bytes; compressing less is not worth the time
 _AT_ONCE = 1 << 18  # bytes to unpack at a time
 _GROWS, _SHARE = 1 << 20, 16  # a long text grows by this many bytes, and by a sixteenth of its size, at a time
-_NOT_AS_WRITTEN = "a packed column is not as it was written: its checksum does not match"
+_NOT_AS_WRITTEN = "checksum mismatch in a packed column"
 HEAD_BYTES = _HEAD.size
 """Number of bytes at the beginning of a blob that contain its checksum."""
 
@@ -54,7 +54,7 @@ def to_blob(raw: bytes) -> bytes:
 def checksum_of(head: bytes) -> int:
     """The checksum at the beginning of a blob, paged or not; DamagedBlobError if the blob is too short."""
     if len(head) < HEAD_BYTES:
-        raise DamagedBlobError("a packed column ends before its checksum")
+        raise DamagedBlobError("a packed column is too short to contain its checksum")
     return int.from_bytes(head[1:HEAD_BYTES], "little")
 
 
@@ -68,13 +68,13 @@ def from_blob(blob: bytes) -> bytes:
     elif mark in (_BARE_PLAIN, _BARE_ZSTD):
         packed = blob[1:]
     else:
-        raise DamagedBlobError("a packed column begins with an unknown mark")
+        raise DamagedBlobError("a packed column starts with an unknown format byte")
     if mark in (_PLAIN, _BARE_PLAIN):
         return packed
     try:
         return zstd.decompress(packed)
     except zstd.ZstdError as error:
-        raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
+        raise DamagedBlobError(f"cannot unpack a packed column: {error}") from error
 
 
 def uncompressed(blob: bytes) -> bytes:
@@ -115,7 +115,7 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
     elif mark in (_BARE_PLAIN, _BARE_ZSTD):
         rest = chain((first[1:],), rest)
     else:
-        raise DamagedBlobError("a packed column begins with an unknown mark")
+        raise DamagedBlobError("a packed column starts with an unknown format byte")
     if mark in (_PLAIN, _BARE_PLAIN):
         yield from rest
         return
@@ -126,9 +126,9 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
             while not decompressor.eof and not decompressor.needs_input:
                 yield decompressor.decompress(b"", _AT_ONCE)
     except (zstd.ZstdError, EOFError) as error:
-        raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
+        raise DamagedBlobError(f"cannot unpack a packed column: {error}") from error
     if not decompressor.eof:
-        raise DamagedBlobError("a packed column cannot be unpacked: it ends too early")
+        raise DamagedBlobError("cannot unpack a packed column: it is truncated")
 
 
 def _verified(pieces: Iterable[bytes], checksum: int) -> Iterator[bytes]:

@@ -186,7 +186,7 @@ def _rule(code: str, name: str, severity: str) -> Rule:
     try:
         return find_rule(code)
     except UnknownRuleError:
-        summary = "A rule of another version of weaklink, which alone can explain it."
+        summary = "A rule of another version of weaklink; only that version can explain it."
         return Rule(code, name, Severity(severity), summary, summary)
 
 

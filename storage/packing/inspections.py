@@ -79,7 +79,7 @@ def _from_one_piece(raw: bytes, texts: derived_values.Texts) -> Inspection:
     """The inspection of an unpaged blob; unpacks each item separately, and stores equal strings once."""
     layout, *packed = unpack_list(raw)
     if unpack(layout) != derived_values.LAYOUT:
-        raise derived_values.OtherLayoutError("the inspection has another layout")
+        raise derived_values.OtherLayoutError("the inspection has the layout of another version")
     version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, caused = packed
     built_parts = tuple(derived_values.part_from(part, texts) for part in unpack_list(parts))
     placed = _placed(built_parts)
@@ -188,7 +188,7 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
     blob = paged_blobs.PagedBlob(read)
     layout, *packed = blob.header
     if layout != derived_values.LAYOUT:
-        raise derived_values.OtherLayoutError("the inspection has another layout")
+        raise derived_values.OtherLayoutError("the inspection has the layout of another version")
     version, name, status, broken, abort_reason, caused, rule_values, lengths = packed
     rules, rows = derived_values.rules_from(rule_values), paged_blobs.PagedRows(blob)
 

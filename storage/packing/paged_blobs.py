@@ -136,7 +136,7 @@ def checked_pages(pieces: Iterable[bytes]) -> Iterator[bytes]:
         found, offset = crc32(memoryview(piece)[offset:], found), 0
         yield piece
     if found != stored:
-        raise DamagedBlobError("the windows of a packed column are not as they were written")
+        raise DamagedBlobError("checksum mismatch in the pages of a packed column")
 
 
 def page_reader(blob: bytes) -> Read:

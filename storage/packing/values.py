@@ -305,7 +305,7 @@ def _extension(code: int, raw: memoryview) -> Any:
             return dict(zip(sides[::2], sides[1::2], strict=True))
         case 5:
             return _deep(*_decode(content))
-    raise ValueError(f"a packed value has the unknown mark {code}")
+    raise ValueError(f"unknown type code {code} in a packed value")
 
 
 _decode = msgspec.msgpack.Decoder(ext_hook=_extension).decode

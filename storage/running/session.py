@@ -245,7 +245,7 @@ def with_warning(trace: Trace, numbers: Iterable[int]) -> Trace:
         return trace
     named = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(map(str, turns[:20]))}"
     more = f" and {len(turns) - 20} others" if len(turns) > 20 else ""
-    warning = f"Not all of {named}{more} is kept: the database could not be written for too long."
+    warning = f"Incomplete {named}{more}: the database was not writable for too long."
     return structs.replace(
         trace, provenance=structs.replace(trace.provenance, warnings=(*trace.provenance.warnings, warning))
     )

@@ -30,7 +30,7 @@ def test_the_database_holds_no_word(store: Store) -> None:
 
 def test_a_revoked_token_opens_nothing_and_its_name_is_free(store: Store) -> None:
     first = store.tokens.create("ann", TokenRole.READ)
-    with pytest.raises(StoreError, match="there is a token named `ann`"):
+    with pytest.raises(StoreError, match="a token named `ann` already exists"):
         store.tokens.create("ann", TokenRole.WRITE)
     store.tokens.revoke("ann")
     assert store.tokens.holder(first) is None
@@ -52,7 +52,7 @@ def test_a_name_that_would_not_be_seen_is_refused(store: Store, name: str) -> No
 
 
 def test_what_is_not_there_cannot_be_revoked(store: Store) -> None:
-    with pytest.raises(StoreError, match="no valid token is named `ann`"):
+    with pytest.raises(StoreError, match="no valid token named `ann`"):
         store.tokens.revoke("ann")
 
 
@@ -66,13 +66,13 @@ def test_a_token_ends_when_it_was_to_end(store: Store, monkeypatch: pytest.Monke
     assert store.tokens.holder(word) == kept
     monkeypatch.setattr("storage.access_tokens.time.time", lambda: now_s + 90 * 86_400)
     assert store.tokens.holder(word) is None
-    with pytest.raises(StoreError, match="no valid token is named `ann`"):
+    with pytest.raises(StoreError, match="no valid token named `ann`"):
         store.tokens.revoke("ann")
     assert store.tokens.holder(store.tokens.create("ann", TokenRole.WRITE)) is not None
     assert store.tokens.holder(word) is None
 
 
 def test_a_token_that_would_have_ended_is_not_made(store: Store) -> None:
-    with pytest.raises(StoreError, match="would have ended already"):
+    with pytest.raises(StoreError, match="would already be expired"):
         store.tokens.create("ann", TokenRole.READ, expires_at_s=time.time() - 1)
     assert store.tokens.all() == []

@@ -120,9 +120,7 @@ def test_a_damaged_trace_does_not_keep_the_others_from_being_searched_and_inspec
 def test_a_damaged_inspection_says_how_it_is_made_again(filled: Store) -> None:
     with filled._database.engine.begin() as connection:
         connection.execute(sa.update(tables.inspection).values(body=b"\x3c\0\0\0\0changed"))
-    with pytest.raises(
-        StoreError, match=r"inspection of trace 1 is damaged: .*; `weaklink reinspect 1` makes it again"
-    ):
+    with pytest.raises(StoreError, match=r"inspection of trace 1 is damaged: .*; `weaklink reinspect 1` rebuilds it"):
         filled.inspected(1)
     assert filled.maintenance.reinspect(inspect_trace, ["a"]) == 1
     assert filled.inspected(1) == (filled.trace(1), inspect_trace(filled.trace(1)))
@@ -158,9 +156,9 @@ def test_a_copy_is_the_database_while_it_is_written(tmp_path: Path) -> None:
 
 def test_a_copy_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
     with open_store(tmp_path / "w.db") as store:
-        with pytest.raises(StoreError, match="there is a file already"):
+        with pytest.raises(StoreError, match="the file already exists"):
             store.maintenance.back_up(tmp_path / "w.db")
-        with pytest.raises(StoreError, match="cannot be written"):
+        with pytest.raises(StoreError, match="cannot write the copy"):
             store.maintenance.back_up(tmp_path / "none" / "copy.db")
 
 

@@ -41,7 +41,7 @@ def test_views_join_and_texts_may_hold_a_percent_sign(filled: Store) -> None:
 def test_more_rows_than_asked_for_are_noted(filled: Store) -> None:
     answer = ask(filled.place, "SELECT id FROM traces ORDER BY id", limit=1)
     assert len(answer.rows) == 1
-    assert answer.notes == ("More rows follow: these are the first 1. Write LIMIT to choose which.",)
+    assert answer.notes == ("There are more rows; only the first 1 are shown. Use LIMIT to choose which.",)
     assert ask(filled.place, "SELECT id FROM traces ORDER BY id", limit=2).notes == ()
 
 
@@ -61,13 +61,13 @@ def test_a_long_value_is_cut_and_noted(filled: Store) -> None:
     assert len(cut.encode()) == 100_000 + len("…".encode())
     assert cut.endswith("ä…")
     assert whole == "ä" * 50_000
-    assert answer.notes == ("Values of more than 100,000 bytes are cut; here 1 of them.",)
+    assert answer.notes == ("Values of more than 100,000 bytes are truncated (1 in this result).",)
 
 
 def test_no_more_than_ten_megabytes_are_given_and_the_rest_is_noted(filled: Store) -> None:
     answer = ask(filled.place, f"{_NUMBERS.format(most=900)} SELECT i, {_long(filled, 50_000)} FROM n")
     assert len(answer.rows) == 99  # of 100,008 bytes each
-    assert answer.notes == ("The result is larger than 10 MB: these are its first 99 rows.",)
+    assert answer.notes == ("The result is larger than 10 MB; only its first 99 rows are shown.",)
 
 
 def test_more_columns_than_a_table_shows_are_refused(filled: Store) -> None:

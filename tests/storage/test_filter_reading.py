@@ -120,7 +120,7 @@ def test_any_text_is_a_filter_or_an_error_at_one_of_its_characters(text: str) ->
         ("-(" * 5_000, 2 * DEEPEST + 1, "at most 50 deep"),
         ("a " * 5_000, 2 * MOST_TERMS, "at most 200 terms"),
         ("a" * 100_000, LONGEST, "at most 10,000 characters"),
-        ('"' * 9_999, 2, "quote does not close"),
+        ('"' * 9_999, 2, "unclosed quote"),
     ],
 )
 def test_a_filter_without_end_is_refused(text: str, position: int, words: str) -> None:

@@ -201,5 +201,5 @@ def test_a_trace_that_was_there_already_ends(store: Store, sink: StoreSink) -> N
 
 
 def test_a_filter_that_cannot_be_read_is_refused(store: Store) -> None:
-    with pytest.raises(FilterError, match="a status is one of"):
+    with pytest.raises(FilterError, match="status must be one of"):
         store.follow("status:strange")

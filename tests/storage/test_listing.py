@@ -104,11 +104,11 @@ def test_filters(filled_once: Store, wanted: str, names: list[str]) -> None:
     ("wanted", "position", "words"),
     [
         ("modell:x", 0, "did you mean `model:`"),
-        ("ok  zzzz:x", 4, "there are status, model"),
+        ("ok  zzzz:x", 4, "the keys are status, model"),
         ("model:", 6, "requires a value"),
-        ('status:ok "open', 10, "quote does not close"),
-        ('model:"open', 6, "quote does not close"),
-        ('ab"c', 2, "is within a word"),
+        ('status:ok "open', 10, "unclosed quote"),
+        ('model:"open', 6, "unclosed quote"),
+        ('ab"c', 2, "quote inside a word"),
         ("status:bad", 7, "broken, aborted, recovered, unknown, ok"),
     ],
 )

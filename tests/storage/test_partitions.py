@@ -30,7 +30,7 @@ class _Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 2_000 * _WEEK_S + 1.0
         monkeypatch.setattr("storage.store.time.time", lambda: self.now_s)
-        monkeypatch.setattr(partitions, "_WORTH", 2)
+        monkeypatch.setattr(partitions, "_MIN_TRACES", 2)
 
     def pass_weeks(self, count: int = 1) -> None:
         self.now_s += count * _WEEK_S
@@ -204,7 +204,7 @@ def test_rows_of_no_trace_are_a_problem(store: Store, clock: _Clock) -> None:
     clock.save(store, "a")
     with store._database.writing() as connection:
         connection.execute(sa.insert(tables.figures), {"trace_id": 77, **_zeros(tables.figures)})
-    assert store.maintenance.check().problems == ("1 rows of the table `figures` belong to traces that are not there",)
+    assert store.maintenance.check().problems == ("1 rows of the table `figures` refer to traces that do not exist",)
 
 
 def test_a_sign_of_life_of_a_trace_that_is_gone_stops_nothing(store: Store, clock: _Clock) -> None:
@@ -237,7 +237,7 @@ def test_a_role_that_owns_no_table_writes_as_long_as_there_are_partitions(store:
                     clock.pass_weeks()
                 owner.execute(f"SELECT setval('trace_id_seq', {(AHEAD + 1) * STEP})".encode())
                 with pytest.raises(
-                    StoreError, match="no partition for new traces; its owner runs `weaklink db upgrade`"
+                    StoreError, match="no partition for new traces; its owner must run `weaklink db upgrade`"
                 ):
                     clock.save(other, "more")
                 upgrade_store(url)

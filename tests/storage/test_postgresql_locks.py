@@ -17,7 +17,7 @@ _HELD = (
     pytest.param("LOCK TABLE trace IN ACCESS EXCLUSIVE MODE", id="table"),
     pytest.param("LOCK TABLE live_piece IN SHARE MODE", id="table of running turns"),
 )
-_SENTENCE = "another program is writing to the database; try again when it has ended"
+_SENTENCE = "the database is locked: another program is writing to it; try again when it has finished"
 
 
 @pytest.fixture

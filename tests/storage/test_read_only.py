@@ -37,7 +37,7 @@ def test_every_change_is_refused_in_a_sentence(database: str, write: Callable[[S
         writer.save(inspected(trace("a", BAD_CALL)))
     with open_store(database, read_only=True) as reader:
         before = _held(reader)
-        with pytest.raises(StoreError, match="opened for reading alone"):
+        with pytest.raises(StoreError, match="opened read-only"):
             write(reader)
         assert _held(reader) == before
 
@@ -83,9 +83,9 @@ def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        (REVISIONS[0], "older weaklink; run `weaklink db upgrade`"),
-        ("v0005", "from before the first release"),
-        ("v9999", "newer weaklink; upgrade weaklink"),
+        (REVISIONS[0], "older version of weaklink; run `weaklink db upgrade`"),
+        ("v0005", "before the first release"),
+        ("v9999", "newer version of weaklink; upgrade weaklink"),
     ],
 )
 def test_another_version_is_refused_and_stays_as_it_is(database: str, version: str, words: str) -> None:
@@ -103,7 +103,7 @@ def test_a_database_of_something_else_is_refused_and_stays_as_it_is(tmp_path: Pa
         connection.execute("CREATE TABLE other (a)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(StoreError, match="not one of weaklink's"):
+    with pytest.raises(StoreError, match="not a weaklink database"):
         open_store(path, read_only=True)
     assert path.read_bytes() == before
 

@@ -97,8 +97,8 @@ def test_a_turn_that_found_no_room_is_kept_up_to_there_and_says_so(
     count = len(turn.parts[0].chunks or ())
     assert 500 < count < 2_000
     assert turn.parts == parts_of(LONG[:count])
-    assert kept.provenance.warnings == ("Not all of turn 1 is kept: the database could not be written for too long.",)
-    assert "What is recorded waits in memory, since it cannot be written" in caplog.text
+    assert kept.provenance.warnings == ("Incomplete turn 1: the database was not writable for too long.",)
+    assert "Cannot write to the database; recorded events wait in memory" in caplog.text
 
 
 def test_the_end_of_a_turn_brings_the_chunks_that_found_no_room(store: Store, database: Path) -> None:
@@ -128,9 +128,7 @@ def test_a_turn_whose_end_found_no_room_keeps_its_facts_and_what_came(store: Sto
     assert kept.turns[0].generation == replace(generation, body=BodyState.TRUNCATED, tools=())
     assert kept.turns[0].parts == parts_of(LONG[: len(kept.turns[0].parts[0].chunks or ())])
     assert kept.turns[1] == Turn(Role.USER, ())
-    assert kept.provenance.warnings == (
-        "Not all of turns 1, 2 is kept: the database could not be written for too long.",
-    )
+    assert kept.provenance.warnings == ("Incomplete turns 1, 2: the database was not writable for too long.",)
 
 
 def test_what_waits_is_bounded_however_much_comes() -> None:
@@ -169,7 +167,7 @@ def test_a_full_disk_costs_nothing_once_there_is_room_again(database: Path) -> N
     command = [sys.executable, "-B", "-m", "tests.storage.full_disk", str(database)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
     trouble, dropped = done.stdout.splitlines()
-    assert "the disk f" in trouble
+    assert "disk I/O error" in trouble
     assert dropped == "dropped 0"
     with open_store(database) as store:
         (turn,) = store.trace("full").turns
