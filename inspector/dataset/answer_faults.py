@@ -100,7 +100,7 @@ def answer_fault(
     """
     found = _WORD.fullmatch(word.strip())
     if found is None:
-        raise InjectionError(f"`{word}` names no fault; write `KIND@turnN`, as in `malformed-json@turn3`")
+        raise InjectionError(f"`{word}` is not a fault; write `KIND@turnN`, such as `malformed-json@turn3`")
     kind, turn = found["kind"], int(found["turn"]) if found["turn"] else None
     delivery = _DELIVERY.fullmatch(kind)
     if delivery is not None:
@@ -108,7 +108,7 @@ def answer_fault(
         return AnswerFault(kind, _answer_turn(trace, turn), name, float(value), rules=_OF_DELIVERY.get(name, ()))
     if kind not in {*CALLS, *KINDS} and not re.fullmatch(r"[JFST]\d{3}", kind):
         known = ", ".join(("drop-after=N", "delay=Ns", "status=NNN", *CALLS))
-        raise InjectionError(f"`{kind}` is no fault that can be injected; these are: {known}, and codes of rules")
+        raise InjectionError(f"`{kind}` is not a fault that can be injected; available: {known}, and rule codes")
     for where, sound in _sound_calls(trace, inspection, turn):
         answer = trace.turns[where.turn - 1]
         for fault in _faults(kind, sound, _takes_objects(answer, where.turn in streamed)):
@@ -116,13 +116,13 @@ def answer_fault(
             if _is_found(trace, where.turn, faulty, fault):
                 return AnswerFault(kind, where.turn, answer=faulty, rules=fault.rules)
     place = "any turn of the trace" if turn is None else f"turn {turn}"
-    raise InjectionError(f"`{kind}` cannot be in {place}: it needs a sound call that the API can carry with the fault")
+    raise InjectionError(f"cannot inject `{kind}` into {place}: no valid call there can have this fault in this API")
 
 
 def _answer_turn(trace: Trace, turn: int | None) -> int:
     answers = [number for number, one in enumerate(trace.turns, 1) if one.role is Role.ASSISTANT]
     if not answers or (turn is not None and turn not in answers):
-        raise InjectionError(f"turn {turn or 1} is no answer of a model; answers are turns {answers}")
+        raise InjectionError(f"turn {turn or 1} is not a model answer; answers are turns {answers}")
     return turn or answers[0]
 
 

@@ -302,7 +302,7 @@ def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | Non
     last_user_turn = next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.USER), 0)
     answer_format = row.get("answer_format")
     if answer_format is not None and not isinstance(answer_format, str):
-        raise ValueError("`answer_format` must be a regular expression as text")
+        raise ValueError("`answer_format` must be a regular expression, as a string")
     return VerifierInput(
         trace,
         own_from=last_user_turn + 1 if own_from is None else own_from,
@@ -351,7 +351,7 @@ def _decoded(value: Json, name: str) -> Json:
     try:
         return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
     except ValueError as error:
-        raise ValueError(f"`{name}` is a text that is not JSON: {error}") from error
+        raise ValueError(f"`{name}` is not valid JSON: {error}") from error
 
 
 def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:

@@ -51,7 +51,7 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
     words = _CODE.sub(" ", answer)
     action = _ACTION.search(words)
     if action is not None and not has_acted:
-        return Claim(action[0], "an action that is done")
+        return Claim(action[0], "a claimed action")
     texts = (*context.texts, *map(fold_text, made))
     known = frozenset(number for text in texts for number in text.numbers)
     derived: frozenset[float] | None = None

@@ -87,12 +87,12 @@ def convert_row(
     """
     listed = [key for key in LISTS if isinstance(row.get(key), list)]
     if "text" in row and listed:
-        raise ValueError(f"both `text` and `{listed[0]}` are given; one of them says it all")
+        raise ValueError(f"both `text` and `{listed[0]}` are given; expected only one of them")
     if listed:
         return _conversation(row, listed[0], source, target, tools)
     text = row.get("text")
     if text is None:
-        raise ValueError("neither `text` nor a list `messages` or `conversations` is given")
+        raise ValueError("expected `text`, or a list `messages` or `conversations`")
     if not isinstance(text, str):
         raise ValueError("`text` must be a string")
     return _text(row, text, source, target, tools)
@@ -123,7 +123,7 @@ def _conversation(
     messages = row[key]
     assert isinstance(messages, list)
     if not any(isinstance(message, dict) for message in messages):
-        raise ValueError(f"`{key}` holds no messages")
+        raise ValueError(f"`{key}` contains no messages")
     texts = (text_of(one) for one in messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT)
     known = source or _detected("\n".join(text for text in texts if text), row)
     tools_block = _tools_block(messages, known)
@@ -139,7 +139,7 @@ def _conversation(
         if tools_block is not None and not tools_block.is_whole:
             converter.dropped.append(
                 f"How `{known.name}` writes calls, in the system turn: only the list of tools was recognised and "
-                "rewritten, the words around it are as they were."
+                "rewritten; the text around it is unchanged."
             )
     return {**converted, "dropped": list(converter.dropped)}
 
@@ -175,7 +175,7 @@ def _present_tools(
 def _not_presented(tools_block: ToolsBlock | None, target: Format) -> list[str]:
     if tools_block is None:
         return []
-    return [f"How `{target.name}` presents tools: weaklink does not know; the system turn is as it was."]
+    return [f"How `{target.name}` presents tools: unknown to weaklink; the system turn is unchanged."]
 
 
 def _detected(text: str, row: dict[str, Json]) -> Format:
@@ -218,7 +218,7 @@ class ConversationConverter:
                 converted += (self._message(message, number) for number, message in group)
         if self._template is None and any(map(self._results, messages)):
             name = self.target.name
-            self.dropped.append(f"How `{name}` presents results: weaklink does not know; they are as they were.")
+            self.dropped.append(f"How `{name}` presents results: unknown to weaklink; they are unchanged.")
         return converted
 
     def _results(self, message: Json) -> tuple[ToolResult, ...]:
@@ -319,19 +319,19 @@ def _changed(
     found = [call for call in back.calls if call.valid or call.recovered]
     if [call.name for call in found] != [call.name for call in calls]:
         yield (
-            f"The calls as they were: read as `{name}`, this text has {_counted(len(found))} where there "
-            f"{'was' if len(calls) == 1 else 'were'} {len(calls)}; something in it looks like {name}'s own syntax."
+            f"The original calls: parsed as `{name}`, this text has {_counted(len(found))} instead of {len(calls)}; "
+            f"something in it looks like {name}'s syntax."
         )
         return
     changed = [one.name for one, two in zip(calls, found, strict=True) if one.arguments != two.arguments]
     if changed and not any("exact arguments" in one for one in reported):
-        yield f"The exact arguments of the call of `{changed[0]}`: read as `{name}`, they come back changed."
+        yield f"The exact arguments of the call of `{changed[0]}`: parsed as `{name}`, they change."
     if completion.dropped or len(found) != len(back.calls):
         return
     if _bare(pieces, CompletionText) != "".join(back.content.split()):
-        yield f"The words as they were: read as `{name}`, they come back changed; something in them is {name}'s syntax."
+        yield f"The original text: parsed as `{name}`, it changes; something in it is {name}'s syntax."
     if _bare(pieces, CompletionReasoning) != "".join(back.reasoning.split()):
-        yield f"The reasoning as it was: read as `{name}`, it comes back changed."
+        yield f"The original reasoning: parsed as `{name}`, it changes."
 
 
 def _bare(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type[CompletionReasoning]) -> str:

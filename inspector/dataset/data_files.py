@@ -8,7 +8,7 @@ pattern or a list of them. Patterns count from the folder, or from the config's 
 `data_files` has all files there, and names no split.
 
 `load_dataset` loads one config; here a folder means all of its configs and splits, each file once, and
-`FOLDER#CONFIG/SPLIT` selects one. A card is untrusted input: a pattern that leads out of the folder is an error.
+`FOLDER#CONFIG/SPLIT` selects one. A card is untrusted input: a pattern that points outside the folder is an error.
 """
 
 import glob
@@ -141,7 +141,7 @@ def _described(chosen: _Chosen) -> Iterator[str] | None:
     if head is not None:
         return _of_card(chosen, tuple(_configs(folder, head)))
     if chosen.is_chosen:
-        raise UnreadableFileError(f"{chosen.path}: {folder} has no {_CARD} with `configs`, and is no DatasetDict")
+        raise UnreadableFileError(f"{chosen.path}: {folder} has no {_CARD} with `configs`, and is not a DatasetDict")
     return None
 
 
@@ -218,15 +218,15 @@ def _configs(folder: Path, head: str) -> Iterator[_Config]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{folder / _CARD}:{mark.line + 2}" if mark is not None else f"{folder / _CARD}"
-        problem = getattr(error, "problem", None) or "this is no YAML"
-        raise UnreadableFileError(f"{place}: the head cannot be read: {problem}") from error
+        problem = getattr(error, "problem", None) or "not valid YAML"
+        raise UnreadableFileError(f"{place}: cannot parse the YAML header: {problem}") from error
     listed = value.get("configs") if isinstance(value, dict) else None
     listed = [listed] if isinstance(listed, dict) else listed
     if not isinstance(listed, list) or not listed:
-        raise _card_error(folder, "`configs` is no list of configs")
+        raise _card_error(folder, "`configs` is not a list of configs")
     for number, config in enumerate(listed, 1):
         if not isinstance(config, dict):
-            raise _card_error(folder, f"config {number} is no object with `config_name` and `data_files`")
+            raise _card_error(folder, f"config {number} is not an object with `config_name` and `data_files`")
         yield _config(folder, config)
 
 
@@ -234,7 +234,7 @@ def _config(folder: Path, config: dict[str, Json]) -> _Config:
     name = str(config.get("config_name") or _DEFAULT)
     files, base = config.get("data_files"), config.get("data_dir") or ""
     if not isinstance(base, str):
-        raise _card_error(folder, f"config `{name}`: `data_dir` is no path")
+        raise _card_error(folder, f"config `{name}`: `data_dir` is not a path")
     prefix = f"{base.rstrip('/')}/" if base else ""
     patterns: list[tuple[str, str]] = []
     for split, pattern in _split_patterns(folder, name, files) if files is not None else [("", "**")]:
@@ -261,14 +261,14 @@ def _split_patterns(folder: Path, name: str, files: Json) -> Iterator[tuple[str,
 def _texts(folder: Path, name: str, value: Json) -> Iterator[str]:
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, str) or not one:
-            raise _card_error(folder, f"config `{name}`: `data_files` has a path that is no pattern")
+            raise _card_error(folder, f"config `{name}`: `data_files` contains an entry that is not a path pattern")
         yield one
 
 
 def _inside(folder: Path, name: str, pattern: str) -> str:
     pattern = pattern.removeprefix("./")
     if is_url(pattern) or pattern.startswith(("/", "\\", "~")) or ".." in re.split(r"[/\\]", pattern):
-        raise _card_error(folder, f"config `{name}`: `{pattern}` leads out of the folder")
+        raise _card_error(folder, f"config `{name}`: `{pattern}` points outside the folder")
     return _ANYWHERE.sub("**", pattern)
 
 

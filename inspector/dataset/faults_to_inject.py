@@ -143,7 +143,7 @@ def enum_violation(sound: SoundCall, draw: Random) -> FaultyCall | None:
         _with_arguments(sound, {**sound.arguments, name: value}),
         ("S204",),
         _error(f"Invalid value '{value}' for {name}: expected one of {listed}"),
-        f"`{value}` is no allowed value of `{name}`; it takes {listed}. Let me use one of these.",
+        f"`{value}` is not an allowed value of `{name}`; it takes {listed}. Let me use one of these.",
     )
 
 

@@ -83,8 +83,8 @@ class CallFitter(Struct):
 
     def _why_no_id(self) -> str:
         if self.target.ids:
-            return f"`{self.target.name}` has ids of another form, so new ones are written"
-        return f"`{self.target.name}` has none on the wire"
+            return f"`{self.target.name}` uses ids of another form, so new ones are written"
+        return f"`{self.target.name}` has no ids"
 
     def _why_not(self, call: ToolCall, notes: list[str]) -> str:
         """Why the target cannot express the call; "" if it can, perhaps only with the tool's schema to parse it."""
@@ -92,14 +92,14 @@ class CallFitter(Struct):
         if self.target.expresses(call):
             return ""
         if not isinstance(call.arguments, dict):
-            return f"its input is a text, and `{name}` takes an object of arguments"
+            return f"its input is a string, but `{name}` takes an object of arguments"
         read = segment(self.target.write_calls((call,)), name, tools=self.tools).calls
         if len(read) != 1 or read[0].name != call.name:
-            return f"`{name}` cannot write it so that it reads as this call"
+            return f"written as `{name}`, it is not parsed back as the same call"
         if read[0].arguments != call.arguments:
             notes.append(
                 f"The exact arguments of the call of `{call.name}` at {call.range.start}..{call.range.end}: `{name}` "
-                "gives them back changed, as it does not write the types of values."
+                "does not write the types of values, so they change when parsed back."
             )
         return ""
 
@@ -149,10 +149,10 @@ def _calls(found: Segmentation, at: int, notes: list[str]) -> Iterator[Completio
         codes = _codes(call, found.diagnostics)
         place = f"{call.range.start}..{call.range.end}"
         if call.recovered and call.name:
-            notes.append(f"The call at {place} was malformed ({codes}) and was written from its repair.")
+            notes.append(f"The call at {place} was malformed ({codes}) and was repaired.")
             yield CompletionCalls((call,))
         else:
-            notes.append(f"The call at {place} could not be read ({codes}) and stays as its raw text.")
+            notes.append(f"The call at {place} could not be parsed ({codes}) and was kept as raw text.")
             raw = found.spans[at].range if len(calls) == 1 else call.range
             yield CompletionText(raw.of(found.text))
 
@@ -167,8 +167,8 @@ def _look_at_markup(span: Span, text: str, notes: list[str]) -> None:
     inner = span.inner.of(text)
     if span.label == "turn_header" and ROLE_HOMES.get(inner.partition("<")[0].strip().lower(), "text") != "text":
         raise ValueError(
-            f"`text` holds a turn of `{inner.strip()[:40]}` at {span.range.start}: it must be one model output; give a "
-            "conversation as `messages`"
+            f"`text` contains a turn of `{inner.strip()[:40]}` at {span.range.start}: it must be one model output; "
+            "give a conversation as `messages`"
         )
     if span.label == "marker":
         notes.append(f"The stray marker at {_place(span)}.")

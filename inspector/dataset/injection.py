@@ -96,19 +96,17 @@ def inject_faults(
         assert isinstance(injected, dict)
         yield InjectedRow({**found.value, "injected": {**injected, "seed": seed}}, kind)
     if not injected_count:
-        yield NotInjected(
-            "no fault of a chosen kind has a place in its calls, or the engine judges the result otherwise"
-        )
+        yield NotInjected("no fault of a selected kind fits its calls, or the engine reports a different fault")
 
 
 def _why_not(sample: Sample) -> str:
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(sample.row.value) is None:
         return "it has no list of messages"
     if any(key in holder for holder in (sample.row.value, sample.annotation) for key in _ANNOTATED):
-        return "its steps are annotated, and the annotation would no longer hold"
+        return "its steps are annotated, and the annotation would no longer be correct"
     if sample.inspection.chain.status is not Status.OK:
         return f"its chain is {sample.inspection.chain.status.value}, not ok"
-    return "it has no call that is sound, answered, of an offered tool, and alone in its message"
+    return "it has no valid, answered call of an offered tool that is alone in its message"
 
 
 def _list_key(row: JsonObject) -> str | None:
@@ -321,5 +319,5 @@ def known_kinds(words: Mapping[str, float]) -> Mapping[str, float]:
     """The rates, validated. Raises ValueError for a kind that does not exist."""
     unknown = [kind for kind in words if kind not in KINDS]
     if unknown:
-        raise ValueError(f"no kind of fault is called `{unknown[0]}`; there are {', '.join(KINDS)}")
+        raise ValueError(f"unknown kind of fault `{unknown[0]}`; available: {', '.join(KINDS)}")
     return words

@@ -54,11 +54,11 @@ def _python_literal(payload: str, draw: Random) -> _MakerResult:
         lambda found: {"true": "True", "false": "False", "null": "None"}[found[1]],
         payload,
     )
-    return changed, ("J105",), "it has true, false and null, not True, False and None"
+    return changed, ("J105",), "JSON has true, false and null, not True, False and None"
 
 
 def _prose_after(payload: str, draw: Random) -> _MakerResult:
-    return f"{payload} {draw.choice(_PROSE)}", ("J109",), "something followed the object"
+    return f"{payload} {draw.choice(_PROSE)}", ("J109",), "extra text followed the object"
 
 
 def _arithmetic(payload: str, draw: Random) -> _MakerResult:
@@ -84,7 +84,7 @@ def _trailing_comma(payload: str, draw: Random) -> _MakerResult:
     del draw
     end = payload.rfind("}", 0, payload.rfind("}")) if payload.rstrip().endswith("}}") else payload.rfind("}")
     has_members = not payload[:end].rstrip().endswith("{")
-    return (payload[:end] + "," + payload[end:] if has_members else None), ("J104",), "a comma stood before a bracket"
+    return (payload[:end] + "," + payload[end:] if has_members else None), ("J104",), "there was a trailing comma"
 
 
 def _fence(payload: str, draw: Random) -> _MakerResult:
@@ -105,7 +105,7 @@ def _unquoted_word(payload: str, draw: Random) -> _MakerResult:
     if not strings:
         return None, (), ""
     found = draw.choice(strings)
-    return _replaced(payload, found.start(), found.end(), found[1]), ("J119",), "a text had no quotes"
+    return _replaced(payload, found.start(), found.end(), found[1]), ("J119",), "a string had no quotes"
 
 
 def _missing_comma(payload: str, draw: Random) -> _MakerResult:
@@ -121,7 +121,7 @@ def _raw_line_feed(payload: str, draw: Random) -> _MakerResult:
     if not strings:
         return None, (), ""
     found = draw.choice(strings)
-    return _replaced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a text held a raw line feed"
+    return _replaced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a string contained a raw line feed"
 
 
 def _missing_quote(payload: str, draw: Random) -> _MakerResult:
@@ -138,7 +138,7 @@ def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
     return (
         _replaced(payload, found.start() + 2, found.start() + 2, "\\'"),
         ("J107",),
-        "a text held an escape JSON lacks",
+        "a string contained an invalid escape",
     )
 
 
@@ -152,7 +152,7 @@ def _invalid_number(payload: str, draw: Random) -> _MakerResult:
     return (
         (None if found is None else _replaced(payload, *found.span(), f"0{found[0]}")),
         ("J124",),
-        "a number began with 0",
+        "a number had a leading zero",
     )
 
 
@@ -175,7 +175,7 @@ def _duplicate_key(payload: str, draw: Random) -> _MakerResult:
     found = _some(_MEMBER, payload, draw)
     if found is None:
         return None, (), ""
-    return _replaced(payload, found.end(), found.end(), f", {found[0]}"), ("J108",), "a key was there twice"
+    return _replaced(payload, found.end(), found.end(), f", {found[0]}"), ("J108",), "a key was duplicated"
 
 
 def _list_of_calls(payload: str, draw: Random) -> _MakerResult:
@@ -191,7 +191,7 @@ def _arguments_as_string(payload: str, draw: Random) -> _MakerResult:
         return None, (), ""
     text = json.dumps(inner, ensure_ascii=False)
     changed = {**call, "arguments": text} if inner is not call else text
-    return json.dumps(changed, ensure_ascii=False), ("J112", "S206"), "the arguments were a text, not an object"
+    return json.dumps(changed, ensure_ascii=False), ("J112", "S206"), "the arguments were a string, not an object"
 
 
 def _wrong_arguments_key(payload: str, draw: Random) -> _MakerResult:
@@ -211,7 +211,7 @@ def _not_a_call(payload: str, draw: Random) -> _MakerResult:
     return (
         (None if not isinstance(inner, dict) else json.dumps(inner, ensure_ascii=False)),
         ("J116",),
-        "it named no tool",
+        "it had no tool name",
     )
 
 

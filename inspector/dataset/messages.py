@@ -99,7 +99,7 @@ def _structured(message: dict[str, Json], source: Format, tools: tuple[ToolDefin
         elif part.name.startswith("call:"):
             pieces += _call(read_structured_part(turn, part).calls, part.name, notes)
         elif part.text:
-            notes.append(f"The part `{part.name}`: only words, reasoning and calls are converted.")
+            notes.append(f"The part `{part.name}`: only text, reasoning and calls are converted.")
     return ParsedOutput(tuple(pieces), tuple(notes))
 
 
@@ -107,10 +107,10 @@ def _call(calls: tuple[ToolCall, ...], name: str, notes: list[str]) -> Iterator[
     for call in calls:
         if call.valid or (call.recovered and call.name):
             if not call.valid:
-                notes.append(f"`{name}` was malformed and was written from its repair.")
+                notes.append(f"`{name}` was malformed and was repaired.")
             yield CompletionCalls((call,))
         else:
-            notes.append(f"`{name}` could not be read and stays as its raw text.")
+            notes.append(f"`{name}` could not be parsed and was kept as raw text.")
             yield CompletionText(f"{call.name or ''} {call.raw_arguments}".strip())
 
 

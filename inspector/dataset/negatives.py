@@ -97,7 +97,7 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
         return NoNegative("it has several calls, or a chain that is not ok")
     kinds = [kind for kind in ("tool-removed", "already-given") if kind in options.kinds]
     draw.shuffle(kinds)
-    found: NegativeRow | NoNegative = NoNegative("no chosen kind is made of samples with a call")
+    found: NegativeRow | NoNegative = NoNegative("no selected kind applies to samples with a call")
     for kind in kinds:
         found = (_tool_removed if kind == "tool-removed" else _already_given)(sample, steps[0], options, draw)
         if isinstance(found, NegativeRow):
@@ -109,7 +109,7 @@ def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Ra
     needed = sample.offered.find(step.call.name)
     first_question = _first_question(sample)
     if needed is None or first_question is None:
-        return NoNegative("its tool is not in a readable list, or the user asks nothing before the call")
+        return NoNegative("its tool is not in a readable list, or no user question precedes the call")
     index, question = first_question
     left = [tool for tool in sample.offered.tools if tool.name != needed.name]
     fitting = next((tool for tool in left if tool_fits(tool, question, needed, step.call.arguments)), None)
@@ -118,7 +118,7 @@ def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Ra
     if not left:
         left = _unrelated(options.pool, question, draw, needed, step.call.arguments)
     if not left:
-        return NoNegative("no unrelated tool is there to offer")
+        return NoNegative("no unrelated tool is available to offer")
     answer = no_tool_answer(question, draw)
     if answer is None and not options.leave_open:
         return NoNegative(
@@ -141,13 +141,13 @@ def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: R
         or not isinstance(last, dict)
         or role_of(last) is not Role.ASSISTANT
     ):
-        return NoNegative("it has no question, result and last answer to put together")
+        return NoNegative("it has no question, result and last answer to combine")
     if step.location.turn == len(sample.trace.turns):
         return NoNegative("it ends with its call")
     index, question = first_question
     result = step.result.content.strip()
     if len(result) > 2_000:
-        return NoNegative("its result is too long to be in the user's words")
+        return NoNegative("its result is too long for the user's message")
     messages = [dict(one) for one in sample.messages[: index + 1] if isinstance(one, dict)]
     messages[-1] = with_text(messages[-1], f"{question.rstrip()}\n\n{result}")
     if not options.leave_open:
@@ -158,9 +158,9 @@ def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: R
 
 def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
     if "irrelevant-tools" not in options.kinds:
-        return NoNegative("it has no call already")
+        return NoNegative("it already has no call")
     if sample.offered.tools or sample.offered.place is not None:
-        return NoNegative("it has no call already, and offers tools")
+        return NoNegative("it already has no call, and offers tools")
     first_question = _first_question(sample)
     if first_question is None or not any(
         role_of(one) is Role.ASSISTANT for one in sample.messages if isinstance(one, dict)
@@ -169,7 +169,7 @@ def _irrelevant_tools(sample: Sample, options: NegativeOptions, draw: Random) ->
     words = " ".join(sample.texts(Role.USER))
     tools = _unrelated(options.pool, words, draw)
     if not tools:
-        return NoNegative("no unrelated tool is there to offer")
+        return NoNegative("no unrelated tool is available to offer")
     messages = [dict(one) for one in sample.messages if isinstance(one, dict)]
     if options.leave_open and role_of(messages[-1]) is Role.ASSISTANT:
         messages.pop()
@@ -189,7 +189,7 @@ class _Draft(Struct, frozen=True):
 def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> NegativeRow | NoNegative:
     value: JsonObject = {**sample.row.value, _key(sample): list(draft.messages)}
     if not _offer(sample, value, draft.tools):
-        return NoNegative("its list of tools is in words that cannot be rewritten")
+        return NoNegative("its list of tools is in text that cannot be rewritten")
     parent = sample.id or sample.reference
     details: JsonObject = {"kind": draft.kind, "tool": draft.tool, "synthetic": draft.synthetic}
     value["negative"] = {**details, "open": options.leave_open, "seed": options.seed, "parent": parent}
@@ -197,7 +197,7 @@ def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> Negati
     again = read_sample(structs.replace(sample.row, value=value, raw=b""))
     names = [one.name for one in again.offered.tools]
     if has_call(again) or names != [one.name for one in draft.tools]:
-        return NoNegative("the engine reads a call, or other tools, in the result")
+        return NoNegative("the engine finds a call, or other tools, in the result")
     return NegativeRow(value, draft.kind, draft.tool)
 
 

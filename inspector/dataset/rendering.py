@@ -90,7 +90,7 @@ def read_scenario(sample: Sample) -> Scenario:
         turns.append(TemplateMessage(Role.SYSTEM, _without_tools(system, source)))
     for number, message in enumerate(sample.messages, 1):
         if not isinstance(message, dict):
-            raise ValueError(f"message {number} is no object")
+            raise ValueError(f"message {number} is not an object")
         turns += _turns(message, source, tools, notes, number)
     return Scenario(sample.id or sample.reference, tuple(turns), tools, tuple(notes))
 
@@ -118,7 +118,7 @@ def _as_structured(message: JsonObject) -> JsonObject:
     try:
         value: Json = json.loads(str(message.get("value")))
     except (ValueError, RecursionError) as error:
-        raise ValueError("a `function_call` is no JSON") from error
+        raise ValueError("a `function_call` is not valid JSON") from error
     calls = value if isinstance(value, list) else [value]
     return {"role": "assistant", "content": None, "tool_calls": [{"function": call} for call in calls]}
 
@@ -166,11 +166,11 @@ def _rendered(
     if template is None or template.offered is None:
         value.pop("tools", None)
         if template is None and scenario.tools:
-            dropped.append(f"The tools: weaklink knows no template of `{target.name}` that presents them.")
+            dropped.append(f"The tools: weaklink has no template of `{target.name}` that presents them.")
     again = read_sample(DataRow("", "line 1", 1, {**value, "text": None}), format=target.name)
     back = [(step.call.name, step.call.arguments) for step in again.inspection.chain.steps]
     if not _same_calls(back, scenario.calls):
-        dropped.append(f"The calls as they were: read back as `{target.name}`, the row has others.")
+        dropped.append(f"The original calls: parsed back as `{target.name}`, the row has different ones.")
     if layout is RowLayout.SHAREGPT:
         value = _as_sharegpt(value)
     return RenderedRow({**value, "dropped": list(dropped)}, target.name, tuple(dropped))
@@ -226,9 +226,10 @@ def _structured(scenario: Scenario, sample: Sample, layout: RowLayout) -> Render
             and any(not isinstance(piece, CompletionCalls) for piece in turn.pieces)
             for turn in scenario.turns
         )
-        notes += [f"The words and reasoning beside the calls of {mixed} messages: `function_call` holds none."] * (
-            mixed > 0
-        )
+        if mixed:
+            notes.append(
+                f"The text and reasoning next to the calls of {mixed} messages: `function_call` cannot contain them."
+            )
     else:
         value["messages"] = list(_structured_messages(scenario, as_text=layout is RowLayout.AXOLOTL))
         value["tools"] = [openai_tool(tool) for tool in scenario.tools]
@@ -337,4 +338,4 @@ def _tokenizer(path: str) -> Any:
     try:
         return Tokenizer.from_file(path)
     except Exception as error:  # the library raises plain Exceptions
-        raise ValueError(f"{path} is no tokenizer.json: {error}") from error
+        raise ValueError(f"{path} is not a valid tokenizer.json: {error}") from error

@@ -179,7 +179,7 @@ def _table_rows(block: Block, batches: Callable[[Block], Iterator[Any]]) -> Iter
                 yield _table_row(path, number, value, decoded)
     except (arrow.ArrowException, OSError, ValueError) as error:
         message = " ".join(str(error).split())
-        yield RejectedRow(path, f"row {number + 1}" if number else "file", f"the table cannot be read: {message}")
+        yield RejectedRow(path, f"row {number + 1}" if number else "file", f"cannot read the table: {message}")
 
 
 def _table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[str]) -> DataRow | RejectedRow:
@@ -190,7 +190,7 @@ def _table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[
             try:
                 row[key] = records.parse_json_bytes(text.encode("utf-8", "surrogatepass"))
             except records.NotJsonError as error:
-                reason = f"the column `{key}` holds no JSON: {error}"
+                reason = f"the column `{key}` is not valid JSON: {error}"
                 return RejectedRow(path, f"row {number}", reason, text=text)
     return DataRow(path, f"row {number}", number, row)
 
@@ -280,7 +280,7 @@ def refuse_inputs(path: str, inputs: Iterable[str]) -> None:
     """Raises OutputIsInputError if `path` is one of the input files, or links to one."""
     target = _identity(path)
     if target is not None and any(_identity(one) == target for one in inputs):
-        raise OutputIsInputError(f"{path} is one of the files that are read; name another output")
+        raise OutputIsInputError(f"{path} is one of the input files; use another output path")
 
 
 def _identity(path: str) -> tuple[int, int] | None:

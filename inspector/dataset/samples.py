@@ -288,9 +288,9 @@ def _offered_in_field(value: Json, key: str) -> OfferedList:
         try:
             listed = parse_json_bytes(value.encode("utf-8", "surrogatepass")) if value.strip() else []
         except NotJsonError as error:
-            return OfferedList((), key, f"`{key}` is not JSON: {error}")
+            return OfferedList((), key, f"`{key}` is not valid JSON: {error}")
     if not isinstance(listed, list):
-        return OfferedList((), key, f"`{key}` is no list of tool definitions")
+        return OfferedList((), key, f"`{key}` is not a list of tool definitions")
     listed = [decoded_list(one) for one in listed]
     tools = read_tools(listed)
     for at, tool in enumerate(tools, 1):

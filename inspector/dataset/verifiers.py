@@ -92,7 +92,7 @@ def find_verifier(name: str) -> Verifier:
     """The verifier with that name: built in, or registered by a package. Raises UnknownVerifierError."""
     found = _BUILT_IN.get(name) or _registered().get(name)
     if found is None:
-        raise UnknownVerifierError(f"no verifier is called `{name}`; there are {listed_names(verifier_names())}")
+        raise UnknownVerifierError(f"unknown verifier `{name}`; available: {listed_names(verifier_names())}")
     return found
 
 
@@ -139,14 +139,14 @@ def check_schema_adherence(reading: CandidateReading) -> Iterator[Diagnostic]:
 def _no_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
     turns = reading.trace.turns
     if turns:
-        yield at_end(turns[-1], len(turns), json_syntax.MALFORMED_JSON, "There is no answer that could hold JSON.")
+        yield at_end(turns[-1], len(turns), json_syntax.MALFORMED_JSON, "There is no answer.")
 
 
 def _json_faults(text: str, schema_: Json, format: str) -> Iterator[Fault]:
     found = segment(text, format, tools=())
     unclosed = next((span for span in found.spans if span.kind is SpanKind.REASONING and not span.closed), None)
     if unclosed is not None:
-        message = "The reasoning is never closed, so that the answer holds no JSON of its own."
+        message = "The reasoning is never closed, so there is no JSON outside it."
         yield Fault(json_syntax.MALFORMED_JSON, Range(unclosed.range.start, unclosed.range.start + 1), message)
         return
     pieces = list(_payloads(text, found.spans))
@@ -157,7 +157,7 @@ def _json_faults(text: str, schema_: Json, format: str) -> Iterator[Fault]:
     reading = read_json(payload)
     yield from (fault.moved(pieces[0].start) for fault in reading.faults)
     for extra in (*(node.range.moved(pieces[0].start) for node in reading.nodes[1:]), *pieces[1:]):
-        message = "Something follows the JSON value of the answer; expected exactly one value and nothing else."
+        message = "Extra text after the JSON value of the answer; expected exactly one value and nothing else."
         yield Fault(json_syntax.TRAILING_DATA, extra, message)
     if reading.nodes and schema_ is not None:
         yield from _schema_faults(reading.nodes[0], payload, pieces[0].start, schema_)
@@ -207,9 +207,9 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     for one in invented_keys(value, prepared.schema if prepared.problems else schema_):
         at = pointer(one.path)
         if at not in reported:
-            known = f"; it names {listed_names(one.known)}" if one.known else ""
-            message = f"The schema names no key {quoted(str(one.path[-1]))}{known}."
-            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(one.path), message, "Leave the key out.", path=at)
+            known = f"; it has {listed_names(one.known)}" if one.known else ""
+            message = f"The schema has no key {quoted(str(one.path[-1]))}{known}."
+            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(one.path), message, "Remove the key.", path=at)
 
 
 # tool-use
@@ -309,13 +309,14 @@ def _unsourced_diagnostic(one: CandidateCall, places: ArgumentPlaces, at: str, v
     steps = [step.replace("~1", "/").replace("~0", "~") for step in at.split("/")[1:]]
     place = places.of([int(step) if step.isdigit() else step for step in steps])
     rule = verification.UNSOURCED_ARGUMENT
+    path = at.removeprefix("/").replace("/", ".")
     message = (
-        f"`{at.removeprefix('/').replace('/', '.')}` of {tool_named(one.call.name)} is {shown(value)}, which neither "
-        "the user nor the system prompt nor a result gives."
+        f"`{path}` of {tool_named(one.call.name)} is {shown(value)}, which is not in the user's messages, the system "
+        "prompt or a result."
     )
     if isinstance(value, str) and is_placeholder(value.strip(), may_be_a_word=True):
         rule = conversation.PLACEHOLDER_ARGUMENT
-        message = f"`{at.removeprefix('/').replace('/', '.')}` is {shown(value)}: a placeholder that nothing filled in."
+        message = f"`{path}` is {shown(value)}, a placeholder that was not replaced by a value."
     return Fault(rule, place, message, "Ask for the value, or look it up first.", path=at).at(
         one.location.turn, one.location.part
     )
@@ -328,7 +329,7 @@ def _unrecovered(reading: CandidateReading, corrected: Container[int]) -> Iterat
         return
     step = reading.steps[broken.step - 1]
     place = step.result_location or step.location
-    message = f"{tool_named(step.call.name)} answered with an error, and no later call did its work."
+    message = f"{tool_named(step.call.name)} returned an error, and no later call recovered from it."
     yield Fault(conversation.UNRECOVERED_ERROR, place.range, message).at(place.turn, place.part)
 
 
@@ -348,13 +349,13 @@ def _against_reference(
         near = next((one for one in unmatched if one.call.name == expected_call.tool), None)
         if near is None:
             yield _missing_call(
-                reading, f"The reference has a call of {tool_named(expected_call.tool)} that was not made."
+                reading, f"The reference has a call of {tool_named(expected_call.tool)}, which is missing."
             )
         else:
             unmatched.remove(near)
             yield _wrong_call(near, expected_call)
     for one in unmatched:
-        message = f"{tool_named(one.call.name)} is called, and the reference has no such call."
+        message = f"{tool_named(one.call.name)} is called, but the reference has no such call."
         yield _at_call(verification.UNNEEDED_CALL, one, message)
 
 
@@ -371,14 +372,14 @@ def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
     parts = [
         f"{words} {listed_names(names)}"
         for words, names in (
-            ("it lacks", missing),
-            ("other values are expected for", changed),
-            ("the reference has no", extra),
+            ("missing", missing),
+            ("different values for", changed),
+            ("extra", extra),
         )
         if names
     ]
     detail = f": {'; '.join(parts)}" if parts else ""
-    message = f"The arguments of {tool_named(one.call.name)} are not those of the reference{detail}."
+    message = f"The arguments of {tool_named(one.call.name)} differ from the reference{detail}."
     return _at_call(verification.WRONG_CALL, one, message)
 
 
@@ -429,7 +430,7 @@ def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
     # jsonschema-rs runs the expression in linear time, or with a limit on backtracking.
     checked = prepared_schema({"type": "string", "pattern": f"^(?:{pattern})$"})
     if checked.problems:
-        message = f"The row's `answer_format` {quoted(pattern)} is no regular expression that can be run."
+        message = f"The row's `answer_format` {quoted(pattern)} is not a supported regular expression."
     elif is_open or checked.violations(answer):
         message = f"The answer does not match {quoted(pattern)}."
     else:
@@ -449,7 +450,8 @@ def check_multi_step(reading: CandidateReading) -> Iterator[Diagnostic]:
     """
     steps = reading.inspection.chain.steps
     if len(steps) < 2:
-        yield _missing_call(reading, f"The conversation has {len(steps)} of the two steps or more of a chain.")
+        found = "one step" if steps else "no steps"
+        yield _missing_call(reading, f"The conversation has {found}; a chain has at least two.")
     broken = reading.inspection.chain.broken
     if broken is not None:
         step = steps[broken.step - 1]
@@ -458,13 +460,13 @@ def check_multi_step(reading: CandidateReading) -> Iterator[Diagnostic]:
         )
     if steps and not reading.answer.strip() and not is_terminal(bare_name(steps[-1].call.name or "")):
         turns = reading.trace.turns
-        message = "The chain ends without an answer in words."
+        message = "The chain ends without a text answer."
         yield at_end(turns[-1], len(turns), conversation.NO_FINAL_ANSWER, message)
 
 
 SCHEMA_ADHERENCE = Verifier(
     "schema-adherence",
-    "The answer is exactly one JSON value, valid under the schema asked for, without invented keys.",
+    "The answer is exactly one JSON value, valid under the requested schema, without invented keys.",
     ("J1", "S201", "S202", "S203", "S204", "S205", "S206", "S210", "F301"),
     check_schema_adherence,
 )
@@ -490,7 +492,7 @@ REASONING_CAP = Verifier(
 )
 MULTI_STEP = Verifier(
     "multi-step",
-    "A chain of two steps or more, each ok or recovered from, that ends with an answer.",
+    "A chain of at least two steps, each ok or recovered from, that ends with an answer.",
     ("T413", "T414", "V902"),
     check_multi_step,
 )

@@ -50,7 +50,7 @@ def _dropped(trace: Trace) -> Iterator[str]:
     for number, turn in enumerate(trace.turns, 1):
         for part in turn.parts:
             if not _is_kept(turn, part.name):
-                yield f"The part `{part.name}` of turn {number}: OpenAI's messages have no place for it."
+                yield f"The part `{part.name}` of turn {number}: OpenAI's messages cannot contain it."
 
 
 def _is_kept(turn: Turn, name: str) -> bool:

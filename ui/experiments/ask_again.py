@@ -76,9 +76,7 @@ class AskQuestion(Struct, frozen=True):
         """The request with the advice against the turn's fault. Raises ResendError if the turn has no fault."""
         found = self.fault()
         if found is None:
-            raise resend.ResendError(
-                f"turn {self.request.turn} has no error, so `--with-fix` has nothing to advise against"
-            )
+            raise resend.ResendError(f"turn {self.request.turn} has no error, but `--with-fix` requires one")
         steps = [step for step in self.inspection.chain.steps if step.location.turn == found.location.turn]
         here = [step for step in steps if step.location.part == found.location.part]
         return resend.with_fix(request, found, next((step.call.name for step in [*here, *steps]), None))
@@ -92,8 +90,8 @@ def question_of(store: Store, word: int | str, turn: int | None = None, *, api: 
         broken = inspection.chain.broken
         if broken is None:
             answers = resend.assistant_turns(trace)
-            hint = f"; its answers are turns {', '.join(map(str, answers[:8]))}" if answers else ""
-            raise resend.ResendError(f"trace {number} has no break, so name the turn to ask again (`--turn`){hint}")
+            hint = f"; turns with answers: {', '.join(map(str, answers[:8]))}" if answers else ""
+            raise resend.ResendError(f"trace {number} has no break, so `--turn` is required{hint}")
         turn = broken.turn
     exchanges: tuple[RecordedExchange, ...] = store.exchanges.of(number).traces.get(number, ())
     return AskQuestion(number, trace, inspection, resend.turn_request(trace, exchanges, turn, api=api))
@@ -304,7 +302,7 @@ class AskExperiment:
     def interrupt(self) -> None:
         """Stop now and keep the answers received. Call this on the event loop."""
         self.result.is_interrupted = True
-        self.result.end("it was interrupted")
+        self.result.end("interrupted")
         for task in self._tasks:
             task.cancel()
 

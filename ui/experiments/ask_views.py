@@ -23,6 +23,7 @@ from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 _SHORTEST_KEY = 8
 _MOST = 10_000
 _MOST_CHANGES = 20
+_TIMES = "number of times"
 _NAMES = {rule.code: rule.name for rule in RULES}
 HEADINGS = ("rule", "rate", "95 % interval", "original", "95 % interval", "difference", "95 % interval")
 
@@ -42,39 +43,39 @@ class AskForm(Struct, frozen=True):
         question = ask_again.question_of(store, id, turn)
         change = RequestChange(self.model.strip(), tuple(setting_of(word) for word in self._words()))
         changed = ask_again.changed_request(question, change, is_advised=self.is_advised)
-        return ask_again.plan_of(question, changed, _number(self.times or "20", "how often"))
+        return ask_again.plan_of(question, changed, _number(self.times or "20", _TIMES))
 
     def target(self, plan: ask_again.AskPlan) -> ResendTarget:
         """The target of the requests; the key comes from the environment."""
         if not self.server.strip():
-            raise ResendError("name a server, such as `https://api.openai.com`; nothing is sent without one")
+            raise ResendError("a server URL is required, such as `https://api.openai.com`")
         request = plan.settings[0]
         return target_of(self.server.strip(), request.api, request.path, os.environ)
 
     def spending(self) -> SpendingBounds:
         """The spending bounds; a missing value means no bound."""
-        words = [_number(word, "a bound") for word in self.bounds.replace(",", " ").split()]
+        words = [_number(word, "bound") for word in self.bounds.replace(",", " ").split()]
         return SpendingBounds(*words[:2])
 
     def _words(self) -> list[str]:
         try:
             return shlex.split(self.settings)
         except ValueError as error:
-            raise ResendError(f"the settings cannot be read: {error}") from error
+            raise ResendError(f"cannot parse the settings: {error}") from error
 
 
 def setting_of(word: str) -> tuple[str, str]:
     """Parse a setting of the form NAME=VALUE. Raises ResendError for anything else."""
     name, mark, value = word.partition("=")
     if not mark or not all(name.split(".")):
-        raise ResendError(f"`{word}` is no NAME=VALUE")
+        raise ResendError(f"`{word}` is not of the form NAME=VALUE")
     return name, value
 
 
 def _number(text: str, what: str) -> int:
     if not text.strip().isdecimal() or not 0 < int(text) <= 10**9:
-        raise ResendError(f"`{text}` is no number for {what}")
-    return min(int(text), _MOST) if what == "how often" else int(text)
+        raise ResendError(f"`{text}` is not a valid {what}")
+    return min(int(text), _MOST) if what == _TIMES else int(text)
 
 
 def experiment_of(
@@ -94,7 +95,7 @@ def replay_server_of(store: Store, id: int) -> tuple[ReplayServer, Trace]:  # as
     exchanges, trace = store.exchanges.of(id).traces.get(id, ()), store.trace(id)
     recording = recording_of([(trace, exchanges)])
     if not recording.exchanges:
-        raise ResendError(f"trace {id} has no answers of a model that could be served")
+        raise ResendError(f"trace {id} has no recorded model answers to serve")
     return ReplayServer(Replayer(recording), Redactor()), trace
 
 
@@ -104,7 +105,7 @@ def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
     for note in request.notes:
         yield (Run(f"weaklink: {note}", Style.DIM),)
     if len(plan.settings) > 1:
-        yield (Run("weaklink: changes of the request:"),)
+        yield (Run("weaklink: changes to the request:"),)
         changes = list(differences(request.body, plan.settings[0].body))
         for one in changes[:_MOST_CHANGES]:
             change = {"added": one.live, "missing": f"{one.recorded} removed"}.get(
@@ -118,10 +119,10 @@ def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
 
 def spending_words(plan: ask_again.AskPlan) -> str:
     """The maximum number of requests, and the estimated number of tokens of their prompts."""
-    arms = f" ({plan.count} of each setting)" if len(plan.settings) > 1 else ""
+    arms = f"{plan.count} per setting; " if len(plan.settings) > 1 else ""
     return (
-        f"the request of turn {plan.question.request.turn} goes out {counted(plan.requests, 'time')}{arms}, about "
-        f"{plan.prompt_tokens:,} tokens of prompts and the answers"
+        f"the request of turn {plan.question.request.turn} will be sent {counted(plan.requests, 'time')} ({arms}about "
+        f"{plan.prompt_tokens:,} prompt tokens, plus answers)"
     )
 
 
@@ -142,7 +143,7 @@ def sentences(result: ask_again.AskResult) -> Iterator[str]:
     """The basis of the numbers: how many answers count, why the experiment stopped, and what the intervals mean."""
     pairs = len(result.counted())
     unit = "pair" if len(result.plan.settings) > 1 else "answer"
-    yield f"{counted(pairs, unit)} of {result.plan.count} counted; {counted(result.kept, 'answer')} kept as forks."
+    yield f"{counted(pairs, unit)} of {result.plan.count} counted; {counted(result.kept, 'answer')} saved as forks."
     for failure, count in result.failures.most_common(5):
         yield f"{GLYPHS['error']} {counted(count, 'answer')} failed: {visible_line(failure)}"
     if result.is_decided:
@@ -150,7 +151,7 @@ def sentences(result: ask_again.AskResult) -> Iterator[str]:
     elif result.stop:
         yield f"Stopped: {visible_line(result.stop)}."
     yield (
-        "Intervals are confidence sequences of 95 % each, for one row: they hold whenever the experiment stops "
+        "Each interval is a 95 % confidence sequence for its row: it is valid whenever the experiment stops "
         "(betting, Waudby-Smith and Ramdas 2024; beta-binomial mixture, Robbins 1970)."
     )
 

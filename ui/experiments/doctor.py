@@ -18,7 +18,7 @@ SOURCES = {
     DifferenceSource.TOOL_RESULT: "a tool returned something else",
     DifferenceSource.CLOCK: "a date or time in the prompt",
     DifferenceSource.ID: "a random id in the prompt",
-    DifferenceSource.ORDER: "the same things in another order, as parallel calls return",
+    DifferenceSource.ORDER: "the same items in a different order, as parallel calls return them",
     DifferenceSource.TOOLS: "the list of tools changed",
     DifferenceSource.PROMPT: "another request",
     DifferenceSource.END: "a request that one run did not make",
@@ -27,13 +27,13 @@ SOURCES = {
 
 REMEDIES = {
     DifferenceSource.ANSWER: "`weaklink ask` measures how often this request's answers break; `temperature=0` and a "
-    "`seed` make some servers more equal, none certain.",
-    DifferenceSource.TOOL_RESULT: "Use a fixture for the tool, or let `weaklink replay` answer the model's side.",
+    "`seed` make some servers more repeatable, but guarantee nothing.",
+    DifferenceSource.TOOL_RESULT: "Use a fixture for the tool, or serve the model's answers with `weaklink replay`.",
     DifferenceSource.CLOCK: "Pass the time in from outside, rounded, or leave it out: it also defeats prompt caches.",
     DifferenceSource.ID: "Leave the id out of the prompt, or derive it from the task.",
     DifferenceSource.ORDER: "Append results in the order of the calls, not in the order in which they finish.",
     DifferenceSource.TOOLS: "Build the list of tools from a sorted, fixed source.",
-    DifferenceSource.PROMPT: "`weaklink diff --requests`, or `r` in the terminal's comparison, has both requests.",
+    DifferenceSource.PROMPT: "`weaklink diff --requests`, or `r` in the terminal's comparison, shows both requests.",
     DifferenceSource.END: "Compare both runs: `weaklink diff` shows them side by side.",
 }
 
@@ -126,9 +126,10 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
         ),
     )
     for run in compared.runs:
-        traces = ", ".join(f"{id_} {status.value}" for id_, status in run.statuses) or "no request to a model"
+        traces = ", ".join(f"{id_} {status.value}" for id_, status in run.statuses)
+        found_traces = f"trace {traces}" if traces else "no model request"
         code = f", exit code {run.exit_code}" if run.exit_code else ""
-        yield (Run(f"  run {run.number}: {counted(len(run.exchanges), 'request')}{code}; trace {traces}", Style.DIM),)
+        yield (Run(f"  run {run.number}: {counted(len(run.exchanges), 'request')}{code}; {found_traces}", Style.DIM),)
     first = compared.first
     if first is None:
         yield (Run(f"{GLYPHS['ok']} Every run made the same requests and got the same answers.", Style.OK),)
@@ -137,7 +138,8 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
     yield from _parting_lines(base, *first)
     for number, found in compared.partings:
         if (number, found) != first:
-            yield (Run(f"  also run {number}, at request {found.request}: {SOURCES[found.source]}.", Style.DIM),)
+            line = f"  run {number} also diverges, at request {found.request}: {SOURCES[found.source]}."
+            yield (Run(line, Style.DIM),)
     counts = Counter(found.source for _, found in compared.partings)
     sources = ", ".join(f"{source.value} {count}" for source, count in counts.most_common())
     yield (Run(f"Sources: {sources}. {REMEDIES[first[1].source]}"),)
@@ -145,7 +147,7 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
 
 def _parting_lines(base: int, number: int, found: CommandParting) -> Iterator[Line]:
     yield (
-        Run(f"{GLYPHS['error']} Runs {base} and {number} first part at request {found.request}: ", Style.ERROR),
+        Run(f"{GLYPHS['error']} Runs {base} and {number} first diverge at request {found.request}: ", Style.ERROR),
         Run(f"{SOURCES[found.source]}.", Style.ERROR),
     )
     if found.differences:

@@ -37,7 +37,7 @@ _CONTEXT = get_context("spawn")  # a forked process would share threads and conn
 
 
 class UnsafeFolderError(WeaklinkError):
-    """A folder to resume from belongs to another user, or others may write into it; the message has its path."""
+    """A folder to resume from is owned by another user or writable by others; the message has its path."""
 
 
 def run_blocks(blocks: Sequence[Block], work: BlockWork[_Answer], options: EngineOptions) -> Iterator[Piece[_Answer]]:
@@ -191,7 +191,7 @@ class _FinishedBlocks:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         state = self._folder.stat()
         if hasattr(os, "getuid") and (state.st_uid != os.getuid() or state.st_mode & 0o022):
-            raise UnsafeFolderError(f"{self._folder} belongs to another user, or others may write into it")
+            raise UnsafeFolderError(f"{self._folder} is owned by another user or writable by others")
 
     def path(self, block: Block) -> Path:
         """The file of a finished block."""

@@ -345,4 +345,4 @@ class _ImportTally(Struct):
             self.skipped.append(record.skipped)
 
 
-_WITH_IT = "It was read as one log with {}; a session that goes on over several files counts where it begins."
+_WITH_IT = "It was read as one log with {}; a session that spans several files is counted in its first file."

@@ -155,7 +155,7 @@ class ResultsFolder:
         if stored is None:
             self.write(_PLAN, json.dumps({"plan": plan, "blocks": len(blocks), "weaklink": __version__}).encode())
         elif not isinstance(value := json.loads(stored), dict) or value.get("plan") != plan:
-            reason = "holds results of other files or options, or the files have changed; name another folder"
+            reason = "contains results of other files or options, or the files have changed; use another folder"
             raise OtherResultsError(f"{self.where} {reason}")
 
     def finished(self) -> dict[int, BlockResult]:

@@ -68,7 +68,8 @@ def _verdict(trace: CheckedTrace, broken: Break) -> str:
         one.location.turn == broken.turn and one.rule.code == broken.code for one in found
     ):
         return broken.message
-    return f"the call of {f'`{broken.tool}`' if broken.tool else 'a tool without a name'} is {broken.outcome.value}"
+    outcome = broken.outcome.value
+    return f"the call of `{broken.tool}` is {outcome}" if broken.tool else f"{outcome} call (no tool name)"
 
 
 def unread_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:
@@ -109,8 +110,8 @@ def baseline_lines(totals: CheckTotals) -> Iterator[str]:
     if totals.known:
         yield f"{counted(totals.known, 'fault')} {'is' if totals.known == 1 else 'are'} in the baseline"
     if totals.gone:
-        are = "is" if totals.gone == 1 else "are"
-        yield f"{counted(totals.gone, 'fault')} of the baseline {are} gone; update it with `--write-baseline`"
+        occur = "occurs" if totals.gone == 1 else "occur"
+        yield f"{counted(totals.gone, 'fault')} of the baseline no longer {occur}; update it with `--write-baseline`"
 
 
 def sum_lines(totals: CheckTotals) -> Iterator[Line]:

@@ -129,9 +129,9 @@ def left_lines(repaired: Repaired) -> Iterator[str]:
     """The repairs that were not made, with the reason."""
     place = in_file(repaired.path, repaired.record)
     for change in repaired.unplaced:
-        yield f"{place}: {_named(change.diagnostic)} is not repaired: its text is no single value of the record"
+        yield f"{place}: {_named(change.diagnostic)} is not repaired: its text is not a single value of the record"
     for one in repaired.harmful:
-        yield f"{place}: {_named(one)} is not repaired: with the repair, more would be wrong"
+        yield f"{place}: {_named(one)} is not repaired: the repair would introduce new faults"
 
 
 def _named(one: Diagnostic) -> str:
@@ -185,7 +185,7 @@ def sum_words(files: list[FixedFile]) -> str:
     if not changes and not left:
         return f"{traces} in {counted(len(read), 'file')}: nothing to repair"
     repairs = f"{counted(changes, 'repair')} in {counted(records, 'record')}"
-    return f"{traces} in {counted(len(read), 'file')}: {repairs}" + (f", {left:,} not made" if left else "")
+    return f"{traces} in {counted(len(read), 'file')}: {repairs}" + (f", {left:,} skipped" if left else "")
 
 
 class FixJson:

@@ -109,14 +109,11 @@ def _bounds(characters: int, inspection: Inspection) -> Iterator[str]:
     faults = len(inspection.diagnostics)
     if characters <= MOST_CHARACTERS and spans <= MOST_SPANS and faults <= MOST_FAULTS:
         return
-    texts = (
-        "the beginning of each text and what is around faults; of spans and turns"
-        if characters > MOST_CHARACTERS
-        else "of spans and turns"
-    )
+    texts = "the beginning of each text and the text around faults; " if characters > MOST_CHARACTERS else ""
     yield f"<p>This trace is too long for one page ({characters:,} characters, {counted(spans, 'span')}, "
-    yield f"{counted(faults, 'fault')}). Shown: {texts} the first {MOST_SPANS:,}, of faults the first {MOST_FAULTS:,}, "
-    yield "and always the break. <code>weaklink web</code> and <code>weaklink tui</code> show everything.</p>\n"
+    yield f"{counted(faults, 'fault')}). Shown: {texts}the first {MOST_SPANS:,} spans and turns, the first "
+    yield f"{MOST_FAULTS:,} faults, and always the break. <code>weaklink web</code> and <code>weaklink tui</code> show "
+    yield "everything.</p>\n"
 
 
 def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
@@ -197,8 +194,8 @@ def _call_html(call: ToolCall) -> str:
     if call.valid:
         return shown
     if not call.recovered:
-        return f'{shown} <span class="error">✖ could not be read</span>'
-    return f'{shown} <span class="warning">◆ read by repair as</span> <code>{escape(call_brief(call, _IN_CELL))}</code>'
+        return f'{shown} <span class="error">✖ could not be parsed</span>'
+    return f'{shown} <span class="warning">◆ repaired to</span> <code>{escape(call_brief(call, _IN_CELL))}</code>'
 
 
 def _cell(content: str, brief: bool) -> str:  # noqa: FBT001  # one cell, one flag, of a map

@@ -242,8 +242,8 @@ def sum_line(files: Sequence[FileReport]) -> Line:
 
 def _known(files: Sequence[FileReport]) -> str:
     unchanged, replaced = sum(file.unchanged for file in files), sum(file.replaced for file in files)
-    parts = [f"{unchanged:,} known already"] if unchanged else []
-    parts += [f"{replaced:,} grown"] if replaced else []
+    parts = [f"{unchanged:,} unchanged"] if unchanged else []
+    parts += [f"{replaced:,} updated"] if replaced else []
     redacted = sum(file.redacted for file in files)
     parts += [f"{counted(redacted, 'secret')} redacted"] if redacted else []
     return f" ({', '.join(parts)})" if parts else ""

@@ -60,8 +60,8 @@ _COUNTS = {
     "recoveries": "kinds of recoveries",
     "faults": "samples with a fault, by rule",
     "schema_depth": "depth of schemas",
-    "ref_chain": "chains of $ref",
-    "argument_depth": "nesting of arguments",
+    "ref_chain": "length of $ref chains",
+    "argument_depth": "depth of arguments",
 }
 _MOST = 20
 _SET_REPORT_STYLE = (
@@ -74,7 +74,7 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
     """A stacked chart of traces by day and status, the worst at the bottom, with a collapsible table of the numbers."""
     most = max(sum(counts) for _, counts in days)
     width = _WIDE / max(len(days), 12)
-    label = f"traces of {len(days)} days by status, {most:,} on the fullest"
+    label = f"traces of {len(days)} days by status, at most {most:,} per day"
     yield f'<figure>\n<svg viewBox="0 0 {_WIDE} {_TALL}" role="img" aria-label="{label}">'
     for index, (_, counts) in enumerate(days):
         top = float(_TALL)
@@ -86,7 +86,7 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
     words = " · ".join(
         f'<span class="{style}">{_word(one)}</span>' for style, one in zip(_STYLES, STATUSES, strict=True)
     )
-    yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, {most:,} traces at most. {words}"
+    yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, at most {most:,} traces per day. {words}"
     yield "</figcaption>\n</figure>\n<details><summary>The numbers</summary>\n"
     yield from table_html(
         ("day", *(one.value for one in STATUSES)),
@@ -99,7 +99,7 @@ def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
     """The rules by which chains broke, most frequent first, with the cumulative share."""
     total, sum_ = sum(one.traces for one in codes), 0
     yield '<table>\n<thead><tr><th scope="col">rule</th><th scope="col"><span class="unseen">share</span></th>'
-    yield '<th scope="col">traces</th><th scope="col">together</th></tr></thead>\n<tbody>\n'
+    yield '<th scope="col">traces</th><th scope="col">cumulative</th></tr></thead>\n<tbody>\n'
     for one in codes[:_MOST_BARS]:
         sum_ += one.traces
         yield f'<tr><td>{escaped(code_title(one.value))}</td><td class="bar">{_bar(one.traces / codes[0].traces)}</td>'
@@ -156,7 +156,7 @@ def _stretch(days: Sequence[str]) -> str:
     if not dated:
         return "Traces without a date"
     dates = dated[0] if len(dated) == 1 else f"{dated[0]} to {dated[-1]}"
-    return dates if len(dated) == len(days) else f"{dates}, and in front the traces without a date"
+    return dates if len(dated) == len(days) else f"{dates}, after the traces without a date"
 
 
 def _rect(x: float, y: float, width: float, height: float, style: Style) -> str:
@@ -257,7 +257,7 @@ def _heat(triage: Triage) -> Iterator[str]:
     if found.models and found.codes:
         yield from heat_html(found)
     else:
-        yield "<p>No trace of a named model has a fault.</p>\n"
+        yield "<p>No trace with a known model has a fault.</p>\n"
 
 
 def _measures(triage: Triage) -> Iterator[str]:
@@ -319,7 +319,7 @@ def is_gap(deviation: float | None) -> bool:
 def set_lines(paths: Sequence[str], report: Report, other: Report | None = None) -> Iterator[str]:
     """The report as text; `other` is a second set for comparison."""
     yield f"{counted(report['samples'], 'sample')}, {report['samples_with_calls']:,} with calls" + (
-        f"; beside them {other['samples']:,}, {other['samples_with_calls']:,} with calls" if other is not None else ""
+        f"; compared with {other['samples']:,}, {other['samples_with_calls']:,} with calls" if other is not None else ""
     )
     other_shares = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}
     before = ""
@@ -335,7 +335,7 @@ def set_lines(paths: Sequence[str], report: Report, other: Report | None = None)
     gaps = [(group, name, off) for group, name, _, _, off in share_rows(report) if is_gap(off)]
     if gaps:
         yield ""
-        yield "Samples of each share that is off:"
+        yield "To list the samples of each deviating share:"
         for group, name, _ in gaps:
             yield f"  weaklink data report {' '.join(map(quote, paths))} --list {group}={quote(name)}"
     yield ""
@@ -383,6 +383,6 @@ def set_page(paths: Sequence[str], report: Report, other: Report | None = None) 
                 yield f"<tr><td>{escaped(name)}</td><td>{share:.1%}</td><td>{share_bar(share)}</td>{more}"
                 yield f"<td>{target}</td>{cell}</tr>\n"
         yield "</table>\n"
-    yield "<h2>What else it consists of</h2>\n<ul>\n"
+    yield "<h2>Other figures</h2>\n<ul>\n"
     yield from (f"<li>{escaped(line.strip())}</li>\n" for line in _count_lines(report, other))
     yield f"</ul>\n<footer>Written by weaklink {escape(__version__)}.</footer>\n</body>\n</html>\n"

@@ -61,7 +61,7 @@ def context_diff_lines(
         return
     new = request.messages()
     old = before.messages() if before is not None else []
-    since = f" since turn {before.turn}" if before is not None else ", the first that is recorded"
+    since = f" since turn {before.turn}" if before is not None else ", the first recorded"
     yield (Run(f"The request of turn {request.turn}{since}", Style.STRONG),)
     was, now = {one.turn for one in old}, {one.turn for one in new}
     for number, message in enumerate(new, 1):
@@ -102,7 +102,7 @@ def _request_side(turns: Sequence[Turn], turn: int, room: int) -> tuple[str, lis
     if request is not None:
         name, messages = f"The request of turn {number}", [_message(one, turns) for one in request.messages()]
     else:
-        name, messages = f"Turn {number}: {NOT_RECORDED}, what is before it", list(turns[: number - 1])
+        name, messages = f"Turn {number}: request {NOT_RECORDED}; earlier turns", list(turns[: number - 1])
     generation = turns[number - 1].generation if 0 < number <= len(turns) else None
     tools = ", ".join(tool.name for tool in generation.tools) if generation is not None else ""
     lines: list[KeyedLine] = []
@@ -179,7 +179,7 @@ def _message(message: ReadMessage, turns: Sequence[Turn]) -> Turn:
 def _place(message: ReadMessage) -> str:
     if message.turn is None:
         return "in no turn"
-    return f"turn {message.turn}" + (", other words" if message.version is not None else "")
+    return f"turn {message.turn}" + (", different text" if message.version is not None else "")
 
 
 def _words(turn: Turn) -> str:
@@ -268,7 +268,7 @@ def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[Read
     ends = f", {tools}" if tools else f", differs in {message}" if same < len(old) else ""
     could = ""
     if before is not None and then.usage.input_tokens is not None and (whole := _size(old, turns)):
-        could = f" of about {counted(round(then.usage.input_tokens * characters / whole), 'token')} that could be"
+        could = f" of about {counted(round(then.usage.input_tokens * characters / whole), 'cacheable token')}"
     equal = f"{counted(same, 'equal message')}, {counted(characters, 'character')}"
     return f"prompt cache: {equal}{ends}; cached: {cached}{could}"
 
@@ -282,5 +282,5 @@ def _first_difference(old_turn: Turn, new_turn: Turn) -> tuple[int, str]:
     start = max(at - _NEAR, 0)
     times = ([found.span() for found in _CLOCK.finditer(one.text[start : at + _NEAR])] for one in (text, sent))
     if all(any(begins <= at - start < ends for begins, ends in spans) for spans in times):
-        return at, f"a clock, character {at}"
+        return at, f"a time or date, character {at}"
     return at, f"character {at}"

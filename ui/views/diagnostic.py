@@ -37,27 +37,27 @@ _SMALL_FIX = 200
 _INDENT = 6
 _RUN_WORDS = {RUN_ARGUMENTS: "the arguments that were executed", RUN_RESULT: "the result that the tool returned"}
 _EXPECTED = {
-    StepOutcome.MALFORMED: "a payload that is strict in its format and names a tool",
+    StepOutcome.MALFORMED: "a payload that is valid in its format and names a tool",
     StepOutcome.UNKNOWN_TOOL: "one of the tools that the request offers",
     StepOutcome.INVALID: "arguments that the tool's schema allows",
-    StepOutcome.ERROR_RESULT: "a result without an error, or a later call that does this one's work",
-    StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
+    StepOutcome.ERROR_RESULT: "a result without an error, or a later call that recovers from it",
+    StepOutcome.UNANSWERED: "a result for this call before the conversation continues",
 }
 _HELP = {
-    StepOutcome.MALFORMED: "Let the server answer such a call with the parser's error, so that the model can mend it.",
+    StepOutcome.MALFORMED: "Let the server answer such a call with the parser's error, so the model can correct it.",
     StepOutcome.UNKNOWN_TOOL: "Offer the tool in this request, or answer with the names of those that are offered.",
     StepOutcome.INVALID: "Answer such a call with the name of the argument and what the schema expects of it.",
     StepOutcome.ERROR_RESULT: (
-        "The call reads well: look at the tool first, then at the values that it was given. An error that says what "
-        "to change lets the agent try another way."
+        "The call is valid: check the tool first, then its argument values. An error that states what to change lets "
+        "the agent try another way."
     ),
-    StepOutcome.UNANSWERED: "Answer every call before the model is asked again, if only with an error.",
+    StepOutcome.UNANSWERED: "Answer every call before the next request, at least with an error.",
 }
 _REACTIONS = {
     Reaction.REPORTED: "The agent reported it",
-    Reaction.IGNORED: "The agent went on as if nothing had happened",
-    Reaction.CONCEALED: "The agent went on with values that it invented",
-    None: "The trace ends before the agent says what it made of it",
+    Reaction.IGNORED: "The agent continued as if nothing had happened",
+    Reaction.CONCEALED: "The agent continued with values that it invented",
+    None: "The trace ends before the agent responds to it",
 }
 _LONGEST = 160
 _NEAR = 64  # diagnostics before a step that may reach into it
@@ -324,7 +324,7 @@ def _help(trace: Trace, broken: Break) -> str:
         and _is_last(trace, broken.turn)
         and truncation_clause(trace) is not None
     ):
-        return "Ask for this call once more: what is there of it is not all that the model meant to send."
+        return "Request this call again: it was truncated."
     return _HELP[broken.outcome]
 
 
@@ -387,7 +387,7 @@ def _reaction(broken: Break, comment: tuple[int, str] | None) -> Line:
     turn, words = comment
     shown = " ".join(words[: 8 * _LONGEST].split())
     short = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
-    where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last words (turn {turn})"
+    where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last message (turn {turn})"
     return (Run(f"{_REACTIONS[broken.reaction]}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
 
 
@@ -408,12 +408,12 @@ def consequence(chain: Chain, step: Step) -> str:
     """The consequence of the break at `step`, in a sentence."""
     run = step.retry_of or step.number
     if all(later.retry_of == run for later in _later_steps(chain, step)):
-        return "No other call came after it."
+        return "No other call followed."
     if not chain.caused:
         return "Nothing later used it." if step.result is not None else "It returned nothing for a later call to use."
     used = any(step.number in later.depends_on for later in _later_steps(chain, step))
-    went_on = "went on with what it returned" if used else "went on with what was made up in its place"
-    return f"{_named(chain.caused)} {went_on}."
+    reaction = "used its result" if used else "used invented values instead"
+    return f"{_named(chain.caused)} {reaction}."
 
 
 def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | None:

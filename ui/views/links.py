@@ -111,13 +111,13 @@ def read_link(words: str) -> Link:
         parameters = parse_qsl(address.query, keep_blank_values=True, errors="surrogatepass", max_num_fields=_MOST_KEYS)
         id_ = unquote(address.path[1:], errors="surrogatepass") if address.netloc == _HOST else ""
     except ValueError as error:
-        raise LinkError(f"`{words[:80]}` is no link: {error}") from error
+        raise LinkError(f"`{words[:80]}` is not a valid link: {error}") from error
     found = _unique_parameters(parameters)
     if scheme == SCHEME:
         found["trace"] = id_
     if not found.get("trace"):
         expected = f"`{SCHEME}://{_HOST}/ID`" if scheme == SCHEME else "an address of the web page with `trace=ID`"
-        raise LinkError(f"`{words[:80]}` names no trace; {expected} was expected")
+        raise LinkError(f"`{words[:80]}` names no trace; expected {expected}")
     return _linked(found)
 
 
@@ -125,7 +125,7 @@ def _unique_parameters(parameters: list[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in parameters:
         if key in _OUR_KEYS and found.setdefault(key, value) != value:
-            raise LinkError(f"the link names two values for `{key}`")
+            raise LinkError(f"the link has two values for `{key}`")
     return found
 
 
@@ -144,7 +144,7 @@ def _number(found: dict[str, str], key: str, *, least: int) -> int | None:
     if word is None:
         return None
     if not (word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) >= least):
-        raise LinkError(f"the link's `{key}` is `{word[:20]}`; a number from {least} was expected")
+        raise LinkError(f"the link's `{key}` is `{word[:20]}`; expected an integer of at least {least}")
     return int(word)
 
 
@@ -176,7 +176,7 @@ def saved_views() -> list[SavedView]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise WeaklinkError(f"the saved views in {file} cannot be read: {error.strerror}") from error
+        raise WeaklinkError(f"cannot read the saved views in {file}: {error.strerror}") from error
     except msgspec.DecodeError as error:
         raise WeaklinkError(f"the saved views in {file} are damaged; move that file away to start again") from error
 
@@ -185,10 +185,10 @@ def save_view(view: SavedView) -> None:
     """Save a view, replacing one of the same name. Raises WeaklinkError if that fails."""
     name = view.name.strip()[:_LONGEST_NAME]
     if not name:
-        raise WeaklinkError("a view is saved under a name")
+        raise WeaklinkError("a saved view needs a name")
     others = [one for one in saved_views() if one.name != name]
     if len(others) >= MOST_VIEWS:
-        raise WeaklinkError(f"{MOST_VIEWS} views are saved already; forget one first")
+        raise WeaklinkError(f"{MOST_VIEWS} views are already saved; delete one first")
     _write([*others, SavedView(name, view.page, view.state)])
 
 
@@ -212,4 +212,4 @@ def _write(views: list[SavedView]) -> None:
                 Path(written).unlink()
             raise
     except OSError as error:
-        raise WeaklinkError(f"the views cannot be saved in {file}: {error.strerror}") from error
+        raise WeaklinkError(f"cannot save the views in {file}: {error.strerror}") from error

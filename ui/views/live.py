@@ -73,7 +73,7 @@ def turn_lines(id: str, number: int, turn: Turn, *, width: int, model: str = "")
     length = counted(characters_in(turn), "character")
     generation = turn.generation
     is_cut = generation is not None and generation.body is BodyState.TRUNCATED
-    how = Run(f"… cut off after {length}", Style.WARNING) if is_cut else Run(f"ended, {length}", Style.DIM)
+    how = Run(f"… truncated after {length}", Style.WARNING) if is_cut else Run(f"ended, {length}", Style.DIM)
     more = (Run(f" · {facts}", Style.DIM),) if facts else ()
     yield clipped((*lead, *_kind("turn", Style.DIM), how, *more), width)
     if generation is not None and generation.error is not None:
@@ -83,7 +83,7 @@ def turn_lines(id: str, number: int, turn: Turn, *, width: int, model: str = "")
 def trace_ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
     """A trace that ended, its status, and where it broke; `summary` is None if the trace no longer exists."""
     if summary is None:
-        gone = Run("no longer there: deleted, or kept under the id of the same trace", Style.WARNING)
+        gone = Run("no longer in the database: deleted, or stored under the id of the same trace", Style.WARNING)
         return clipped((*_place(id), gone), width)
     status = status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
     counts = [counted(summary.turns, "turn"), counted(summary.tool_calls, "call")]

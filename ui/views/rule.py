@@ -84,7 +84,7 @@ def _turns(sketch: str) -> Iterator[Turn]:
     sections = list(_sections(sketch))
     starts = [index for index, section in enumerate(sections) if section.name in _ROLES]
     if not starts or starts[0]:
-        raise ValueError(f"a sketch begins with a turn, not with {sketch.splitlines()[0]}")
+        raise ValueError(f"a sketch must begin with a turn, not with {sketch.splitlines()[0]}")
     for start, end in pairwise((*starts, len(sections))):
         head, *more = sections[start:end]
         rest = [section for section in more if not section.name.startswith(("sent:", "run"))]

@@ -63,7 +63,7 @@ def _samples(rows: str) -> Iterator[tuple[Sample, int]]:
         if line.strip():
             value: Json = json.loads(line)
             if not isinstance(value, dict):
-                raise ValueError(f"line {number} is no object")
+                raise ValueError(f"line {number} is not an object")
             yield read_sample(DataRow("file", f"line {number}", number, value, line.encode())), start
         start += len(line) + 1
 

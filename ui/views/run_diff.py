@@ -195,7 +195,7 @@ def _first_difference_lines(diff: RunDiff, width: int, *, full: bool) -> Iterato
         words = [last_words(run) for run in diff.runs]
         other = next((index for index, text in enumerate(words) if text != words[0]), None)
         if other is not None:
-            yield from _text_diff("last words", (0, other), ("", ""), (words[0], words[other]), width, full=full)
+            yield from _text_diff("final answers", (0, other), ("", ""), (words[0], words[other]), width, full=full)
         return
     steps = divergence.steps[pair[0]], divergence.steps[pair[1]]
     if steps[0] is None or steps[1] is None:

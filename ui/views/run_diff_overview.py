@@ -70,7 +70,7 @@ def run_verdict(alignment: Alignment, chains: Sequence[Chain], last_words: Seque
     divergence, ended = alignment.divergence, _endings(chains)
     if divergence is None:
         differ = any(words != last_words[0] for words in last_words)
-        answers = ", and what they say at the end differs" if differ else ""
+        answers = ", and their final answers differ" if differ else ""
         if not alignment.rows:
             return f"No run calls a tool{answers}; {ended}."
         steps = len(alignment.rows)
@@ -94,7 +94,7 @@ def _actions_there(divergence: Divergence) -> str:
     match divergence.what:
         case Sameness.RESULT:
             outcomes = _grouped([_answer(step, divergence.steps) for step in divergence.steps])
-            return f"{quoted(differing_call(stem), 2 * LONGEST)} answers {outcomes}"
+            return f"{quoted(differing_call(stem), 2 * LONGEST)} returns {outcomes}"
         case Sameness.OUTCOME:
             outcomes = _grouped([step.outcome.value if step is not None else "nothing" for step in divergence.steps])
             return f"{quoted(differing_call(stem), 2 * LONGEST)} has the same result and is judged {outcomes}"
@@ -105,8 +105,7 @@ def _actions_there(divergence: Divergence) -> str:
 def _calls(steps: Sequence[Step | None]) -> str:
     existing = [step for step in steps if step is not None]
     texts = [
-        quoted(differing_call(step, existing), 2 * LONGEST) if step is not None else "no tool any more"
-        for step in steps
+        quoted(differing_call(step, existing), 2 * LONGEST) if step is not None else "no further tool" for step in steps
     ]
     groups = _runs_by_text(texts)
     lead = [f"{named_runs(runs)} {'calls' if len(runs) == 1 else 'call'} {what}" for what, runs in groups[:1]]
@@ -114,7 +113,7 @@ def _calls(steps: Sequence[Step | None]) -> str:
 
 
 def _grouped(texts: Sequence[str]) -> str:
-    return ", ".join(f"{named_runs(runs)} {what}" for what, runs in _runs_by_text(texts))
+    return ", ".join(f"{what} in {named_runs(runs)}" for what, runs in _runs_by_text(texts))
 
 
 def _runs_by_text(texts: Sequence[str]) -> list[tuple[str, list[str]]]:

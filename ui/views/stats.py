@@ -87,7 +87,7 @@ def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> It
         schema_lines(found, width=width),
         _step_lines(found.steps, width),
         _code_lines("first fault", found.codes, width),
-        _code_lines("cut off by", found.aborts, width),
+        _code_lines("aborted by", found.aborts, width),
         _violation_lines(found, width),
     )
     for block in blocks:
@@ -195,7 +195,7 @@ def _bars(head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: 
         )
         for (name, n), so_far in zip(counts, sums, strict=True)
     ]
-    heads = (head, "traces", "share", *(("in all",) if adds_up else ()), "")
+    heads = (head, "traces", "share", *(("cumulative",) if adds_up else ()), "")
     numbers = (1, 2, 3) if adds_up else (1, 2)
     yield from table_lines(rows, width=width, heads=heads, numbers=numbers, widest=max(width - 34, 16))
 
@@ -208,14 +208,14 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
     rows = [
         (
             (Run(visible_line(one.tool) or "–"),),
-            (Run(visible_line(one.path) or "(the whole)", Style.KEY),),
+            (Run(visible_line(one.path) or "(all arguments)", Style.KEY),),
             (Run(f"{one.times:,}"),),
             (Run(f"{one.traces:,}"),),
             (Run(code_title(one.code), Style.ERROR),),
         )
         for one in shown
     ]
-    heads = ("schema of", "argument", "calls", "traces", "broken by")
+    heads = ("schema of", "argument", "calls", "traces", "rule")
     for line in table_lines(rows, width=width, heads=heads, numbers=(2, 3), widest=max((width - 40) // 2, 12)):
         yield clipped(line, width)
     left = len(found.violations) - len(shown)
@@ -233,7 +233,7 @@ def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, fl
     baseline = group_title(found.by, found.baseline.keys, found.prompts)
     judged = [one for one in found.comparisons if one.difference is not None]
     if not judged:
-        return f"Nothing can be compared with {baseline}: there are fewer than {found.fewest} traces on a side."
+        return f"Nothing can be compared with {baseline}: one side has fewer than {found.fewest} traces."
     significant = [one for one in judged if one.is_more_than_noise]
     if not significant:
         which = "The one difference" if len(judged) == 1 else f"None of {len(judged):,} differences"
@@ -334,7 +334,7 @@ def _left_out(found: Statistics, groups: int, measures: Sequence[metrics.Measure
     if groups:
         yield dim(f"and {counted(groups, 'smaller group')}, which --full shows")
     if missing:
-        yield from wrapped(dim(f"not there in any of these groups: {', '.join(missing)}"), width)
+        yield from wrapped(dim(f"not present in any of these groups: {', '.join(missing)}"), width)
 
 
 def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list[tuple[Line, ...]]:
@@ -413,7 +413,7 @@ def schema_lines(found: Statistics, *, width: int) -> Iterator[Line]:
         )
         for tool, one, tally in intricate[:_MAX_SCHEMAS]
     ]
-    heads = ("most intricate", "depth", "properties", "$ref", "anyOf", "schema compliance")
+    heads = ("most complex", "depth", "properties", "$ref", "anyOf", "schema compliance")
     yield from table_lines(rows, width=width, heads=heads, numbers=(1, 2, 3, 4), widest=max(width - 56, 12))
 
 

@@ -35,7 +35,7 @@ _OUTCOME = MappingProxyType(
 
 _RECOVERY = MappingProxyType(
     {
-        Recovery.ANSWERED: "answered all the same",
+        Recovery.ANSWERED: "answered anyway",
         Recovery.SOURCE_SUCCESS: "not needed for success",
         Recovery.NOT_NEEDED: "not needed",
     }
@@ -73,7 +73,7 @@ def call_head(call: ToolCall, step: Step | None = None) -> Line:
     name = Run(visible_line(call.name) if call.name else UNNAMED, Style.STRONG)
     id = (Run(f"  {visible_line(call.id)}", Style.DIM),) if call.id else ()
     style = Style.OK if call.valid else Style.WARNING if call.recovered else Style.ERROR
-    unread = "" if call.valid else "read by repair" if call.recovered else "could not be read"
+    unread = "" if call.valid else "parsed after repair" if call.recovered else "could not be parsed"
     if step is None:
         mark = Run({Style.OK: "✔ ", Style.WARNING: "▲ "}.get(style, "✖ "), style)
         text = f"  {'not valid as written; ' if call.recovered else ''}{unread}"

@@ -129,7 +129,7 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     if diff.good and same:
         yield (Run(f"{counted(same, 'bad run makes', 'bad runs make')} the same calls."),)
     if not diff.partings:
-        yield (Run("No run makes other calls than it."),)
+        yield (Run("No run makes different calls."),)
         return
     for step, group in diff.places[:_MOST_PLACES]:
         yield ()
@@ -151,7 +151,7 @@ def _steps(run: ComparedRun) -> str:
 def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], width: int) -> Iterator[Line]:
     bad, good = ([one for one in group if one.is_good is expected] for expected in (False, True))
     title = "after the last step" if step is None else f"step {step}"
-    counts = f"{len(bad):,} of {len(diff.bad):,} bad, {len(good):,} of {len(diff.good):,} good runs part here"
+    counts = f"{len(bad):,} of {len(diff.bad):,} bad, {len(good):,} of {len(diff.good):,} good runs diverge here"
     yield from wrapped((Run(f"{title}: ", Style.STRONG), Run(counts, Style.ERROR if bad else Style.DIM)), width, 4)
     if step is not None:
         call = differing_call(diff.reference.steps[step - 1], room=_CALL_ROOM)
@@ -165,7 +165,7 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
             called = ", ".join(one.run.called for one in same[:5]) + (", …" if len(same) > 5 else "")
             yield from wrapped((sign, Run(f"{len(same):,} {label}: "), *quoted(did), Run(f"  [{called}]")), width, 6)
         if len(ranked) > _MOST_VARIANTS:
-            yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'other way', 'other ways')}", Style.DIM),)
+            yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'more variant')}", Style.DIM),)
 
 
 def task_diff_object(diff: TaskDiff) -> JsonObject:

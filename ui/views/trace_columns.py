@@ -182,7 +182,7 @@ def _break(one: ListedTrace, room: int) -> Line:
     if summary.status is Status.ABORTED and summary.abort_reason and not summary.is_open:
         return (Run("aborted: ", Style.DIM), *_text(summary.abort_reason))
     if summary.status is Status.UNKNOWN and not summary.running:
-        return (Run("the last answer was not kept", Style.DIM),)
+        return (Run("the last answer was not recorded", Style.DIM),)
     return NOTHING
 
 

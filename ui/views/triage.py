@@ -21,16 +21,16 @@ HEADS = ("chain", "task passed", "task failed", "no outcome")
 """The titles of the columns."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _UNKNOWN = {
-    GroupKey.MODEL: "(model not known)",
+    GroupKey.MODEL: "(unknown model)",
     GroupKey.TOOL: UNNAMED,
     GroupKey.FORMAT: "(no format)",
-    GroupKey.SOURCE: "(source not known)",
+    GroupKey.SOURCE: "(unknown source)",
     GroupKey.REASONING: "(no answer)",
-    GroupKey.PROMPT: "(no prompt or tools kept)",
+    GroupKey.PROMPT: "(no prompt or tools recorded)",
     GroupKey.CODE: "(no code)",
     GroupKey.LAYER: "(no layer)",
     GroupKey.OWNER: "(no owner)",
-    GroupKey.DAY: "(no time kept)",
+    GroupKey.DAY: "(no time recorded)",
 }
 _DIGITS = 8
 
@@ -165,7 +165,7 @@ def value_text(estimate: Estimate, fewest: int) -> str:
     measure, value = estimate.measure, estimate.value
     digits = _digits(measure, value)
     if estimate.interval is None:
-        return f"{value:,.{digits}f} ({'too few' if estimate.tally.traces < fewest else 'all alike'})"
+        return f"{value:,.{digits}f} ({'too few' if estimate.tally.traces < fewest else 'all equal'})"
     return f"{value:,.{digits}f} ({estimate.interval.low:,.{digits}f}–{estimate.interval.high:,.{digits}f})"
 
 

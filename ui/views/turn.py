@@ -252,7 +252,7 @@ def turn_facts(turn: Turn, model: str) -> Iterator[str]:
     if turn.generation is not None:
         yield from _generation_facts(turn.generation, model)
         if turn.generation.body is BodyState.NOT_STORED:
-            yield "answer not kept whole" if characters_in(turn) else "answer not kept"
+            yield "answer recorded only in part" if characters_in(turn) else "answer not recorded"
 
 
 def _generation_facts(generation: Generation, model: str) -> Iterator[str]:

@@ -102,7 +102,7 @@ class DuplicateFinder:
     def take(self, keys: SampleKeys, reference: str) -> Iterator[tuple[Rule, str, str | None]]:
         """The rule, message and earlier sample of each duplicate fault of a sample; then remember the sample."""
         if keys.user and keys.user in self._leaked:
-            yield LEAKED_SAMPLE, "The user's words of this sample are also in the evaluation set.", None
+            yield LEAKED_SAMPLE, "The user messages of this sample are also in the evaluation set.", None
         if not keys.conversation:
             return
         earlier = self._seen.equal(keys.conversation)
@@ -114,7 +114,7 @@ class DuplicateFinder:
         self._seen.add(keys.conversation, reference, signature if found is None else None)
         if found is not None:
             other, similarity = found
-            yield NEAR_DUPLICATE_SAMPLE, f"This conversation is {similarity:.0%} like that in {other}.", other
+            yield NEAR_DUPLICATE_SAMPLE, f"This conversation is {similarity:.0%} similar to the one in {other}.", other
 
 
 def duplicate_fault(sample: Sample, rule: Rule, message: str) -> Diagnostic:

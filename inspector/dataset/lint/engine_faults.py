@@ -116,7 +116,7 @@ def undeclared_tools(sample: Sample) -> Iterator[Diagnostic]:
         return
     for step in steps if offered.is_readable else ():
         if step.call.name is not None and offered.find(step.call.name) is None:
-            message = f"{quoted(step.call.name)} is called and not offered."
+            message = f"{quoted(step.call.name)} is called but not offered."
             place = step.call.name_range or step.call.range
             yield Fault(training.TOOLS_NOT_DECLARED, place, message).at(step.location.turn, step.location.part)
 

@@ -39,7 +39,7 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
     listed = holder.get("steps")
     annotated = listed if isinstance(listed, list) and all(isinstance(one, dict) for one in listed) else []
     if annotated and len(annotated) != len(steps):
-        message = f"{len(annotated)} steps are annotated, and the conversation has {len(steps)} calls."
+        message = f"{len(annotated)} steps are annotated, but the conversation has {len(steps)} calls."
         yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps")
     for at, one in enumerate(annotated):
         if isinstance(one, dict):
@@ -50,7 +50,7 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
     for at, point in enumerate(points if isinstance(points, list) else ()):
         after = point.get("after_step") if isinstance(point, dict) else None
         if after is not None and after not in steps:
-            message = f"A decision point is after step {_shown(after)}, and the conversation has {len(steps)} calls."
+            message = f"A decision point is after step {_shown(after)}, but the conversation has {len(steps)} calls."
             yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "decision_points", at, "after_step")
 
 
@@ -59,11 +59,11 @@ def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> 
     number = one.get("step_id", position)
     step = steps.get(number) if isinstance(number, int) else None
     if step is None or not isinstance(number, int):
-        yield "step_id", f"Step {_shown(number)} is annotated, and the conversation has {len(steps)} calls."
+        yield "step_id", f"Step {_shown(number)} is annotated, but the conversation has {len(steps)} calls."
         return
     tool = one.get("tool")
     if isinstance(tool, str) and step.call.name is not None and tool != step.call.name:
-        yield "tool", f"Step {number} calls {quoted(step.call.name)}, and its annotation says {quoted(tool)}."
+        yield "tool", f"Step {number} calls {quoted(step.call.name)}, but its annotation names {quoted(tool)}."
     declared = one.get("depends_on")
     if isinstance(declared, list):
         yield from _wrong_dependencies(number, declared, step)
@@ -72,20 +72,26 @@ def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> 
     flow = one.get("data_flow")
     for source, parameter in _FLOW.findall(flow) if isinstance(flow, str) else ():
         if int(source) not in steps or int(source) >= number:
-            yield "data_flow", f"`data_flow` of step {number} begins at step {source}, which is no earlier call."
+            yield "data_flow", f"`data_flow` of step {number} begins at step {source}, which is not an earlier call."
         elif isinstance(step.call.arguments, dict) and parameter not in step.call.arguments:
-            yield "data_flow", f"`data_flow` of step {number} ends at {quoted(parameter)}, which the call has not."
+            yield (
+                "data_flow",
+                f"`data_flow` of step {number} ends at {quoted(parameter)}, which the call does not have.",
+            )
 
 
 def _wrong_dependencies(number: int, declared: list[Json], step: Step) -> Iterator[tuple[str, str]]:
     named = {one for one in declared if isinstance(one, int)}
     for one in sorted(named - set(step.depends_on)):
         if one >= number or one < 1:
-            yield "depends_on", f"Step {number} cannot depend on step {one}: that is no earlier call."
+            yield "depends_on", f"Step {number} cannot depend on step {one}: it is not an earlier call."
         else:
-            yield "depends_on", f"Step {number} is said to depend on step {one}, and uses no value of its result."
+            yield (
+                "depends_on",
+                f"Step {number} is annotated as depending on step {one}, but uses no value of its result.",
+            )
     for one in sorted(set(step.depends_on) - named):
-        yield "depends_on", f"Step {number} uses a value of step {one}'s result, and `depends_on` does not name it."
+        yield "depends_on", f"Step {number} uses a value of step {one}'s result, but `depends_on` does not list it."
 
 
 def _wrong_path(
@@ -96,7 +102,7 @@ def _wrong_path(
         return
     unknown = [one for one in listed if one not in steps]
     if unknown:
-        message = f"`critical_path` names step {_shown(unknown[0])}, and the conversation has {len(steps)} calls."
+        message = f"`critical_path` names step {_shown(unknown[0])}, but the conversation has {len(steps)} calls."
         yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "critical_path")
         return
     numbers = [one for one in listed if isinstance(one, int)]

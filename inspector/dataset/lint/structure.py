@@ -58,7 +58,7 @@ def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
     if any(key in row for key in _OWN_KEYS) and "messages" in row and "type" not in row:
         known = next(key for key in _OWN_KEYS if key in row)
         yield row_fault(
-            sample, training.MISSING_FIELD, f"The row has `{known}` and no `type`.", hint=f"Add one of {_types()}."
+            sample, training.MISSING_FIELD, f"The row has `{known}` but no `type`.", hint=f"Add one of {_types()}."
         )
     if sample.type == "no_tool_call" and sample.should_call is None:
         message = "A sample of type `no_tool_call` needs `annotation.should_call_tool`."
@@ -72,7 +72,7 @@ def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
 
 def _missing_in(message: Json) -> Iterator[str]:
     if not isinstance(message, dict):
-        yield "is no object"
+        yield "is not an object"
         return
     role = message.get("role", message.get("from"))
     if not isinstance(role, str) or not role:
@@ -106,8 +106,8 @@ def types_and_labels(sample: Sample) -> Iterator[Diagnostic]:
     should, calls = sample.should_call, len(sample.inspection.chain.steps)
     if should is not None and should != bool(calls) and not (sample.type == "no_tool_call" and not should):
         shown = "true" if should else "false"
-        found = "there is none" if not calls else f"there {'is' if calls == 1 else 'are'} {calls}"
-        message = f"`should_call_tool` is {shown}; of calls {found}."
+        found = "there is 1 call" if calls == 1 else f"there are {calls or 'no'} calls"
+        message = f"`should_call_tool` is {shown}, but {found}."
         path = ("annotation",) if "annotation" in sample.row.value else ("annotations",)
         yield row_fault(sample, training.LABEL_MISMATCH, message, *path, "should_call_tool")
 
@@ -118,10 +118,10 @@ def _unknown_type(sample: Sample, given: Json) -> Diagnostic:
     nearest = (
         words if words in SAMPLE_TYPES else next(iter(get_close_matches(words, SAMPLE_TYPES, n=1, cutoff=0.8)), "")
     )
-    hint = f"Write `{nearest}`." if nearest else f"Known are {_types()}."
+    hint = f"Write `{nearest}`." if nearest else f"Known types: {_types()}."
     place = sample.place_in_row("type")
     fix = Fix((Edit(place, f'"{nearest}"'),), safe=words in SAMPLE_TYPES) if nearest else None
-    return Fault(training.UNKNOWN_TYPE, place, f"`type` is `{shown}`, which is no known type.", hint, fix).at(
+    return Fault(training.UNKNOWN_TYPE, place, f"`type` is `{shown}`, which is not a known type.", hint, fix).at(
         1, ROW_PART
     )
 
@@ -136,17 +136,17 @@ def _label_mismatch(sample: Sample) -> str | None:
     different, most = len(set(turns)), max(map(turns.count, turns), default=0)
     match sample.type:
         case "no_tool_call" if turns:
-            return f"The type says `no_tool_call`, and turn {turns[0]} has a call."
+            return f"The type is `no_tool_call`, but turn {turns[0]} has a call."
         case "no_tool_call" if sample.should_call:
-            return "The type says `no_tool_call`, and `should_call_tool` is true."
+            return "The type is `no_tool_call`, but `should_call_tool` is true."
         case "single_tool_call" if different != 1:
-            return f"The type says `single_tool_call`, and {_counted(different)}."
+            return f"The type is `single_tool_call`, but {_counted(different)}."
         case "multi_step_tool_call" if different < 2:
-            return f"The type says `multi_step_tool_call`, and {_counted(different)}."
+            return f"The type is `multi_step_tool_call`, but {_counted(different)}."
         case "parallel_tool_calls" | "parallel_tool_call" if most < 2:
-            return f"The type says `{sample.type}`, and no turn has two calls."
+            return f"The type is `{sample.type}`, but no turn has two calls."
         case "error_recovery" if not any(step.outcome.failed or step.recovery is not None for step in steps):
-            return "The type says `error_recovery`, and no call fails."
+            return "The type is `error_recovery`, but no call fails."
     return None
 
 
@@ -161,7 +161,7 @@ def call_counts(sample: Sample) -> Iterator[Diagnostic]:
     if given is None or sample.shape is None or (given == calls and not isinstance(given, bool)):
         return
     place = sample.place_in_row("tool_call_count")
-    message = f"`tool_call_count` is {write_json(given)[:40]}, and the conversation has {calls}."
+    message = f"`tool_call_count` is {write_json(given)[:40]}, but the conversation has {calls}."
     fix = Fix((Edit(place, str(calls)),), safe=True)
     yield Fault(training.CALL_COUNT_MISMATCH, place, message, f"Write {calls}.", fix).at(1, ROW_PART)
 
@@ -187,7 +187,7 @@ def _wrong_score(sample: Sample, path: tuple[str, ...], value: Json) -> Diagnost
     if isinstance(value, str) and (number := _number(value)) is not None and 0 <= number <= 1:
         hint = f"Write {number} without quotes."
         fix = Fix((Edit(sample.place_in_row(*path), str(number)),), safe=True)
-    message = f"`{'.'.join(path)}` is {shown}: no number from 0 to 1."
+    message = f"`{'.'.join(path)}` is {shown}: not a number from 0 to 1."
     return row_fault(sample, training.SCORE_OUT_OF_RANGE, message, *path, hint=hint, fix=fix)
 
 
@@ -208,13 +208,17 @@ def role_order(sample: Sample) -> Iterator[Diagnostic]:
     is_llama_factory = any(turn.source_role in _LLAMA_FACTORY_ROLES for turn in turns)
     if not is_llama_factory and sample.wire_format not in _ALTERNATING:
         return
-    needs = "LLaMA-Factory needs" if is_llama_factory else f"the template of `{sample.wire_format}` needs"
+    needs = "LLaMA-Factory requires" if is_llama_factory else f"the template of `{sample.wire_format}` requires"
     before: Role | None = None
     for number, turn in enumerate(turns, 1):
         if turn.role in (Role.USER, Role.ASSISTANT) and turn.role is before and turn.parts:
             part = turn.parts[0]
-            message = f"Two turns of the role `{turn.role}` follow each other; {needs} user and assistant in turn."
-            yield Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Join the two.").at(number, part.name)
+            message = (
+                f"Two consecutive turns have the role `{turn.role}`; {needs} alternating user and assistant turns."
+            )
+            yield Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Merge the two turns.").at(
+                number, part.name
+            )
         before = turn.role
 
 

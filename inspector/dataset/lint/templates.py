@@ -48,7 +48,7 @@ def placeholders(sample: Sample) -> Iterator[Diagnostic]:
                 continue
             for found in _PLACEHOLDER.finditer(text.text, span.inner.start, span.inner.end):
                 if found[0].lower() not in user_text and not _is_code(text.text, found.start()):
-                    message = f"`{found[0]}` is a placeholder that nothing filled in."
+                    message = f"`{found[0]}` is a placeholder that was not replaced by a value."
                     yield Fault(PLACEHOLDER_LEFT, Range(*found.span()), message).at(part.turn, part.part)
 
 
@@ -62,9 +62,9 @@ def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
             place = step.call.place(Range(*found.span()))
             is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
             if not is_known and found[0].lower() not in user_text:
-                yield Fault(PLACEHOLDER_LEFT, place, f"`{found[0]}` is a placeholder that nothing filled in.").at(
-                    turn, part
-                )
+                yield Fault(
+                    PLACEHOLDER_LEFT, place, f"`{found[0]}` is a placeholder that was not replaced by a value."
+                ).at(turn, part)
 
 
 def _may_contain(text: str) -> bool:
@@ -98,8 +98,8 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
             (one for one in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), one)), None
         )
         if found is not None:
-            message = f"`{found[0]}` is a control token of chat templates, in the words of the role `{turn.role}`."
-            hint = f"Write it as `{found[0][:2]} {found[0][2:]}`, or leave the sample out."
+            message = f"`{found[0]}` is a control token of chat templates, in the text of the role `{turn.role}`."
+            hint = f"Write it as `{found[0][:2]} {found[0][2:]}`, or remove the sample."
             yield Fault(TEMPLATE_UNSAFE, Range(*found.span()), message, hint).at(number, part.name)
 
 

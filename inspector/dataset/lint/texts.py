@@ -73,7 +73,7 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
     user_language = language_of(user)
     if user_language in (None, MIXED, answer_language) or any(map(_NAMES.search, (user, *sample.texts(Role.SYSTEM)))):
         return
-    message = f"The user writes in `{user_language}`, the answer is in `{answer_language}`."
+    message = f"The user writes in `{user_language}`, but the answer is in `{answer_language}`."
     yield Fault(LANGUAGE_MISMATCH, Range(0, len(part.text)), message).at(len(turns), part.name)
 
 
@@ -185,7 +185,8 @@ def cut_by_budget(
             cut_at = number
     if cut_at:
         part = turns[cut_at - 1].parts[0]
-        message = f"The sample has {total + tools:,} tokens, and the context {context:,}; it is cut in turn {cut_at}."
+        size = total + tools
+        message = f"The sample has {size:,} tokens, but the context has {context:,}; it is truncated in turn {cut_at}."
         yield Fault(CUT_BY_BUDGET, Range(0, len(part.text)), message).at(cut_at, part.name)
     yield from _long_reasoning(sample, counter, reasoning)
 
@@ -198,5 +199,5 @@ def _long_reasoning(sample: Sample, counter: TokenCounter, budget: int) -> Itera
             if part is None or not (span.kind is SpanKind.REASONING or part.name == "reasoning"):
                 continue
             if len(span.range) > budget and (tokens := counter.count(span.inner.of(part.text))) > budget:
-                message = f"The reasoning has {tokens:,} tokens, and the budget is {budget:,}."
+                message = f"The reasoning has {tokens:,} tokens, but the budget is {budget:,}."
                 yield Fault(CUT_BY_BUDGET, span.range, message).at(inspected.turn, inspected.part)

@@ -18,8 +18,8 @@ from ui.views.styled_text import Line, Run, Style, visible_line
 _LONGEST = 80
 
 _GRADES = {
-    Grade.TOKEN_IDS: "token ids kept",
-    Grade.CHUNKS: "chunks kept",
+    Grade.TOKEN_IDS: "token ids recorded",
+    Grade.CHUNKS: "chunks recorded",
     Grade.TEXT_ONLY: "text only",
 }
 

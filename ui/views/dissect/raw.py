@@ -124,7 +124,7 @@ def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:
     for header in turn.calls:
         yield from _fact(header.part, f"{header.name or '(no name)'}{f', id {header.id}' if header.id else ''}", width)
     if turn.generation is None:
-        yield SideLine((Run("No request is known that made this turn.", Style.DIM),))
+        yield SideLine((Run("No request was recorded for this turn.", Style.DIM),))
     else:
         yield from _generation(turn.generation, width)
     for part in turn.parts:
@@ -136,7 +136,7 @@ def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:
 
 def _generation(generation: Generation, width: int) -> Iterator[SideLine]:
     yield from _fact("endpoint", generation.api, width)
-    yield from _fact("asked", generation.requested_model, width)
+    yield from _fact("requested", generation.requested_model, width)
     yield from _fact("answered", generation.answered_model, width)
     if generation.attempt > 1 or generation.retry_of:
         yield from _fact(

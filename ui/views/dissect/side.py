@@ -23,7 +23,7 @@ _NAME, _LONGEST_FACT = 9, 2_000
 
 _WORDS = {
     OriginKind.SYSTEM: "the system prompt",
-    OriginKind.USER: "the user's words",
+    OriginKind.USER: "a user message",
     OriginKind.RESULT: "the result of step {}",
     OriginKind.TOOLS: "a tool's definition",
     OriginKind.ARGUMENT: "an argument of step {}",
@@ -212,7 +212,7 @@ def _note_lines(dissection: Dissection, marks: Sequence[Mark], width: int) -> It
     if name:
         yield from _fact("name", (Run(visible_line(name[:_LONGEST_FACT])),), width)
     for key, value in trace_facts(dissection.trace, dissection.inspection, dissection.outline.model):
-        yield from _fact("kept" if key == "note" else key, (Run(visible_line(value[:_LONGEST_FACT])),), width)
+        yield from _fact("warning" if key == "note" else key, (Run(visible_line(value[:_LONGEST_FACT])),), width)
 
 
 def _mark_place(dissection: Dissection, mark: Mark) -> Location | None:

@@ -212,7 +212,7 @@ def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Li
     Turn 0 means a trace without turns.
     """
     if not number:
-        yield (Run("The trace holds no turns.", Style.DIM),)
+        yield (Run("The trace has no turns.", Style.DIM),)
         return
     turn = dissection.trace.turns[number - 1]
     answered = islice(answers(turn, number, dissection.steps), width)  # no more fit

@@ -73,7 +73,8 @@ def chunk_words(part: Part, offset: int) -> str:
     at_s = chunks.offsets_s[index] if chunks.offsets_s else None
     if at_s is not None:
         gap = gap_before(chunks, index)
-        words.append(f"at {at_s:.3f} s" + (f" ({_milliseconds(gap)} after the one before)" if gap is not None else ""))
+        after = f" ({_milliseconds(gap)} after the previous one)" if gap is not None else ""
+        words.append(f"at {at_s:.3f} s{after}")
     if chunks.token_ids is not None and (ids := chunks.token_ids[index]):
         words.append(f"{'id' if len(ids) == 1 else 'ids'} {_short(ids)}")
     if chunks.logprobs is not None and (odds := chunks.logprobs[index]):
@@ -87,11 +88,11 @@ def missing_lanes(part: Part, options: StreamOptions) -> str:
     if not (options.chunks or options.ids or options.logprobs):
         return ""
     if chunks is None:
-        return "The recording kept the text only: there are no chunks, token ids or log probabilities to show."
+        return "The recording has only text: no chunks, token ids or log probabilities."
     missing = ["times of the chunks"] if options.chunks and chunks.offsets_s is None else []
     missing += ["token ids"] if options.ids and chunks.token_ids is None else []
     missing += ["log probabilities"] if options.logprobs and chunks.logprobs is None else []
-    return f"The recording kept no {' and no '.join(missing)}." if missing else ""
+    return f"The recording has no {' and no '.join(missing)}." if missing else ""
 
 
 def gap_before(chunks: Chunks, index: int) -> float | None:
@@ -201,7 +202,7 @@ def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSour
     """
     known = times or answer_times(dissection.trace) or AnswerTimes(())
     if not known.turns:
-        message = "The recording knows no answer of a model, so there are no times."
+        message = "The recording has no model answers, so there are no times."
         return SideLines([SideLine((Run(message, Style.DIM),))])
     turns, begins = dissection.trace.turns, _Begins(dissection.trace, known.turns)
 
@@ -297,7 +298,7 @@ def _line(number: int, turn: Turn, known: _ChunkTimes | None) -> Line:
     if chunks:
         facts.append(counted(chunks, "chunk"))
     if gap is None:
-        return (*head, Run(" · ".join(facts)) if facts else Run("no times were kept", Style.DIM))
+        return (*head, Run(" · ".join(facts)) if facts else Run("no times recorded", Style.DIM))
     is_stall = gap.seconds >= STALL_S
     gap_text = f"longest gap {_seconds(gap.seconds)} before chunk {gap.before}{'!' if is_stall else ''}"
     style = Style.WARNING if is_stall else Style.PLAIN

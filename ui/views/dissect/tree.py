@@ -217,7 +217,7 @@ def turn_row(dissection: Dissection, number: int) -> TreeRow:
     parts = dissection.parts_of(number)
     wrong = dissection.wrong_in_turn(number)
     head = (Run(f"{number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG), Run(" "), *fault_mark(wrong))
-    brief = tuple(_brief(dissection, parts)) or ((Run("nothing came", Style.DIM),) if not parts else ())
+    brief = tuple(_brief(dissection, parts)) or ((Run("empty", Style.DIM),) if not parts else ())
     location = parts[0].location() if parts else None
     is_leaf = not parts or (len(parts) == 1 and _is_only_words(parts[0]))
     grow = None if is_leaf else (lambda: _of_turn(dissection, dissection.parts_of(number), (number,)))
