@@ -58,11 +58,11 @@ def check_folder(path: Path, is_ours: Callable[[Path], bool]) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        raise UnwritableFolderError(f"{path} is no folder")
+        raise UnwritableFolderError(f"{path} is not a directory")
     strange = next((entry.name for entry in sorted(path.iterdir()) if not is_ours(entry)), None)
     if strange is not None:
         raise UnwritableFolderError(
-            f"{path} holds `{strange}`, which is no part of a report; name another folder, or say --force"
+            f"{path} contains `{strange}`, which is not part of a report; choose another directory or pass --force"
         )
 
 

@@ -71,7 +71,7 @@ class ToolCallParser:
         except UnknownFormatError:
             pass
         else:
-            raise ValueError(f"a format is called `{name}` already")
+            raise ValueError(f"a format named `{name}` already exists")
 
         def keep(parser: _Parser) -> _Parser:
             cls._registered[name] = parser

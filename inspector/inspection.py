@@ -176,20 +176,20 @@ def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[Too
     yield from layers.server_differences(turn, inspected.turn, reply, parsed)
     for call in inspected.calls:
         if call in reply.lost:
-            message = f"The model's call of {tool_named(call.name)} was right; the server left it in the content."
+            message = f"The model's call of {tool_named(call.name)} was correct; the server left it in the content."
             hint = "Change the server's tool parser, or update it."
             place = Location(inspected.turn, "text", call.range)
             lost = Fault(CALL_LOST_BY_SERVER, call.range, message, hint, related=(_f311(call),), against=place)
             yield lost.at(inspected.turn, inspected.part)
         elif not call.valid:
             what = f"a call of `{call.name}`" if call.name else "a call"
-            message = f"The content holds {what}: the server's parser left it there, so the client never saw a call."
-            hint = f"Let the server parse `{inspected.format}` calls, and look whether this one has faults of its own."
+            message = f"The content contains {what}: the server's parser left it there, so the client never saw a call."
+            hint = f"Let the server parse `{inspected.format}` calls, and check whether this call has other faults."
             yield Fault(CALL_LEFT_IN_CONTENT, call.range, message, hint).at(inspected.turn, inspected.part)
 
 
 def _f311(call: ToolCall) -> Related:
-    words = f"{CALL_LEFT_IN_CONTENT}: the content holds the call, so the client never saw it."
+    words = f"{CALL_LEFT_IN_CONTENT}: the content contains the call, so the client never saw it."
     return Related(call.range, words)
 
 

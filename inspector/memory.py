@@ -20,8 +20,8 @@ RECORD_MEMORY = int(os.environ.get("WEAKLINK_RECORD_MEMORY_MB") or _DEFAULT_MIB)
 """The limit in bytes for one record, or for all records of one trace; the process takes about 1.5 times as much."""
 
 TOO_MANY_ROWS = (
-    f"with the rows before it, it would take more than the {RECORD_MEMORY >> 20:,} MiB of memory that a session may "
-    "take (WEAKLINK_RECORD_MEMORY_MB sets it); the rest was not read"
+    f"with the rows before it, it would need more than {RECORD_MEMORY >> 20:,} MiB of memory, the limit for a session "
+    "(set by WEAKLINK_RECORD_MEMORY_MB); the rest was not read"
 )
 """The reason why the remaining rows of a session are not read."""
 
@@ -87,8 +87,8 @@ def transcript_memory(text: str) -> int:
 def too_much(needed: int) -> str:
     """The reason why a record that needs so many bytes of memory is skipped."""
     return (
-        f"it would take about {needed >> 20:,} MiB of memory, and a record may take {RECORD_MEMORY >> 20:,} "
-        f"(WEAKLINK_RECORD_MEMORY_MB sets it)"
+        f"it would need about {needed >> 20:,} MiB of memory; the limit for a record is {RECORD_MEMORY >> 20:,} (set "
+        "by WEAKLINK_RECORD_MEMORY_MB)"
     )
 
 

@@ -14,6 +14,7 @@ from inspector.checks.repetition import call_key
 from inspector.json_text import write_json
 from inspector.model import Generation, Json, Role, Trace, Turn, TurnFlag
 from inspector.model.columns import Column
+from inspector.text import counted
 from inspector.wire.provider_json import parse_json
 
 _LONGEST_KEY = 2_000
@@ -320,12 +321,12 @@ def _user_words_difference(
     for index, (mine, theirs) in enumerate(zip(one, other, strict=False)):
         if mine != theirs:
             what = RunInput.LATER_USER if index else RunInput.USER
-            which = f"The user's words number {index + 1} differ" if index else "The user's first words differ"
+            which = f"User message {index + 1} differs" if index else "The first user message differs"
             yield what, f"{which}{_where(mine, theirs, labels)}"
             return
     if len(one) != len(other):
-        times = f"{len(one)} times to {labels[0]} and {len(other)} times to {labels[1]}"
-        yield RunInput.LATER_USER, f"Before the runs part, the user spoke {times}."
+        times = f"{counted(len(one), 'message')} to {labels[0]} and {len(other)} to {labels[1]}"
+        yield RunInput.LATER_USER, f"Before the runs diverge, the user wrote {times}."
 
 
 def _where(one: str, other: str, labels: tuple[str, str]) -> str:
@@ -337,7 +338,7 @@ def _where(one: str, other: str, labels: tuple[str, str]) -> str:
         quoted(("…" if start else "") + text[start:], _LONGEST) if text[at:] else "nothing more"
         for text in (one, other)
     ]
-    return f" from character {at + 1:,} on: {labels[0]} has {shown[0]}, {labels[1]} {shown[1]}."
+    return f" from character {at + 1:,}: {labels[0]} has {shown[0]}, {labels[1]} {shown[1]}."
 
 
 def _tools(one: Mapping[str, str], other: Mapping[str, str], labels: tuple[str, str]) -> Iterator[str]:
@@ -350,7 +351,7 @@ def _tools(one: Mapping[str, str], other: Mapping[str, str], labels: tuple[str, 
             yield f"{_named(alone)} {was} offered to {has} and not to {lacks}."
     changed = [name for name, raw in one.items() if name in other and other[name] != raw]
     if changed:
-        has = "has another definition" if len(changed) == 1 else "have other definitions"
+        has = "has a different definition" if len(changed) == 1 else "have different definitions"
         yield f"{_named(changed)} {has} in {labels[1]} than in {labels[0]}."
 
 

@@ -106,7 +106,7 @@ def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults,
     invented = recovery.invented_as_written(step) if reaction is Reaction.CONCEALED else None
     if invented is not None:
         message = (
-            f"{message.removesuffix('.')}; the agent went on with {quoted(invented)}, which was not found earlier."
+            f"{message.removesuffix('.')}; the agent continued with {quoted(invented)}, which was not found earlier."
         )
     return Break(
         step.number,
@@ -135,17 +135,20 @@ def _break_message(step: Step, runs: Mapping[int, int], trace: Trace, cause: Dia
     if step.outcome is StepOutcome.ERROR_RESULT:
         times = runs.get(step.number, 1)
         if times > 1:
-            again = "once more" if times == 2 else f"{times - 1} times more"
-            return f"{tool} answered with an error{_error_of(step)}; the same call was made {again}, to no avail."
+            again = "" if times == 2 else f"{times - 1} times "
+            return f"{tool} answered with an error{_error_of(step)}; the same call was repeated {again}without success."
         return f"{tool} answered with an error{_error_of(step)}, and no later call did its work."
     if step.outcome is StepOutcome.UNANSWERED:
         if cause is not None:
             return f"{cause.fault.message.removesuffix('.')}, and {tool} never ran."
-        return f"{tool} never got a result, and the conversation went on without it."
+        return f"{tool} never got a result, and the conversation continued without it."
     cut = truncation_clause(trace) if _is_last(step, trace) and cause is not None and _is_cut(cause) else None
     if cut is not None:
-        return f"The call of {tool} was never complete: {cut} in the middle of it."
-    what = {StepOutcome.UNKNOWN_TOOL: "names no tool that was offered", StepOutcome.INVALID: "breaks the tool's schema"}
+        return f"The call of {tool} is incomplete: {cut} in the middle of it."
+    what = {
+        StepOutcome.UNKNOWN_TOOL: "names a tool that was not offered",
+        StepOutcome.INVALID: "violates the tool's schema",
+    }
     unread = "is not valid as written" if step.call.recovered else "could not be read"
     kind = what.get(step.outcome, unread)
     reason = f" ({cause.rule.name}): {_continued(cause.fault.message)}" if cause else "."

@@ -58,13 +58,14 @@ def truncation_clause(trace: Trace) -> str | None:
         return None
     if last.error is not None:
         return {"connection": "the connection broke", "client": "the client closed the stream"}.get(
-            _BY_PHASE[last.error.phase], "the server broke off"
+            _BY_PHASE[last.error.phase], "the server stopped sending"
         )
     if _broke_off(last):
-        return "the stream ended without an end"
-    return {FinishReason.LENGTH: "the output limit was reached", FinishReason.FILTER: "a content filter cut in"}.get(
-        last.finish or FinishReason.STOP
-    )
+        return "the stream ended without an end sign"
+    return {
+        FinishReason.LENGTH: "the output limit was reached",
+        FinishReason.FILTER: "a content filter stopped the output",
+    }.get(last.finish or FinishReason.STOP)
 
 
 def keeps_last_answer(trace: Trace) -> bool:

@@ -27,7 +27,7 @@ from inspector.scanning import lazy_pattern
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
-_KNOWN_ALREADY = "Go on with the result that is there already."
+_KNOWN_ALREADY = "Continue with the existing result."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 _FEWEST = 2  # successful calls of a tool; one alone does not show what is normal for it
 _NO_MATCH = lazy_pattern(r"[\[{]\s*[\]}]$")
@@ -75,11 +75,11 @@ _CREATES = frozenset(
     ["create", "add", "new", "make", "register", "generate", "insert", "init", "open", "start", "allocate"]
 )
 
-_FILL = "Make this call after the one whose result it needs, with the value from there."
-_ASK = "Look the value up with a tool, or ask for it."
-_SAY_SO = "Let the agent say that the call failed, or try another way, before it goes on."
-_ANSWER = "Look at the client's step limit, and at what the model was sent after this."
-_WENT_ON = {Reaction.IGNORED: "as if it had not", Reaction.CONCEALED: "with a value of its own making"}
+_FILL = "Make this call after the one whose result it needs, with the value from that result."
+_ASK = "Look up the value with a tool, or ask the user for it."
+_SAY_SO = "Let the agent say that the call failed, or try another way, before it continues."
+_ANSWER = "Check the client's step limit and what it sent to the model after this."
+_WENT_ON = {Reaction.IGNORED: "as if the call had succeeded", Reaction.CONCEALED: "with a made-up value"}
 
 
 def chain_diagnostics(
@@ -98,17 +98,17 @@ def chain_diagnostics(
 def _pairing_faults(pairing: Pairing) -> Iterator[Diagnostic]:
     for placed in pairing.repeated_ids:
         message = f"The id {quoted(placed.call.id or '')} belongs to an earlier call that is still open."
-        hint = "Give every call an id of its own."
+        hint = "Give every call a unique id."
         yield _at(placed.location, rules.DUPLICATE_CALL_ID, message, hint)
     for orphan in pairing.orphans:
         named = f" for call {quoted(orphan.result.call_id)}" if orphan.result.call_id else ""
-        yield _at(orphan.location, rules.RESULT_WITHOUT_CALL, f"This result{named} answers no open call.")
+        yield _at(orphan.location, rules.RESULT_WITHOUT_CALL, f"This result{named} does not answer an open call.")
 
 
 def _missing_results(steps: Sequence[Step], went_on_after: int) -> Iterator[Diagnostic]:
     for step in steps:
         if step.result is None and step.location.turn < went_on_after and not is_terminal(step.call.name):
-            message = f"The call of {tool_named(step.call.name)} got no result, and the conversation went on."
+            message = f"The call of {tool_named(step.call.name)} got no result, and the conversation continued."
             yield _at(step.location, rules.CALL_WITHOUT_RESULT, message)
 
 
@@ -138,7 +138,7 @@ def _error_results(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     for step in steps:
         if step.result is not None and step.outcome is StepOutcome.ERROR_RESULT:
             words = f": {quoted(step.error)}" if step.error else ""
-            sure = ", judged by its words only" if step.certainty is Certainty.TEXTUAL else ""
+            sure = ", judged by its text only" if step.certainty is Certainty.TEXTUAL else ""
             place = _place_of_words(step.result, step.error or "", step.result_location)
             message = f"{tool_named(step.call.name)} answered with an error{sure}{words}."
             yield _at(place, rules.ERROR_RESULT, message)
@@ -147,7 +147,7 @@ def _error_results(steps: Sequence[Step]) -> Iterator[Diagnostic]:
 def _empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
     for empty in empty_results(steps, flow):
         said = empty.content
-        shown = f"nothing but {quoted(said)}" if said else "nothing, neither a value nor an error"
+        shown = f"nothing but {quoted(said)}" if said else "an empty result"
         used = f"; the next call uses {quoted(empty.made_up)}, which was not found earlier" if empty.made_up else ""
         message = f"{tool_named(empty.step.call.name)} answered with {shown}{used}."
         yield _at(empty.step.result_location, rules.EMPTY_RESULT, message)
@@ -169,7 +169,8 @@ def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     for same in loops_in_turns(steps):
         in_turns.update(step.number for step in same)
         message = repeated_message(tool_named(same[0].call.name), len(same))
-        yield _at(same[1].location, rules.REPEATED_CALL, message, "Make the call once; stop the generation after it.")
+        hint = "Make the call only once, and stop the generation after it."
+        yield _at(same[1].location, rules.REPEATED_CALL, message, hint)
     for repetition in repetitions(steps):
         if repetition.step.number in in_turns:
             continue
@@ -297,13 +298,13 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[],
             may_name = may_know_all and _uses_existing(step.call.name or "")
         text = str(one.value)
         if is_placeholder(text.strip(), may_be_a_word=may_know_all):
-            message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
+            message = f"`{_name(one)}` is {quoted(text)}, a placeholder that was not replaced by a value."
             fault = Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL)
             yield _at_argument(step, places, one, fault)
         elif may_name and not one.origins and _is_id_of_existing(one.pointer, text):
             message = (
-                f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which neither the user nor a tool "
-                f"nor the system prompt gave before."
+                f"`{_name(one)}` of {tool_named(step.call.name)} is {quoted(text)}, which does not appear earlier in "
+                "the user's messages, tool results or the system prompt."
             )
             fault = Fault(rules.UNSUPPORTED_ARGUMENT, step.location.range, message, _ASK)
             yield _at_argument(step, places, one, fault)
@@ -386,7 +387,7 @@ def _ignored_error(trace: Trace, chain: Chain, invented_at: Location | None) -> 
         if turn.role is Role.ASSISTANT and _says_something(turn):
             if not _is_kept(turn):  # cut off: the rest may have reported the error
                 return
-            failed = f"{tool_named(broken.tool)} answered with an error in turn {known}, and the agent went on"
+            failed = f"{tool_named(broken.tool)} answered with an error in turn {known}, and the agent continued"
             if invented_at is not None and broken.reaction is Reaction.CONCEALED:
                 yield _at_invented(trace, invented_at, failed)
             else:
@@ -406,11 +407,11 @@ def _without_answer(trace: Trace, last: Step) -> Iterator[Diagnostic]:
     if is_terminal(last.call.name):
         return
     if turn.role is Role.TOOL:
-        message = f"The recording ends with the result of {tool_named(last.call.name)}; the agent never answered it."
+        message = f"The recording ends with the result of {tool_named(last.call.name)}; the agent never answered."
         yield at_end(turn, number, rules.NO_FINAL_ANSWER, message, _ANSWER)
     elif turn.role is Role.ASSISTANT and not _says_something(turn) and _is_kept(turn):
         what = "nothing but reasoning" if any(part.text.strip() for part in turn.parts) else "nothing at all"
-        yield at_end(turn, number, rules.NO_FINAL_ANSWER, f"The last turn holds {what}: no answer, and no call.")
+        yield at_end(turn, number, rules.NO_FINAL_ANSWER, f"The last turn contains {what}: no answer and no call.")
 
 
 def _says_something(turn: Turn) -> bool:

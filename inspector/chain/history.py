@@ -138,7 +138,7 @@ def _answer(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
         if own is None:
             if turn.calls or not _calls_in_text(turn):
                 message = (
-                    f"The request has a call of {tool_named(call.name)} in this answer, which the model did not make."
+                    f"In the request, this answer has a call of {tool_named(call.name)} that the model did not make."
                 )
                 there = Range(0, len(sent.get(call.part, "")))
                 yield place.at(rules.CALL_INVENTED_IN_HISTORY, message, call.part, Range(0, 0), there)
@@ -179,7 +179,7 @@ def _reasoning(place: _Difference, later: Sequence[ReadMessage], turns: Sequence
     roles = [(one.version or turns[(one.turn or 1) - 1]).role for one in later if one.version or one.turn]
     is_open = bool(place.turn.calls) and bool(roles) and Role.USER not in roles
     if api is not None and is_open:
-        message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} requires it back."
+        message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} requires it."
         return place.at(rules.REQUIRED_REASONING_DROPPED, message, "reasoning")
     message = f"The request of turn {place.request} lacks the reasoning of this answer."
     return place.at(rules.REASONING_DROPPED_FROM_HISTORY, message, "reasoning")
@@ -223,7 +223,9 @@ def _system(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
     end = len(own) - shared_suffix(own, sent, min(len(own), len(sent)) - at)
     changed, now = quoted(own[at:end], 40), quoted(sent[at : len(sent) - (len(own) - end)], 40)
     there = Range(at, max(len(sent) - (len(own) - end), at))
-    message = f"The system prompt of turn {place.request}'s request differs from character {at} on: {changed} is {now}."
+    message = (
+        f"The system prompt in the request of turn {place.request} differs from character {at}: {changed} is now {now}."
+    )
     yield place.at(rules.CACHE_PREFIX_BROKEN, message, "text", Range(at, max(end, at)), there)
 
 
@@ -233,7 +235,7 @@ def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str])
         return
     if sent.endswith(own) and place.turn.role is Role.ASSISTANT:
         return  # the client itself wrote the beginning of the answer, which is in front of it
-    message = f"The request of turn {place.request} has this message in other words: {quoted(sent)} (rewritten)."
+    message = f"The request of turn {place.request} has another version of this message: {quoted(sent)} (rewritten)."
     yield place.at(rules.HISTORY_REWRITTEN, message, "text", None, Range(0, len(sent)))
 
 
@@ -321,7 +323,7 @@ def tools_difference(before: Sequence[ToolDefinition], now: Sequence[ToolDefinit
     ]
     if not words:
         is_order = len(was) == len(have) and all(one in have for one in was)
-        words = ["put in another order"] if is_order else ["changed"]
+        words = ["reordered"] if is_order else ["changed"]
     return "; ".join(words)
 
 
@@ -332,5 +334,5 @@ def _beginning(turns: Sequence[Turn], number: int) -> Location:
 
 
 def _tools_changed(place: Location, words: str, before: Location) -> Diagnostic:
-    message = f"The tools of this request are not those of the one before: {words}."
+    message = f"The tools of this request differ from those of the previous request: {words}."
     return Fault(rules.TOOLS_CHANGED, place.range, message, against=before).at(place.turn, place.part)

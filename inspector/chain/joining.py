@@ -82,7 +82,7 @@ def _shared_id(first: Trace, second: Trace, calls: list[_AnsweredCall], others: 
     ids = ids or _long({one.id for one in calls} & {one.id for one in others})
     ids = ids or _long(_responses(first) & _responses(second))
     if not ids:
-        raise NotOneSessionError("the two traces share no id of a session, a response or a call: they are not joined")
+        raise NotOneSessionError("cannot join the two traces: they share no session, response or call id")
     return min(ids)
 
 

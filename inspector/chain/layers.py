@@ -258,7 +258,9 @@ def _same_command(ran: str, called: str) -> bool:
 
 def _not_executed(step: Step, place: Location) -> Diagnostic:
     """The diagnostic is at the beginning of the result, before which the run would have been."""
-    message = f"No run of this call of {tool_named(step.call.name)} is recorded, though other runs of the tool are."
+    message = (
+        f"This call of {tool_named(step.call.name)} has no recorded run, although other runs of the tool are recorded."
+    )
     start = Range(place.range.start, place.range.start)
     return Fault(rules.CALL_NOT_EXECUTED, start, message, against=step.location).at(place.turn, place.part)
 
@@ -274,7 +276,7 @@ def _other_arguments(step: Step, run: RecordedRun, place: Location) -> Diagnosti
 
 def _mixed_up(step: Step, place: Location, own: str, other: Step) -> Diagnostic:
     theirs = f"the result of {tool_named(other.call.name)} in turn {other.location.turn}"
-    message = f"What is shown as the result of this call of {tool_named(step.call.name)} is {theirs}."
+    message = f"The result shown for this call of {tool_named(step.call.name)} is {theirs}."
     against = Location(place.turn, RUN_RESULT, Range(0, len(own)))
     fault = Fault(rules.RESULT_ATTACHED_TO_OTHER_CALL, place.range, message, against=against)
     return fault.at(place.turn, place.part)
@@ -313,9 +315,9 @@ class ResultDifference:
             counts = f"{self.kept} of {self.kept + self.lost} characters are kept and {self.lost} are lost"
             return (
                 rules.RESULT_TRUNCATED_BEFORE_READ,
-                f"The result of {tool} was cut before the model read it: {counts}.",
+                f"The result of {tool} was truncated before the model read it: {counts}.",
             )
-        return rules.RESULT_CHANGED_BEFORE_READ, f"The model read another result of {tool} than {who}."
+        return rules.RESULT_CHANGED_BEFORE_READ, f"The model read a different result of {tool} than {who}."
 
 
 def result_difference(other: str, read: str) -> ResultDifference | None:
@@ -530,7 +532,7 @@ def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> It
         is_earlier = not one.location.part.startswith(SENT_PART)
         if one.rule in _CAUSES and is_earlier and _is_at_step(one.place_in_turn, step):
             words = one.fault.message.removesuffix(".")
-            yield f"the fault is the {one.rule.owner}'s, at the layer {one.rule.layer}: {words[:1].lower()}{words[1:]}"
+            yield f"the cause is the {one.rule.owner}, at the layer {one.rule.layer}: {words[:1].lower()}{words[1:]}"
             return
 
 

@@ -59,7 +59,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_TRACES,
         "is_recovered",
         "traces",
-        "traces whose failures were made good",
+        "traces that recovered from every failure",
         "no traces",
     ),
     Measure(
@@ -105,7 +105,7 @@ MEASURES: tuple[Measure, ...] = (
         "is_judged_success",
         "is_judged",
         "traces that their source counts as a success, among those it judges",
-        "no source says how it ended",
+        "no source states the outcome",
     ),
     Measure(
         "unbroken_success",
@@ -114,7 +114,7 @@ MEASURES: tuple[Measure, ...] = (
         "is_unbroken_success",
         "is_judged",
         "traces whose chain is ok or recovered and that their source counts as a success, among those it judges",
-        "no source says how it ended",
+        "no source states the outcome",
     ),
     Measure(
         "unbroken_failure",
@@ -123,7 +123,7 @@ MEASURES: tuple[Measure, ...] = (
         "is_unbroken_failure",
         "is_judged",
         "traces whose chain is ok or recovered and that their source counts as failed, among those it judges",
-        "no source says how it ended",
+        "no source states the outcome",
     ),
     Measure(
         "broken_success",
@@ -132,7 +132,7 @@ MEASURES: tuple[Measure, ...] = (
         "is_broken_success",
         "is_judged",
         "traces whose chain broke and that their source counts as a success, among those it judges",
-        "no source says how it ended",
+        "no source states the outcome",
     ),
     Measure(
         "broken_failure",
@@ -141,7 +141,7 @@ MEASURES: tuple[Measure, ...] = (
         "is_broken_failure",
         "is_judged",
         "traces whose chain broke and that their source counts as failed, among those it judges",
-        "no source says how it ended",
+        "no source states the outcome",
     ),
     Measure(
         "well_formed",
@@ -149,7 +149,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_CALLS,
         "well_formed",
         "calls",
-        "calls that are strict in their own format and name a tool",
+        "calls that strictly follow their format and name a tool",
         "no calls",
     ),
     Measure(
@@ -158,7 +158,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_CALLS,
         "compliant",
         "checked",
-        "well-formed calls that break nothing of their tool's schema, among calls whose schema is known",
+        "well-formed calls that do not violate their tool's schema, among calls whose schema is known",
         "no call of a tool whose schema is known",
     ),
     Measure(
@@ -167,7 +167,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_CALLS,
         "right_tools",
         "expected_tools",
-        "calls of the expected tool, among the expected calls or those made, whichever are more",
+        "calls of the expected tool, among the expected or the actual calls, whichever are more",
         "no expected calls known",
     ),
     Measure(
@@ -176,7 +176,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_CALLS,
         "right_parameters",
         "expected_parameters",
-        "arguments with the expected value, among those expected or given in calls of the expected tool",
+        "arguments with the expected value, among all arguments expected or passed in calls of the expected tool",
         "no expected calls known",
     ),
     Measure(
@@ -185,7 +185,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_CALLS,
         "error_results",
         "answered",
-        "calls that a tool answered with an error, among those that it answered",
+        "calls that a tool answered with an error, among answered calls",
         "no call was answered",
     ),
     Measure(
@@ -194,7 +194,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_CALLS,
         "recovered",
         "failed",
-        "failed calls that were made good, among all that failed",
+        "failed calls that were recovered, among all failed calls",
         "no call failed",
     ),
     Measure(
@@ -203,7 +203,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.SHARE_OF_CALLS,
         "parallel_turns",
         "calling_turns",
-        "turns with several calls, among those with any",
+        "turns with several calls, among turns with calls",
         "no calls",
     ),
     Measure(
@@ -212,7 +212,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.MEAN,
         "calls",
         "calling_turns",
-        "calls in a turn that has any",
+        "calls per turn, among turns with calls",
         "no calls",
     ),
     Measure(
@@ -221,7 +221,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.MEAN,
         "calls",
         "traces",
-        "calls in a trace",
+        "calls per trace, among all traces",
         "no traces",
     ),
     Measure(
@@ -230,7 +230,7 @@ MEASURES: tuple[Measure, ...] = (
         MeasureKind.MEAN,
         "latency_ms",
         "timed",
-        "milliseconds from a call's end to the next request, of calls alone in their turn",
+        "milliseconds from a call's end to the next request, for calls alone in their turn",
         "no times were recorded",
     ),
 )

@@ -314,13 +314,13 @@ def expected_of(row: Json) -> tuple[str, tuple[ExpectedCall, ...]]:
     in `{"function": ...}` or not, or the leaderboard's `{tool: {argument: [values]}}`.
     """
     if not isinstance(row, dict):
-        raise ValueError("a row is an object with an id and the expected calls")
+        raise ValueError("a row must be an object with an id and the expected calls")
     id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), None)
     if id_ is None or isinstance(id_, bool):
-        raise ValueError(f"the row has no id; it belongs under {_listed(IDS)}")
+        raise ValueError(f"the row has no id; expected the key {_listed(IDS)}")
     name = next((name for name in CALLS if name in row), None)
     if name is None:
-        raise ValueError(f"the row has no expected calls; they belong under {_listed(CALLS)}")
+        raise ValueError(f"the row has no expected calls; expected the key {_listed(CALLS)}")
     return str(id_), tuple(_call(one) for one in _list(_decoded(row[name]), name))
 
 
@@ -408,14 +408,14 @@ def _is_named(expected: ExpectedCall, call: ToolCall) -> bool:
 
 def _call(value: Json) -> ExpectedCall:
     if not isinstance(value, dict):
-        raise ValueError("an expected call is an object; the Python texts of tasks of several turns are not read")
+        raise ValueError("an expected call must be an object; the Python code of multi-turn tasks is not supported")
     function = value.get("function")
     inner = function if isinstance(function, dict) else value
     name = inner.get("name")
     if isinstance(name, str):
         found = next((_decoded(inner[key]) for key in _ARGUMENTS if inner.get(key) is not None), {})
         if not isinstance(found, dict):
-            raise ValueError(f"the arguments expected of `{name}` are no object")
+            raise ValueError(f"the expected arguments of `{name}` are not an object")
         return ExpectedCall(name, {key: (one,) for key, one in found.items()})
     if len(value) == 1:
         ((tool, arguments),) = value.items()
@@ -423,7 +423,7 @@ def _call(value: Json) -> ExpectedCall:
             listed = {key: _list(choices, key) for key, choices in arguments.items()}
             optional = frozenset(key for key, some in listed.items() if "" in some)
             return ExpectedCall(tool, listed, optional, is_blurred=True)
-    raise ValueError("an expected call is `{name, arguments}` or `{tool: {argument: [values]}}`")
+    raise ValueError("an expected call must be `{name, arguments}` or `{tool: {argument: [values]}}`")
 
 
 def _decoded(value: Json) -> Json:
@@ -433,7 +433,7 @@ def _decoded(value: Json) -> Json:
 
 def _list(value: Json, name: str) -> list[Json]:
     if not isinstance(value, list):
-        raise ValueError(f"`{name}` is no list")
+        raise ValueError(f"`{name}` is not a list")
     return value
 
 

@@ -108,11 +108,11 @@ class Slice(Struct, frozen=True):
 def check_keys(by: Sequence[GroupKey]) -> None:
     """Raise ValueError if traces cannot be grouped by all of these at once."""
     if GroupKey.TOOL in by and GroupKey.CODE in by:
-        raise ValueError("groups are made by tool or by code, not by both: a code is found in a trace, not in a tool")
+        raise ValueError("cannot group by both tool and code: a code belongs to a trace, not to a tool")
     if sum(key in MANY_VALUED for key in set(by)) > 1:
-        raise ValueError("groups are made by one of tool, code, layer and owner at once")
+        raise ValueError("can group by only one of tool, code, layer and owner")
     if len(set(by)) < len(by):
-        raise ValueError("a key to group by appears twice")
+        raise ValueError("duplicate key to group by")
 
 
 class FigureGroups:
@@ -179,7 +179,7 @@ def check_slices(by: Sequence[GroupKey]) -> None:
     """Raise ValueError if breaks cannot be grouped by all of these."""
     check_keys(by)
     if any(key in MANY_VALUED for key in by):
-        raise ValueError("a break has one tool and one code: ask for the aspect `tool` or `code` instead of grouping")
+        raise ValueError("a break has one tool and one code: use the aspect `tool` or `code` instead of grouping")
 
 
 def aspect_of(figures: TraceFigures, aspect: Aspect) -> str | None:

@@ -69,10 +69,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise InvalidPatternError(f"the error pattern `{pattern}` is no regular expression: {error}") from error
+        raise InvalidPatternError(
+            f"the error pattern `{pattern}` is not a valid regular expression: {error}"
+        ) from error
     if compiled.match(""):
         raise InvalidPatternError(
-            f"the error pattern `{pattern}` matches an empty text, so every result would be an error"
+            f"the error pattern `{pattern}` matches the empty string, so every result would be an error"
         )
     return compiled
 

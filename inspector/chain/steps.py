@@ -148,7 +148,7 @@ def quoted(text: str, longest: int = _LONGEST) -> str:
 
 def tool_named(name: str | None) -> str:
     """A tool's name, quoted for a message."""
-    return quoted(name) if name else "a tool without a readable name"
+    return quoted(name) if name else "a tool with no readable name"
 
 
 OUTCOME_RULES = {

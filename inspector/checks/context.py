@@ -18,7 +18,7 @@ CONTEXT_WINDOW = 131_072
 
 _NEARLY = 0.9
 _LONGEST = 65_536  # settings are short
-_HINT = "Shorten tool results, drop what is answered, or sum up what was said."
+_HINT = "Shorten tool results, drop answered messages, or summarise the conversation."
 
 
 class ContextWindow(NamedTuple):
@@ -54,7 +54,7 @@ def window_of(generation: Generation | None, given: int | None = None) -> Contex
         return ContextWindow(given)
     stated = window_of_tokens(generation.context_window) if generation is not None else None
     if stated is not None:
-        return ContextWindow(stated, "as the source says")
+        return ContextWindow(stated, "from the source")
     requested = _requested(generation.parameters) if generation is not None else None
     return ContextWindow(CONTEXT_WINDOW, "assumed") if requested is None else ContextWindow(requested, "`num_ctx`")
 

@@ -137,7 +137,7 @@ DEPTH_OF_VALUES = 512
 DEPTH_OF_SCHEMAS = 120
 """The deepest schemas that the library gets: it refuses more than 255 containers, and its meta-schemas need some."""
 
-_LONE = "a text in it holds half a surrogate pair, which is no Unicode text"
+_LONE = "a string in it contains an unpaired surrogate, which is not valid Unicode"
 
 
 class Validator(Protocol):
@@ -237,11 +237,11 @@ def unsafe_part(value: Json, *, deepest: int = DEPTH_OF_VALUES, largest: int = 5
             below += [((*path, key), inner) for key, inner in inside if not _is_plain(inner)]
             seen += len(node) if isinstance(node, dict | list) else 0
             if seen > largest:
-                return UnsafePart((), f"it holds more than {largest:,} values")
+                return UnsafePart((), f"it contains more than {largest:,} values")
         if not below:
             return None
         level = below
-    return UnsafePart((), f"it nests deeper than {deepest} levels")
+    return UnsafePart((), f"it is nested deeper than {deepest} levels")
 
 
 def _is_plain(node: Json) -> bool:
@@ -255,7 +255,7 @@ def _refused(node: Json) -> str | None:
     if isinstance(node, dict):
         return None if "".join(node).isascii() or not any(map(_has_lone_surrogate, node)) else _LONE
     if isinstance(node, float) and not math.isfinite(node):
-        return "a number in it is beyond what numbers can hold, or none"
+        return "a number in it is infinite or NaN"
     if isinstance(node, Decimal):
         return "a number in it has more than 4,300 digits"
     return None

@@ -114,7 +114,7 @@ class PreparedSchema(Struct, frozen=True):
         except TooMuchWorkError:
             return UncheckedValue(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
         except ValueError as error:
-            return UncheckedValue(f"the schema library refused it ({error})")
+            return UncheckedValue(f"the schema library rejected it ({error})")
         return found or (Violation("schema", (), None),)
 
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:
@@ -200,8 +200,8 @@ def _prepare(parameters: Json, text: str) -> PreparedSchema:
         return PreparedSchema(reading.problems, reading.takes_objects, schema=None)
     work = _bounded_work(reading.schema)
     if work is None:
-        why = "its references multiply or nest too deep, so that checking could take without end"
-        problem = Problem(rules.SCHEMA_NOT_CHECKED, (), f"The schema was not used: {why}.")
+        why = "its references multiply or nest too deep, so checking might never finish"
+        problem = Problem(rules.SCHEMA_NOT_CHECKED, (), f"The schema was ignored: {why}.")
         return PreparedSchema((*reading.problems, problem), reading.takes_objects, schema=None)
     formats = json_schema.build_for_formats(reading.schema) if _FORMAT in text else None
     return PreparedSchema(reading.problems, reading.takes_objects, reading.schema, reading.validator, formats, work)
@@ -235,24 +235,24 @@ def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
         message = (
             f"`parameters` is a bare map of parameters ({names}); expected `type: object` with these as `properties`."
         )
-        hint = "Put them under `properties`, beside `type: object`."
+        hint = "Put them under `properties`, next to `type: object`."
         return {"type": "object", "properties": schema}, [Problem(rules.INVALID_TOOL_SCHEMA, (), message, hint)]
     if "type" not in schema and not any(key in schema for key in _COMPOSED):
         if schema and "properties" not in schema:
-            message = "`parameters` says neither `type: object` nor which `properties` there are."
+            message = "`parameters` has neither `type: object` nor `properties`."
         elif not schema:
             message = "`parameters` is an empty schema: expected `type: object` with `properties`."
         else:
             message = "`parameters` has `properties` but no `type: object`."
         problem = Problem(
-            rules.INVALID_TOOL_SCHEMA, (), message, "Add `type: object`; servers refuse the tool without."
+            rules.INVALID_TOOL_SCHEMA, (), message, "Add `type: object`; servers reject the tool without it."
         )
         return {"type": "object", **schema} if "properties" in schema else schema, [problem]
     if schema.get("type") == "object" and "properties" not in schema:
         stray = [key for key, inner in schema.items() if key not in _KEYWORDS and _looks_like_schema(inner)]
         if stray:
             names = ", ".join(f"`{short(name)}`" for name in stray[:4])
-            message = f"Parameters appear beside `type: object` ({names}); expected them under `properties`."
+            message = f"Parameters appear next to `type: object` ({names}); expected them under `properties`."
             kept = {key: inner for key, inner in schema.items() if key not in stray}
             problem = Problem(rules.INVALID_TOOL_SCHEMA, (stray[0],), message, "Put them under `properties`.")
             return {**kept, "properties": {key: schema[key] for key in stray}}, [problem]
@@ -286,7 +286,7 @@ class RepairedSchema(Struct, frozen=True):
 def screen_schema(parameters: Json) -> str | None:
     """Why a schema may not reach a validator at all; None if it may."""
     found = json_schema.unsafe_part(parameters, deepest=json_schema.DEPTH_OF_SCHEMAS, largest=_LARGEST)
-    return f"The schema was not used: {found.why}." if found else None
+    return f"The schema was ignored: {found.why}." if found else None
 
 
 def repair_schema(parameters: Json) -> RepairedSchema:
@@ -295,7 +295,7 @@ def repair_schema(parameters: Json) -> RepairedSchema:
     `parameters` are not modified, and are returned as the schema if nothing is wrong with them.
     """
     if not isinstance(parameters, dict | bool):
-        message = f"`parameters` is {_article(parameters)}, not a schema; arguments cannot be checked against it."
+        message = f"`parameters` is {_article(parameters)}, not a schema; weaklink cannot check arguments against it."
         problem = Problem(rules.INVALID_TOOL_SCHEMA, (), message, "Write a JSON Schema with `type: object`.")
         return RepairedSchema((problem,), takes_objects=True)
     problems: list[Problem] = []
@@ -313,14 +313,14 @@ def repair_schema(parameters: Json) -> RepairedSchema:
         problems += found
         if is_lost:
             return RepairedSchema(tuple(problems), is_usual)
-    message = "The schema has too many faults to be used; arguments are not checked against it."
+    message = "The schema has too many faults; weaklink does not check arguments against it."
     return RepairedSchema((*problems, Problem(rules.SCHEMA_NOT_CHECKED, (), message)), is_usual)
 
 
 def _remove_faulty(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list[Problem], bool]:
     """Remove the faults from `schema`. Returns them as problems, and whether no schema is left."""
     if faults.refused:
-        message = f"The schema was not used: the schema library refuses it ({faults.refused})."
+        message = f"The schema was ignored: the schema library rejects it ({faults.refused})."
         return [Problem(rules.SCHEMA_NOT_CHECKED, (), message)], True
     if faults.paths:
         return list(repair_keywords(schema, faults.paths)), faults.paths == ((),)
@@ -332,7 +332,7 @@ def _remove_faulty(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list
 
 def _article(value: Json) -> str:
     names = {str: "a string", list: "a list", int: "a number", float: "a number"}
-    return names.get(type(value), "no object")
+    return "null" if value is None else names.get(type(value), "a number")
 
 
 def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
@@ -341,7 +341,7 @@ def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
         if not path:
             if len(paths) == 1:
                 yield Problem(
-                    rules.INVALID_TOOL_SCHEMA, (), "`parameters` breaks the meta-schema of JSON Schema as a whole."
+                    rules.INVALID_TOOL_SCHEMA, (), "`parameters` as a whole violates the JSON Schema meta-schema."
                 )
             continue
         holder, keyword = parent(schema, path)
@@ -351,7 +351,7 @@ def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
             yield Problem(
                 rules.INVALID_TOOL_SCHEMA,
                 path,
-                f"`{short(holder[keyword])}` is not allowed here in a schema; it is not used.",
+                f"`{short(holder[keyword])}` is not allowed here in a schema; it is ignored.",
             )
             holder[keyword] = _harmless(path)
 
@@ -362,11 +362,11 @@ def _harmless(path: Path) -> Json:
 
 def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: Path) -> Problem:
     value = holder.pop(keyword)
-    message = f"`{short(keyword)}` cannot be `{short(value)}` in a schema; it is not used."
+    message = f"`{short(keyword)}` cannot be `{short(value)}` in a schema; it is ignored."
     hint = None
     if keyword == "type" and (meant := _intended_type(value)) is not None:
         holder["type"] = meant
-        message = f"`{short(value)}` is no JSON type; taken as `{short(meant)}`."
+        message = f"`{short(value)}` is not a JSON type; read as `{short(meant)}`."
         hint = f"Write `{short(meant)}`."
     elif keyword == "required" and isinstance(value, bool):
         if value and len(path) >= 3 and path[-3] == "properties":
@@ -377,11 +377,11 @@ def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: P
         limit = keyword.removeprefix("exclusive").lower()
         if value and isinstance(holder.get(limit), int | float):
             holder[keyword] = holder.pop(limit)
-        message = f"`{keyword}` is a number since draft 6; taken as draft 4 means it."
+        message = f"`{keyword}` is a number since draft 6; read as in draft 4."
         hint = f"Write the limit as `{keyword}`."
     elif keyword == "items" and isinstance(value, list):
         holder["prefixItems"] = value
-        message = "`items` is one schema since draft 2020-12; taken as `prefixItems`."
+        message = "`items` is one schema since draft 2020-12; read as `prefixItems`."
         hint = "Rename it to `prefixItems`."
     return Problem(rules.INVALID_TOOL_SCHEMA, path, message, hint)
 
@@ -419,10 +419,10 @@ def reference_cycles(schema: Json) -> Iterator[Problem]:
         for node in _closing(schema, start, done):
             reference = node["$ref"]
             message = (
-                f"`$ref` is `{short(reference)}`, which leads back to itself without a step into the arguments: it "
-                "demands nothing, and nothing is checked by it."
+                f"`$ref` is `{short(reference)}`, which refers back to itself for the same value: it adds "
+                "no constraint, so nothing is checked."
             )
-            hint = "Let it refer to a schema with a `type` of its own."
+            hint = "Point it to a schema with a `type`."
             yield Problem(rules.UNRESOLVABLE_REFERENCE, (*paths[id(node)], "$ref"), message, hint)
 
 
@@ -500,8 +500,8 @@ def _is_named(reference: str, name: str) -> bool:
 
 def _about(keyword: str, value: str) -> tuple[str, str | None]:
     if keyword == "$schema":
-        return f"`$schema` names `{short(value)}`, a dialect that is not known; taken as draft 2020-12.", None
+        return f"`$schema` names `{short(value)}`, an unknown dialect; read as draft 2020-12.", None
     if value.startswith("#") or keyword in ("$id", "id"):
         return f"`{keyword}` is `{short(value)}`, which has no target in this schema; it is not checked.", None
     hint = "Put the schema into `$defs` and refer to it there."
-    return f"`{keyword}` leads to `{short(value)}`, which is never fetched; it is not checked.", hint
+    return f"`{keyword}` points to `{short(value)}`, which weaklink never fetches; it is not checked.", hint

@@ -24,7 +24,7 @@ _NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
 _FEWEST = 5  # how many turns of its kind a turn is compared with, at least
 _RARE = 10  # turns without reasoning are an exception if they are at most one in so many of their kind
 _PARTS = ("goal", "actions", "observation", "reflection")
-_HINT = "Read its end for a loop; limit thinking in the request, or give the model a smaller step."
+_HINT = "Check its end for a loop; limit thinking in the request, or give the model a smaller step."
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))  # of UTF-8
 
 BYTES_PER_TOKEN = 4
@@ -218,13 +218,14 @@ def _missing(trace: Trace, turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic
             if _is_disabled(trace, turn):
                 continue
             if answers_user and turn.switch is ReasoningSwitch.ON:
-                message = "The request asked for reasoning, and this answer has none."
-                hint = "Look whether the chat template opens the reasoning, and whether the server's parser drops it."
+                message = "The request enabled reasoning, but this answer has none."
+                hint = "Check whether the chat template opens the reasoning and whether the server's parser drops it."
                 yield at_start(turn.turn, turn.number, rules.REASONING_MISSING, message, hint)
             elif is_exception:
                 kind = "a user" if answers_user else "a tool's result"
                 message = (
-                    f"This turn has no reasoning; {with_reasoning} of the {len(alike)} turns that answer {kind} have."
+                    f"This turn has no reasoning; {with_reasoning} of the {len(alike)} turns that answer {kind} have "
+                    "some."
                 )
                 yield at_start(turn.turn, turn.number, rules.REASONING_MISSING, message)
 
@@ -245,7 +246,7 @@ def _empty(turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic]:
     for turn, one in found[:1] if is_mode else found:
         place = one.span.range
         others = len(found) - 1
-        again = f"; so is that of {others} further {'answer' if others == 1 else 'answers'}" if is_mode else ""
+        again = f"; so is that of {others} more {'answer' if others == 1 else 'answers'}" if is_mode else ""
         shown = " ".join(place.of(one.part.text).split())
         message = f"The reasoning is empty (`{shown}`){again}."
         yield Fault(rules.EMPTY_REASONING, place, message).at(turn.number, one.part.name)
@@ -263,7 +264,7 @@ def _incomplete_scratch_pads(turn: ReasonedTurn) -> Iterator[Diagnostic]:
         missing = [f"`{part.capitalize()}:`" for part in _PARTS if part not in there]
         if one.span.label == "scratch_pad" and one.span.closed and there and missing:
             message = f"The scratch pad lacks {' and '.join(missing)}."
-            hint = "Write all four parts, each at the beginning of a line, with `none` where there is nothing to say."
+            hint = "Write all four parts, each at the beginning of a line, with `none` for an empty part."
             opener = Range(one.span.range.start, one.span.inner.start)
             yield Fault(rules.SCRATCH_PAD_INCOMPLETE, opener, message, hint).at(turn.number, one.part.name)
 

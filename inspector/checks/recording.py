@@ -27,9 +27,9 @@ _ERROR_RULES: dict[ErrorPhase, Rule] = {
 _ERROR_WORDS = {
     ErrorPhase.CONNECT: "The server could not be reached",
     ErrorPhase.HTTP: "The server answered with an error",
-    ErrorPhase.IN_STREAM: "The server sent an error inside a stream that began well",
+    ErrorPhase.IN_STREAM: "The server sent an error inside a stream that began normally",
     ErrorPhase.TRANSPORT: "The connection broke",
-    ErrorPhase.CLIENT_ABORT: "The client left",
+    ErrorPhase.CLIENT_ABORT: "The client disconnected",
 }
 
 STALL_S = 10.0
@@ -44,24 +44,23 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
     unread = turn.part(UNREAD_PART)
     if _is_no_answer(generation.error):
         body = unread.text if unread is not None and unread.text else generation.error.message
-        message = f"Status {generation.error.status} came with a body that is no answer of a model: `{_short(body)}`."
+        code = generation.error.status
+        message = f"The response has status {code}, but its body is not a model's answer: `{_short(body)}`."
         yield at_end(turn, number, rules.NOT_AN_ANSWER, message)
         return
     if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
-        message = f"The decoder does not know this, and kept it word for word: `{_short(unread.text)}`."
+        message = f"The decoder does not know this event and kept it unchanged: `{_short(unread.text)}`."
         yield Fault(rules.UNKNOWN_WIRE_EVENT, Range(0, len(unread.text)), message).at(number, UNREAD_PART)
     reused = turn.part(REUSED_INDEX_PART)
     if reused is not None and reused.text:
-        message = (
-            f"A new call came under the index of an earlier call; expected one of its own: `{_short(reused.text)}`."
-        )
+        message = f"A new call has the index of an earlier call; expected a new index: `{_short(reused.text)}`."
         yield Fault(rules.REUSED_CALL_INDEX, Range(0, len(reused.text)), message).at(number, REUSED_INDEX_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message).rstrip('.')}`."
         yield at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
     elif generation.finish is FinishReason.LENGTH:
-        message = "The server stopped here at its length limit; what is open was not finished by the model."
+        message = "The server stopped here at its length limit; the model did not finish what is open here."
         yield at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)
     elif generation.body is BodyState.TRUNCATED:
         yield at_end(turn, number, rules.ABORTED_STREAM, "The stream ended here without the server's end sign.")
@@ -104,7 +103,7 @@ def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
         elif before.offset_s is not None and after.offset_s is not None:
             waited = after.offset_s - before.offset_s
             if waited > STALL_S:
-                message = f"Nothing came for {waited:.1f} s before this, from {before.offset_s:.1f} s on."
+                message = f"No data arrived for {waited:.1f} s before this, from {before.offset_s:.1f} s."
                 yield Fault(STALLED_STREAM, after.place, message).at(number, after.part)
 
 
@@ -114,11 +113,11 @@ def _may_be_uncounted(part: Part) -> bool:
 
 
 def _repetition(again: Sequence[_Arrival]) -> str:
-    own = "every arrival has a number of its own."
+    own = "every chunk has its own number."
     numbers = sorted({arrival.sequence for arrival in again})
     if len(numbers) > 1:
-        return f"Chunk {numbers[0]} came more than once, and so did {len(numbers) - 1:,} more; {own}"
-    return f"Chunk {numbers[0]} came more than once; {own}"
+        return f"Chunk {numbers[0]} was received more than once, and so were {len(numbers) - 1:,} more; {own}"
+    return f"Chunk {numbers[0]} was received more than once; {own}"
 
 
 def _gap(before: int, after: int) -> str | None:

@@ -61,7 +61,7 @@ def repeated_calls(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) 
                 REPEATED_CALL,
                 same[1].range,
                 repeated_message(f"`{same[0].name}`", len(same)),
-                "Make the call once; stop the generation after it.",
+                "Make the call only once, and stop the generation after it.",
             )
 
 

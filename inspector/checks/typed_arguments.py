@@ -96,7 +96,7 @@ def _unwrapped(call: ToolCall, schema: Json) -> TypedCall | None:
         inner = next((found.value for found in _read(one.text, frozenset(("object",)))), None)
     if not isinstance(inner, dict) or not any(_property(schema, name) is not None for name in inner):
         return None
-    message = f"The parameter `{one.name}` holds all arguments as one object; the tool has no parameter of that name."
+    message = f"The parameter `{one.name}` contains all arguments as one object; the tool has no such parameter."
     fault = Fault(
         MALFORMED_PARAMETERS, one.name_range or one.range, message, "Write each argument as its own parameter."
     )

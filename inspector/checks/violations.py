@@ -32,14 +32,14 @@ _LIMITS = {
     "minItems": "{got}{where} has too few items: {size}, expected at least {limit}.",
     "maxItems": "{got}{where} has too many items: {size}, expected at most {limit}.",
     "additionalItems": "{got}{where} has too many items: {size}, expected at most {limit}.",
-    "uniqueItems": "{got}{where} holds the same item twice.",
-    "contains": "{got}{where} does not hold the items that the schema asks for (`contains`).",
+    "uniqueItems": "{got}{where} contains the same item twice.",
+    "contains": "{got}{where} does not contain the items that the schema requires (`contains`).",
     "minProperties": "{got}{where} has too few members: {size}, expected at least {limit}.",
     "maxProperties": "{got}{where} has too many members: {size}, expected at most {limit}.",
-    "unevaluatedItems": "{got}{where} holds items that the schema does not allow.",
-    "falseSchema": "{got}{where} is not allowed: the schema takes no value here.",
-    "not": "{got}{where} is what the schema excludes (`not`).",
-    "schema": "The value{where} does not fit the schema, which is too large to say where.",
+    "unevaluatedItems": "{got}{where} contains items that the schema does not allow.",
+    "falseSchema": "{got}{where} is not allowed: the schema allows no value here.",
+    "not": "{got}{where} is excluded by the schema (`not`).",
+    "schema": "The value{where} does not match the schema; the schema is too large to say where.",
 }
 
 _NUMBER = lazy_pattern(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
@@ -96,12 +96,10 @@ class _ViolationWording(Struct, frozen=True):
                 yield from self._no_alternative(one)
             case "format":
                 got = self._at(one.path)
-                message = f"{shown(got)}{argument_clause(one.path)} is not of the format `{one.limit}`."
+                message = f"{shown(got)}{argument_clause(one.path)} does not have the format `{one.limit}`."
                 yield self._fault(rules.FORMAT_MISMATCH, one.path, message)
             case "backtracking":
-                message = (
-                    f"A pattern backtracks without end on {shown(self._at(one.path))}, so that it was not checked."
-                )
+                message = f"A pattern backtracks too much on {shown(self._at(one.path))}, so weaklink did not check it."
                 yield self._fault(rules.SCHEMA_NOT_CHECKED, one.path, message)
             case _:
                 yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, limit_message(one, self._at(one.path)))
@@ -130,7 +128,7 @@ class _ViolationWording(Struct, frozen=True):
         kind_clause = f" ({_kind_of(kind)})" if isinstance(kind, dict) and _kind_of(kind) else ""
         present = [key for key in got if key not in properties] if isinstance(got, dict) else []
         slip = nearest_word(name, present)
-        hint = f"Rename {quoted(slip)}, if that is what was meant." if slip else f"Add {quoted(name)}."
+        hint = f"Rename {quoted(slip)} if you meant that." if slip else f"Add {quoted(name)}."
         return self._fault(
             rules.MISSING_REQUIRED, one.path, f"{where} {quoted(name)}{kind_clause}, which is required.", hint
         )
@@ -139,13 +137,13 @@ class _ViolationWording(Struct, frozen=True):
         got = self._at(one.path)
         types = [str(name) for name in one.limit] if isinstance(one.limit, list) else []
         if not one.path and "object" in types and not isinstance(got, dict):
-            message = f"The arguments are {type_of(got)}; expected an object with one member a parameter."
+            message = f"The arguments are {type_of(got)}; expected an object with one member per parameter."
             return self._fault(rules.ARGUMENTS_NOT_AN_OBJECT, (), message)
         message = f"Expected {either(types)}{argument_clause(one.path)}, got {type_of(got)}: {shown(got)}."
         repair = coerced(got, types)
         hint = f"Write {quoted(repair)}." if repair is not None else None
         if got is None and one.path and repair is None:
-            hint = f"Leave {quoted(str(one.path[-1]))} out if it has no value."
+            hint = f"Omit {quoted(str(one.path[-1]))} if it has no value."
         return self._fault(rules.WRONG_TYPE, one.path, message, hint, repair)
 
     def _unexpected(self, one: Violation, path: Path) -> Fault:
@@ -159,7 +157,7 @@ class _ViolationWording(Struct, frozen=True):
         slip = nearest_word(name, allowed)
         place = self.places.key(path)
         if slip is None:
-            return Fault(rules.UNEXPECTED_PROPERTY, place, message, f"Leave {quoted(name)} out.", path=pointer(path))
+            return Fault(rules.UNEXPECTED_PROPERTY, place, message, f"Omit {quoted(name)}.", path=pointer(path))
         fix = Fix((Edit(place, write_json(slip, ascii_only=False)),), safe=False) if self.places.are_exact else None
         return Fault(rules.UNEXPECTED_PROPERTY, place, message, f"Did you mean {quoted(slip)}?", fix, pointer(path))
 
@@ -183,7 +181,7 @@ class _ViolationWording(Struct, frozen=True):
         branches = distinct_branches(one)
         reason = next(iter(self.faults(min(branches, key=len)[0])))
         value = f"{shown(self._at(one.path))}{argument_clause(one.path)}"
-        message = f"{value} fits none of the {len(branches)} alternatives; one of them: {reason.message}"
+        message = f"{value} matches none of the {len(branches)} alternatives; the closest one: {reason.message}"
         yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, message)
 
 
@@ -269,10 +267,10 @@ def limit_message(one: Violation, got: Json) -> str:
         size = len(got) if isinstance(got, _SIZED) else 0
         return words.format(got=shown(got), where=where, limit=shown(limit), size=size)
     if one.keyword == "propertyNames" and one.alternatives:
-        return f"The name {shown(limit)}{where} is not one that a member of this object may have."
+        return f"The name {shown(limit)}{where} is not an allowed member name of this object."
     if one.keyword in ("oneOf", "anyOf"):
-        return f"{shown(got)}{where} fits several of the alternatives of `oneOf`; expected exactly one."
-    return f"{shown(got)}{where} does not fit the schema (`{one.keyword}`)."
+        return f"{shown(got)}{where} matches several alternatives of `oneOf`; expected exactly one."
+    return f"{shown(got)}{where} does not match the schema (`{one.keyword}`)."
 
 
 def argument_clause(path: Path) -> str:

@@ -82,13 +82,15 @@ class Wrappers:
         if self._end > self._place.end:
             yield from self._unclosed(f"`{opener}` comes")
             return
-        message = f"`{opener}` is opened again before any call: readers that count the tags wait for two closing ones."
+        message = f"`{opener}` opens again before any call: parsers that count the tags wait for two closing tags."
         fix = Fix((Edit(place, ""),), safe=True)
         yield Fault(UNTERMINATED_WRAPPER, self._place, message, "Delete one of them.", fix)
 
     def _without_call(self, start: int, end: int) -> Iterator[Fault]:
         if not self._is_reported:
-            message = f"`{self._closers[self._opener]}` closes the list of calls, but it contains no call, only words."
+            message = (
+                f"`{self._closers[self._opener]}` closes the list of calls, but the list contains no call, only text."
+            )
             yield Fault(EMPTY_CALL, Range(start, end), message)
 
     def _unclosed(self, what: str) -> Iterator[Fault]:
@@ -99,8 +101,8 @@ class Wrappers:
         yield Fault(
             UNTERMINATED_WRAPPER,
             self._place,
-            f"{what} before `{closer}` closes the calls that `{self._opener}` opens.",
-            f"Close them with `{closer}`, unless a stop sequence of the request cuts it off.",
+            f"{what} before `{closer}`, which closes the list of calls that `{self._opener}` opens.",
+            f"Close them with `{closer}`, unless a stop sequence of the request removes it.",
             Fix((Edit(Range(self._end, self._end), f"\n{closer}"),), safe=True),
         )
 
@@ -108,7 +110,7 @@ class Wrappers:
         content = text.strip()
         first = start + len(text) - len(text.lstrip())
         if _FENCE.fullmatch(content):
-            message = f"{shown(content)} makes a Markdown code fence among the calls; a reader expects only their tags."
+            message = f"{shown(content)} is part of a Markdown code fence; a parser expects only the tags of the calls."
             place = Range(first, first + len(content))
             yield Fault(FENCED_PAYLOAD, place, message, "Remove the fence.", Fix((Edit(place, ""),), safe=True))
         elif _JSON_CALL.match(text):

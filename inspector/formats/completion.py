@@ -105,7 +105,7 @@ def without_reasoning(
     count = sum(isinstance(piece, CompletionReasoning) for piece in pieces)
     if not count:
         return tuple(pieces), ()
-    sentence = f"The reasoning: `{format}` has no place for it."
+    sentence = f"The reasoning: `{format}` cannot represent it."
     return tuple(piece for piece in pieces if not isinstance(piece, CompletionReasoning)), (sentence,)
 
 
@@ -143,7 +143,7 @@ def write_react(pieces: Sequence[CompletionPiece], format: Format) -> Completion
     acts = any(isinstance(piece, CompletionCalls) for piece in pieces)
     lines = [_line(piece, format, acts=acts) for piece in pieces]
     spoken = acts and any(not isinstance(piece, CompletionCalls | CompletionReasoning) for piece in pieces)
-    sentence = f"The words beside the calls as words: in `{format.name}` they are a thought."
+    sentence = f"The text next to the calls as text: in `{format.name}` it is a thought."
     return Completion("\n".join(lines), dropped=(sentence,) if spoken else ())
 
 
@@ -180,7 +180,7 @@ def _order_lost(pieces: Sequence[CompletionPiece], name: str) -> Iterator[str]:
     kinds = [type(piece) for piece in pieces]
     order = [kind for kind in (CompletionReasoning, CompletionText, CompletionCalls) if kind in kinds]
     if kinds != order:
-        yield f"The order of words, reasoning and calls: a message of `{name}` holds each in a field of its own."
+        yield f"The order of text, reasoning and calls: a message of `{name}` has a separate field for each."
 
 
 CompletionWriter: TypeAlias = Callable[[Sequence[CompletionPiece], Format], Completion]
@@ -249,7 +249,7 @@ def _without_words(pieces: Sequence[CompletionPiece], name: str) -> tuple[tuple[
     kept = tuple(piece for piece in pieces if not isinstance(piece, CompletionText))
     calls = tuple(call for piece in kept if isinstance(piece, CompletionCalls) for call in piece.calls)
     reasoning = tuple(piece for piece in kept if not isinstance(piece, CompletionCalls))
-    sentence = f"The words beside the calls: a reply of `{name}` is either words or calls."
+    sentence = f"The text next to the calls: a reply of `{name}` is either text or calls."
     return (*reasoning, CompletionCalls(calls)), (sentence,)
 
 

@@ -55,7 +55,7 @@ def _detected(text: str, model: str, _: tuple[Format, ...]) -> Detection:
         by_text, text_confidence = _by_text(text)
         if name_confidence < min(text_confidence, _PLAIN) or not name_confidence:
             return _against_name(by_model, name_confidence, by_text, text_confidence, model)
-    reason = f"The model's name `{model}` fits `{pattern}`, and the text shows `{named.name}` markers."
+    reason = f"The model's name `{model}` matches `{pattern}`, and the text contains `{named.name}` markers."
     return Detection(named, max(0.95, name_confidence), reason)
 
 
@@ -65,9 +65,13 @@ def _against_name(
     """The format of a text that does not show what the model's name suggests."""
     named = by_model.format
     if text_confidence >= _PLAIN:
-        reason = f"The text shows calls of `{by_text.name}`, though the model's name `{model}` suggests `{named.name}`."
+        reason = (
+            f"The text contains calls of `{by_text.name}`, although the model's name `{model}` suggests `{named.name}`."
+        )
         return Detection(by_text, text_confidence, reason)
-    return Detection(named, max(_NAME_ALONE, name_confidence), f"The model's name `{model}` fits `{by_model.pattern}`.")
+    return Detection(
+        named, max(_NAME_ALONE, name_confidence), f"The model's name `{model}` matches `{by_model.pattern}`."
+    )
 
 
 def _by_text(text: str) -> tuple[Format, float]:
@@ -138,9 +142,9 @@ def _pattern_index(known: tuple[Format, ...]) -> _PatternIndex:
 def _without_name(by_text: Format, text_confidence: float, model: str) -> Detection:
     unknown = f"No format lists the model `{model}`; " if model else ""
     if text_confidence:
-        evidence = f"the text holds markers of `{by_text.name}`."
+        evidence = f"the text contains markers of `{by_text.name}`."
     else:
-        evidence = f"nothing points to a format, so `{by_text.name}`, the default, is taken."
+        evidence = f"nothing indicates a format; `{by_text.name}` is the default."
     reason = unknown + evidence
     return Detection(by_text, text_confidence, reason[0].upper() + reason[1:])
 

@@ -62,8 +62,8 @@ def _orphan(closed: SpanClosed) -> Fault | None:
     return Fault(
         NEAR_MARKER,
         Range(*found.span(1)).moved(closed.span.inner.start),
-        f"`{found[1]}` has no `Action:` before it, so no reader takes this for a call.",
-        "Write `Action:` and the tool's name on the line before, if a call was meant.",
+        f"`{found[1]}` has no `Action:` before it, so no parser reads this as a call.",
+        "If you meant a call, write `Action:` and the tool's name on the line before.",
     )
 
 
@@ -139,12 +139,12 @@ def _read_named(text: str, head: Range, input_range: Range) -> ParseResult:
 def _answer_in_action(text: str, name: Range, input_range: Range) -> Iterator[Fault]:
     """The fault of an answer that is written as an action, or within its input, where a heading does not count."""
     if name.of(text) == FINAL_ANSWER:
-        message = f"The answer is written as an action; readers look for a tool named {shown(FINAL_ANSWER)}."
+        message = f"The answer is written as an action; parsers look for a tool named {shown(FINAL_ANSWER)}."
         yield Fault(MALFORMED_HEADER, name, message, f"Write `{FINAL_ANSWER}:` instead of the action.")
     if text.startswith(f"{FINAL_ANSWER}:", input_range.start):
-        message = f"`{FINAL_ANSWER}:` is inside the action's input, so readers run the action and get no answer."
+        message = f"`{FINAL_ANSWER}:` is inside the action's input, so agents run the action and get no answer."
         place = Range(input_range.start, input_range.start + len(FINAL_ANSWER) + 1)
-        yield Fault(MALFORMED_HEADER, place, message, "Write the answer on a line of its own, without an action.")
+        yield Fault(MALFORMED_HEADER, place, message, "Write the answer on a separate line, without an action.")
 
 
 def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
@@ -158,7 +158,7 @@ def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
     place, faults = Range(first, last), []
     if len(place) < len(line) and not bare.startswith("*"):
         edits = (Edit(Range(line.start, first), ""), Edit(Range(last, line.end), ""))
-        message = f"The tool's name is in quotes, {shown(bare)}: many readers take them for a part of the name."
+        message = f"The tool's name is in quotes, {shown(bare)}: many parsers read the quotes as part of the name."
         faults.append(Fault(rules.MALFORMED_JSON, line, message, "Write the bare name.", Fix(edits, safe=True)))
     if line_end >= 0:
         rest = _stripped(text, line_end, head.end)
@@ -198,7 +198,7 @@ def _decoration(decorated: re.Match[str], input_range: Range) -> Fault:
     return Fault(
         rules.FENCED_PAYLOAD,
         Range(input_range.start, input_range.start + len(decoration)),
-        f"{shown(decoration)} is around the input; readers take an input that does not begin with a brace for a text.",
+        f"{shown(decoration)} is around the input; parsers read an input that does not begin with a brace as text.",
         "Write the bare object.",
         Fix((Edit(Range(input_range.start, inner.start), ""), Edit(Range(inner.end, input_range.end), "")), safe=True),
     )
@@ -216,7 +216,7 @@ def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...],
     fault = Fault(
         call_shape.ARGUMENTS_AS_STRING,
         input_range,
-        "The input is a string that holds JSON; expected the object itself.",
+        "The input is a string of JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
         Fix((Edit(input_range, inner.strip()),), safe=True),
     )
@@ -227,8 +227,8 @@ def _second_object(node: JsonNode) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         node.range,
-        "A second value appears after the action's input; readers refuse both, or take the first.",
-        "Give each call an `Action:` of its own.",
+        "A second value appears after the action's input; parsers reject both, or use the first.",
+        "Give each call a separate `Action:`.",
     )
 
 
@@ -241,7 +241,7 @@ def _read_cut(text: str, head: Range) -> ParseResult | None:
         return None
     name, faults = _name(text, Range(head.start, line_end))
     message = f"The stream ends within {shown(rest.of(text))}: the action {shown(name.of(text))} has no input yet."
-    cut = Fault(rules.TRUNCATED_JSON, rest, message, "Raise the limit on the answer's length.")
+    cut = Fault(rules.TRUNCATED_JSON, rest, message, "Raise the output token limit.")
     call = ToolCall(name.of(text), "", "", valid=False, range=head, name_range=name)
     return ParseResult(calls=(call,), faults=(*faults, cut))
 
@@ -268,8 +268,8 @@ def _read_alone(text: str, head: Range) -> ParseResult:
     fault = Fault(
         rules.MISSING_VALUE,
         name,
-        f"The action {shown(name.of(text))} has no `Action Input:`; most readers refuse the whole step.",
-        "Write `Action Input:` after it, with `{}` where the tool takes nothing.",
+        f"The action {shown(name.of(text))} has no `Action Input:`; most parsers reject the whole step.",
+        "Write `Action Input:` after it, with `{}` if the tool takes no arguments.",
         Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False),
     )
     call = ToolCall(name.of(text), {}, "", valid=False, range=head, recovered=True, name_range=name)
@@ -280,7 +280,7 @@ def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult
     place = Range(*named.span()) if named is not None else Range(0, len(text))
     input_range = _stripped(text, named.end(), len(text)) if named is not None else head
     call = ToolCall(None, input_range.of(text), input_range.of(text), valid=False, range=input_range)
-    message = "No tool is named: expected its name between `Action:` and `Action Input:`."
+    message = "The action has no tool name: expected it between `Action:` and `Action Input:`."
     return ParseResult(calls=(call,), faults=(Fault(call_shape.NOT_A_CALL, place, message),), complete=True)
 
 
@@ -309,7 +309,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
         if not faults:
-            faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is no action."))
+            faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
     return ParseResult(
         calls=tuple(_moved(call, place.start) for call in calls),
         faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
@@ -321,15 +321,15 @@ def _open_fence(end: int) -> Fault:
     return Fault(
         UNTERMINATED_SPAN,
         Range(end - 1, end),
-        "The code fence around the action is not closed; readers that look for both fences take the reply for text.",
-        "Close the fence on a line of its own.",
+        "The code fence around the action is not closed; parsers that look for both fences read the reply as text.",
+        "Close the fence on a separate line.",
         Fix((Edit(Range(end, end), f"\n{_CLOSING_FENCE}"),), safe=True),
     )
 
 
 def _second_action(node: JsonNode) -> Fault:
-    message = "A second action appears in the same block; readers expect one JSON value there and fail."
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
+    message = "A second action appears in the same block; parsers expect one JSON value there and fail."
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a separate block.")
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
@@ -340,7 +340,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
             faults.append(_wrong_key(action_input))
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
-        message = "No tool is named: expected an object with `action` and `action_input`."
+        message = "The action has no tool name: expected an object with `action` and `action_input`."
         faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         return ToolCall(None, raw, raw, valid=False, range=node.range)
@@ -363,7 +363,7 @@ def _wrong_key(member: JsonMember) -> Fault:
     return Fault(
         call_shape.WRONG_ARGUMENTS_KEY,
         member.key_range,
-        f"The input is under `{member.key}`; readers of such a block look for `action_input`.",
+        f"The input is under `{member.key}`; parsers of such a block look for `action_input`.",
         "Rename it to `action_input`.",
         Fix((Edit(member.key_range, '"action_input"'),), safe=True),
     )

@@ -115,7 +115,7 @@ def register_format(added: Format) -> None:
     Raises ValueError if a built-in format or a plug-in has that name.
     """
     if any(added.name in (known.name, *known.aliases) for known in (*_all_built_in(), *_plugged_in())):
-        raise ValueError(f"a format named `{added.name}` is built in")
+        raise ValueError(f"a built-in format is already named `{added.name}`")
     _registered[added.name] = added
 
 
@@ -131,8 +131,8 @@ def find_format(name: str) -> Format:
 
     names = [name for known in formats() for name in (known.name, *known.aliases)]
     nearest = get_close_matches(lowered, names, n=1)
-    hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink formats` lists them all"
-    raise UnknownFormatError(f"no format is called `{name}`{hint}")
+    hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink formats` lists all formats"
+    raise UnknownFormatError(f"unknown format `{name}`{hint}")
 
 
 def broken_plugins() -> tuple[str, ...]:
@@ -156,9 +156,9 @@ def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
             continue
         taken = {name for known in (*_all_built_in(), *found) for name in (known.name, *known.aliases)}
         if not isinstance(loaded, Format):
-            broken.append(f"The plug-in `{point.name}` ({point.value}) is no Format but `{type(loaded).__name__}`.")
+            broken.append(f"The plug-in `{point.name}` ({point.value}) is a `{type(loaded).__name__}`, not a Format.")
         elif taken & {loaded.name, *loaded.aliases}:
-            broken.append(f"The plug-in `{point.name}` brings a format `{loaded.name}`, whose name is taken already.")
+            broken.append(f"The plug-in `{point.name}` adds a format `{loaded.name}`, but that name is already taken.")
         else:
             found.append(loaded)
     return tuple(found), tuple(broken)

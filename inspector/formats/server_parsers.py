@@ -61,7 +61,7 @@ def predictions(text: str, format: str) -> tuple[Prediction, ...]:
 
 def _predicted(parser: ServerParser, text: str) -> Prediction:
     if len(text) > _LONGEST:
-        return Prediction(parser, (), f"the text has more than {_LONGEST} characters and was not tried")
+        return Prediction(parser, (), f"the text has more than {_LONGEST} characters and was skipped")
     try:
         calls = parser.read(_content(text) if parser.server == "vLLM" else text)
     except _UnreadPayloadError as error:
@@ -80,7 +80,7 @@ def _content(text: str) -> str:
         return text
     _, closer, content = rest.partition("</think>")
     if not closer:
-        raise _UnreadPayloadError("`</think>` is missing, and its reasoning parser takes all that follows `<think>`")
+        raise _UnreadPayloadError("`</think>` is missing, and its reasoning parser keeps everything after `<think>`")
     return content
 
 
@@ -111,7 +111,7 @@ def _llama_json(text: str) -> list[PredictedCall]:
     """The first object whose braces nest two deep at most, and those that follow it after semicolons."""
     match = _OBJECTS.search(text)
     if match is None:
-        raise _UnreadPayloadError("no object is in the text whose braces nest two deep at most")
+        raise _UnreadPayloadError("the text has no object with braces nested at most two deep")
     payloads = [payload.strip() for payload in match[0].split(";")]
     return [_json_call(payload, "arguments", "parameters") for payload in payloads if payload]
 
@@ -119,7 +119,7 @@ def _llama_json(text: str) -> list[PredictedCall]:
 def _pythonic(text: str) -> list[PredictedCall]:
     """The whole text is one Python list of calls, whose arguments are literals with names."""
     if not text.startswith("["):
-        raise _UnreadPayloadError("the whole text must be a list of calls, and there is text before it")
+        raise _UnreadPayloadError("the whole text must be a list of calls, but there is text before the list")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # unknown escapes in the text are not our problem
@@ -134,12 +134,12 @@ def _pythonic(text: str) -> list[PredictedCall]:
 
 def _python_call(node: ast.expr) -> PredictedCall:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise _UnreadPayloadError("one element of the list is no call of a plain name")
+        raise _UnreadPayloadError("one element of the list is not a call of a plain name")
     try:
         arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
         return node.func.id, json.dumps(arguments, ensure_ascii=False)
     except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError) as error:
-        raise _UnreadPayloadError("one argument is no literal") from error
+        raise _UnreadPayloadError("one argument is not a literal") from error
 
 
 _DEEPSEEK_CALL = re.compile("([^\n]*)\n```json\n([^\n]*)\n```")
@@ -205,9 +205,9 @@ def _json_list(payload: str) -> list[PredictedCall]:
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError) as error:
-        raise _UnreadPayloadError(f"`{_shown(payload)}` is not JSON, and one bad call costs all of them") from error
+        raise _UnreadPayloadError(f"`{_shown(payload)}` is not JSON, and one bad call discards all calls") from error
     if not isinstance(value, list):
-        raise _UnreadPayloadError(f"`{_shown(payload)}` is no list of calls")
+        raise _UnreadPayloadError(f"`{_shown(payload)}` is not a list of calls")
     return [_json_call(json.dumps(item, ensure_ascii=False), "arguments") for item in value]
 
 
@@ -234,10 +234,10 @@ def _json_call(payload: str, *keys: str) -> PredictedCall:
     try:
         value = json.loads(payload)
     except (ValueError, RecursionError) as error:
-        raise _UnreadPayloadError(f"`{shown}` is not JSON, and one bad call costs all of them") from error
+        raise _UnreadPayloadError(f"`{shown}` is not JSON, and one bad call discards all calls") from error
     key = next((key for key in keys if isinstance(value, dict) and key in value), None)
     if key is None or "name" not in value:
-        raise _UnreadPayloadError(f"`{shown}` lacks `name` or `{keys[0]}`, and one bad call costs all of them")
+        raise _UnreadPayloadError(f"`{shown}` lacks `name` or `{keys[0]}`, and one bad call discards all calls")
     return str(value["name"]), json.dumps(value[key], ensure_ascii=False)
 
 

@@ -109,7 +109,7 @@ class PayloadFindings(Struct):
     def _single_quoted(self, first: Range) -> Fault:
         count = self._single.count
         quoted = shown(self.text, first.start, first.end)
-        rest = f"as {counted(count - 1, 'further string is', 'further strings are')}" if count > 1 else "as in Python"
+        rest = f"as {counted(count - 1, 'more string is', 'more strings are')}" if count > 1 else "as in Python"
         return Fault(
             SINGLE_QUOTED_JSON,
             first,
@@ -126,7 +126,7 @@ class PayloadFindings(Struct):
             first,
             f"The quotes of {shown(self.text, first.start, first.end)} have a backslash although they delimit a string"
             f"{rest}: the JSON was escaped once too often.",
-            "Take one level of backslashes away.",
+            "Remove one level of backslashes.",
             self._escaped.fix(),
         )
 

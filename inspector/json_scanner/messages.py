@@ -73,8 +73,8 @@ needless_semicolon = FaultMessage(
 )
 escaped_space = FaultMessage(
     json_syntax.INVALID_ESCAPE,
-    "{here} is an escape outside any string, where JSON knows none.",
-    "Write white space itself.",
+    "{here} is an escape outside any string, where JSON allows no escapes.",
+    "Write the white space itself.",
     repair=" ",
     safe=True,
 )
@@ -93,25 +93,25 @@ no_value = FaultMessage(json_syntax.MALFORMED_JSON, "{here} appears where a valu
 
 tuple_instead = FaultMessage(
     json_syntax.EXPRESSION_AS_VALUE,
-    "This is a tuple in round brackets; JSON has only arrays in square ones.",
+    "This is a tuple in round brackets; JSON has only arrays, in square brackets.",
     "Write `[` and `]`.",
     repair="[",
 )
 object_in_square_brackets = FaultMessage(
     json_syntax.UNBALANCED_BRACKET,
-    "`[` opens what is an object, as its key {shown} shows; `{{` was expected.",
+    "`[` opens an object, as its key {shown} shows; `{{` was expected.",
     "Write `{{` and `}}`.",
     repair="{{",
 )
 doubled_brace = FaultMessage(
     json_syntax.UNBALANCED_BRACKET,
     "Two `{{` appear here where one was expected; templates double their braces, JSON does not.",
-    "Delete the second brace, and its twin.",
+    "Delete the second brace and the brace that closes it.",
     repair="",
 )
 closer_without_opener = FaultMessage(
     json_syntax.UNBALANCED_BRACKET,
-    "One `{value}` too many: no bracket of this kind is open here.",
+    "Extra `{value}`: no bracket of this kind is open here.",
     "Delete the `{value}`.",
     repair="",
 )
@@ -121,11 +121,11 @@ closer_without_opener = FaultMessage(
 trailing_text = FaultMessage(
     json_syntax.TRAILING_DATA,
     "{here} follows the complete value; nothing was expected after it.",
-    "Cut it off.",
+    "Delete it.",
     repair="",
     safe=True,
 )
-only_text = FaultMessage(json_syntax.MALFORMED_JSON, "The payload holds no JSON value, only text: {here}.")
+only_text = FaultMessage(json_syntax.MALFORMED_JSON, "The payload contains no JSON value, only text: {here}.")
 
 # strings, words and numbers
 
@@ -133,11 +133,11 @@ cut_quote = FaultMessage(
     json_syntax.MISSING_QUOTE, "The quote {here} neither opens nor closes a string.", "Delete it.", repair=""
 )
 unclear_escapes = FaultMessage(
-    json_syntax.INVALID_ESCAPE, "{here} is escaped once too often, and is no JSON string either way."
+    json_syntax.INVALID_ESCAPE, "{here} is escaped once too often and is not a JSON string either way."
 )
 triple_quoted = FaultMessage(
     json_syntax.EXPRESSION_AS_VALUE,
-    "{here} is a triple-quoted string of Python; JSON expects one pair of quotes.",
+    "{here} is a triple-quoted Python string; JSON expects one pair of quotes.",
     "Write it in one pair of double quotes, with its line feeds escaped.",
     repair="{value}",
 )
@@ -150,14 +150,14 @@ python_literal = FaultMessage(
 )
 misspelt_literal = FaultMessage(
     json_syntax.UNQUOTED_WORD,
-    "{here} is no JSON literal; the nearest is `{value}`.",
-    "Write `{value}` if that is meant, or quote the word.",
+    "{here} is not a JSON literal; the closest is `{value}`.",
+    "Write `{value}` if you meant that, or quote the word.",
     repair="{value}",
 )
 unquoted_value = FaultMessage(
     json_syntax.UNQUOTED_WORD,
-    "The value {here} is neither quoted nor a number, `true`, `false` or `null`; a JSON reader stops here.",
-    "Quote it if it is meant as text: {shown}.",
+    "The value {here} is neither quoted nor a number, `true`, `false` or `null`; a JSON parser stops here.",
+    "Quote it if it is text: {shown}.",
     repair="{value}",
 )
 unquoted_key = FaultMessage(
@@ -170,12 +170,12 @@ unquoted_key = FaultMessage(
 non_finite = FaultMessage(
     json_syntax.NON_FINITE_NUMBER,
     "{here} is a number that JSON does not have.",
-    "Write `null` if the tool takes it, or leave the member out.",
+    "Write `null` if the tool accepts it, or omit the member.",
     repair="null",
 )
 arithmetic = FaultMessage(
     json_syntax.EXPRESSION_AS_VALUE,
-    "{here} is left to be computed; JSON expects its result.",
+    "{here} is an expression; JSON expects its result.",
     "Write the result, `{value}`.",
     repair="{value}",
 )
@@ -194,7 +194,7 @@ def missing_value(text: str, key: Range, at: int) -> Fault:
     """A key without a value."""
     got = f"{shown(text, at, at + 1)} follows" if at < len(text) else "the payload ends"
     named = f"The key {shown(text, key.start, key.end)} has no value" if len(key) else "A value is missing"
-    message = f"{named}: {got} where one was expected."
+    message = f"{named}: {got} where a value was expected."
     return Fault(json_syntax.MISSING_VALUE, key if len(key) else Range(at, at + 1), message)
 
 
@@ -235,7 +235,7 @@ def duplicate_key(text: str, first: Range, again: Range) -> Fault:
     """The same key twice in one object."""
     key = shown(text, again.start, again.end)
     message = (
-        f"The key {key} appears twice in one object; most readers keep the last value, some the first, some refuse."
+        f"The key {key} appears twice in one object; most parsers keep the last value, some the first, some reject it."
     )
     return Fault(
         json_syntax.DUPLICATE_KEY,
@@ -255,7 +255,7 @@ def too_deep(at: int, depth: int) -> Fault:
 def missing_opener(text: str, at: int, bracket: str) -> Fault:
     """A missing opening bracket, as a closing bracket later on shows."""
     end = min(at + 20, len(text))
-    message = f"`{bracket}` is missing before {shown(text, at, end)}: what follows belongs into one pair of brackets."
+    message = f"`{bracket}` is missing before {shown(text, at, end)}: what follows belongs in one pair of brackets."
     hint = f"Put `{bracket}` before it."
     return Fault(json_syntax.UNBALANCED_BRACKET, Range(at, at + 1), message, hint, inserted(at, bracket, safe=False))
 
@@ -294,8 +294,8 @@ def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fau
 def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
     """A closing bracket of the other kind."""
     place = Range(at, at + 1)
-    message = f"`{got}` appears where `{expected}` was expected: the bracket open here is of the other kind."
-    related = (Related(opener, "The bracket that it should close."),)
+    message = f"`{got}` appears where `{expected}` was expected: the open bracket is of the other kind."
+    related = (Related(opener, "The bracket that this one should close."),)
     fix = replaced(place, expected, safe=False)
     return Fault(json_syntax.UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
 
@@ -303,24 +303,18 @@ def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
 def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
     """A closing bracket after which the object continues."""
     place = Range(at, at + 1)
-    message = (
-        f"One `}}` too many: it ends the whole object, although {shown(text, next_key.start, next_key.end)} follows."
-    )
+    message = f"Extra `}}`: it ends the whole object, although {shown(text, next_key.start, next_key.end)} follows."
     return Fault(json_syntax.UNBALANCED_BRACKET, place, message, "Delete this `}`.", deleted(place, safe=False))
 
 
 def extra_closers(text: str, place: Range) -> Fault:
     """Surplus closing brackets after the complete value."""
     closers = [character for character in text[place.start : place.start + 200] if not character.isspace()]
-    what = (
-        f"One `{closers[0]}` too many"
-        if len(closers) == 1
-        else f"{len(closers)} brackets too many, {shown(''.join(closers))}"
-    )
+    what = f"Extra `{closers[0]}`" if len(closers) == 1 else f"{len(closers)} extra brackets, {shown(''.join(closers))}"
     if len(place) > 200:
-        what = "A long row of brackets too many"
+        what = "A long run of extra brackets"
     message = f"{what}: the value was complete before it."
-    return Fault(json_syntax.TRAILING_DATA, place, message, "Delete what is too many.", deleted(place, safe=True))
+    return Fault(json_syntax.TRAILING_DATA, place, message, "Delete the extra brackets.", deleted(place, safe=True))
 
 
 def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
@@ -330,7 +324,7 @@ def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
     )
     if not cut:
         return Fault(json_syntax.MALFORMED_JSON, place, message)
-    return Fault(json_syntax.MALFORMED_JSON, place, message, "Cut it off.", deleted(place, safe=True))
+    return Fault(json_syntax.MALFORMED_JSON, place, message, "Delete it.", deleted(place, safe=True))
 
 
 def empty(place: Range) -> Fault:
@@ -342,9 +336,10 @@ def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
     """A Markdown code fence around the value, or half of one."""
     places = [place for place in (opener, closer) if place]
     first = places[0]
-    what = "a Markdown code fence" if len(places) == 2 else "half a Markdown code fence"
+    what = "a Markdown code fence" if len(places) == 2 else "an incomplete Markdown code fence"
     message = (
-        f"{shown(text.rstrip(), first.start, first.end)} makes {what} around the JSON; a reader expects the bare value."
+        f"{shown(text.rstrip(), first.start, first.end)} is part of {what} around the JSON; a parser expects the bare "
+        "value."
     )
     fix = Fix(tuple(Edit(place, "") for place in places), safe=True)
     return Fault(json_syntax.FENCED_PAYLOAD, first, message, "Remove the fence.", fix)
@@ -363,8 +358,8 @@ def truncated(
     left = f"{shown(missing)} is missing at the end" if fix else lost
     message = f"The payload ends {what}; {left}." if left else f"The payload ends {what}."
     related = tuple(Related(place, "This bracket is never closed.") for place in openers[:3])
-    unfinished = "Drop what is unfinished and end" if fix and len(fix.edits) > 1 else "End"
-    hint = f"{unfinished} the payload with {shown(missing)}, if the rest cannot be had." if fix else None
+    unfinished = "Delete the incomplete part and end" if fix and len(fix.edits) > 1 else "End"
+    hint = f"{unfinished} the payload with {shown(missing)}, if the rest is not available." if fix else None
     return Fault(json_syntax.TRUNCATED_JSON, last, message, hint, fix, related=related)
 
 
@@ -401,7 +396,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
             return Fault(
                 json_syntax.MISSING_QUOTE,
                 Range(start, start + 1),
-                f"The string {what} begins with one quote too many.",
+                f"The string {what} begins with an extra quote.",
                 "Delete one of the quotes.",
                 Fix((Edit(Range(start, start + 1), ""), *inner), safe=False),
             )
@@ -409,7 +404,7 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
             return Fault(
                 json_syntax.MISSING_QUOTE,
                 Range(end - 1, end),
-                f"The string {what} ends with one quote too many.",
+                f"The string {what} ends with an extra quote.",
                 "Delete one of the quotes.",
                 Fix((*inner, Edit(Range(end - 1, end), "")), safe=False),
             )
@@ -417,8 +412,8 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
     return Fault(
         json_syntax.MISSING_QUOTE,
         Range(first, first + 1),
-        f"The string {what} holds {counted(len(inner), 'quote')} without a backslash, so a reader takes it to end "
-        f"after {shown(text, start, first + 1)}.",
+        f"The string {what} contains {counted(len(inner), 'unescaped quote')}, so a parser reads it as ending after "
+        f"{shown(text, start, first + 1)}.",
         "Write a backslash before each quote within the string.",
         Fix(tuple(inner), safe=False),
     )
@@ -448,7 +443,7 @@ def smart_quote(text: str, place: Range, edits: list[Edit]) -> Fault:
 
 def invalid_number(text: str, place: Range, spelling: str, reason: str, *, safe: bool) -> Fault:
     """A number in a spelling that JSON does not allow."""
-    quoted = "" if safe or reason != "begins with a zero" else ", or quote it if it is no number but a code"
+    quoted = "" if safe or reason != "begins with a zero" else ", or quote it if it is a code, not a number"
     return Fault(
         json_syntax.INVALID_NUMBER,
         place,
@@ -464,6 +459,6 @@ def expression(text: str, place: Range, quoted: str, kind: str = "") -> Fault:
     if kind:
         message, hint = f"{what} is {kind}; JSON expects one plain string.", f"Write {shown(quoted)}."
     else:
-        message = f"{what} is an expression or a placeholder, not a value; a JSON reader cannot compute it."
-        hint = "Put the value there that was meant; quoting the text only keeps it readable."
+        message = f"{what} is an expression or a placeholder, not a value; a JSON parser cannot evaluate it."
+        hint = "Write the intended value; quoting the text only makes the JSON valid."
     return Fault(json_syntax.EXPRESSION_AS_VALUE, place, message, hint, replaced(place, quoted, safe=False))

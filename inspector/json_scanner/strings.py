@@ -246,10 +246,10 @@ def _is_json_escape(escape: str) -> bool:
 
 
 def _path_fault(text: str, wrong: re.Match[str], guessed: list[re.Match[str]], before: dict[int, str]) -> Fault:
-    also = f", {shown(text, *guessed[0].span())} too, which JSON reads otherwise" if guessed else ""
+    also = f", including the one in {shown(text, *guessed[0].span())}, which JSON reads as an escape" if guessed else ""
     message = (
-        f"{shown(text, *wrong.span())} is no JSON escape; this looks like a Windows path, in which every backslash is "
-        f"meant as such{also}."
+        f"{shown(text, *wrong.span())} is not a JSON escape; this looks like a Windows path, where every backslash is "
+        f"literal{also}."
     )
     edits = tuple(Edit(Range(at, at), before[at]) for at in sorted(before))
     return Fault(
@@ -268,26 +268,26 @@ def _mended(text: str, match: re.Match[str], found: StringContent, stop: int, *,
     if match[0] == "\\'" and apostrophes:
         found.edits.append(Edit(backslash, ""))
         return "'"
-    what = f"{shown(text, start, end)} is no JSON escape"
+    what = f"{shown(text, start, end)} is not a JSON escape"
     if match[0] == "\\'":
         message = f"{what}; an apostrophe needs no backslash in a double-quoted string."
         found.faults.append(
-            Fault(INVALID_ESCAPE, match_range(match), message, "Drop the backslash.", _edit(backslash, ""))
+            Fault(INVALID_ESCAPE, match_range(match), message, "Delete the backslash.", _edit(backslash, ""))
         )
         return "'"
     if match[0] == "\\" and end == stop:
-        message = "The backslash before the closing quote escapes it, so the string seems to go on."
+        message = "The backslash before the closing quote escapes it, so the string seems to continue."
         fix = _edit(Range(start, start), "\\")
         found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Double the backslash.", fix))
         return "\\\\"
     if match[0] == "\\":
         message = f"A backslash appears before {shown(text, end, end + 1)}, where it escapes nothing in JSON."
-        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Drop the backslash.", _edit(backslash, "")))
+        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Delete the backslash.", _edit(backslash, "")))
         return ""
     if match[0] == "\\u":
-        message = f"{shown(text, start, min(end + 4, stop))} is no JSON escape; `\\u` expects four hexadecimal digits."
+        message = f"{shown(text, start, min(end + 4, stop))} is not a JSON escape; `\\u` expects four hex digits."
     else:
-        message = f"{what}; a backslash that is meant as such must be doubled."
+        message = f"{what}; a literal backslash must be doubled."
     fix = _edit(Range(start, start), "\\")
     found.faults.append(Fault(INVALID_ESCAPE, match_range(match), message, "Double the backslash.", fix))
     return "\\" + match[0]

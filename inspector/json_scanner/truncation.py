@@ -104,7 +104,7 @@ def _what_was_lost(machine: JsonMachine) -> str:
     """
     frames, cut = machine.cursor.frames, machine.cursor.cut
     if cut and cut.what in ("nothing", "escaped"):
-        return "too little of the value is there to be mended"
+        return "too little of the value is present to repair it"
     root = next((frame for frame in frames[:2] if frame.opener == "{"), None)
     if not machine.call or (root is None and frames[0].items):
         return ""
@@ -112,12 +112,10 @@ def _what_was_lost(machine: JsonMachine) -> str:
         return "no call has begun"
     name = next((member.value for member in reversed(root.members) if member.key == "name"), None)
     if name is None:
-        return "the call's name is missing, so there is nothing to mend"
+        return "the call's name is missing, so no repair is possible"
     if not _is_whole(name, cut) or name.kind is not JsonKind.STRING:
-        return "the call's name is cut, so there is nothing to mend"
-    return (
-        "" if _has_arguments(root, frames, cut) else "the call's arguments have not begun, so there is nothing to mend"
-    )
+        return "the call's name is truncated, so no repair is possible"
+    return "" if _has_arguments(root, frames, cut) else "the call's arguments have not begun, so no repair is possible"
 
 
 def _is_whole(node: JsonNode, cut: Truncation | None) -> bool:

@@ -264,7 +264,7 @@ def _expression(cursor: JsonCursor, place: Range) -> JsonNode:
     raw = place.of(cursor.text)
     joined = _joined_strings(raw)
     value = raw if joined is None else joined
-    kind = "" if joined is None else "a sum of strings" if "+" in raw else "a string with a prefix of Python's"
+    kind = "" if joined is None else "a concatenation of strings" if "+" in raw else "a string with a Python prefix"
     cursor.found.add(wording.expression(cursor.text, place, dumps(value, ensure_ascii=False), kind))
     return JsonNode(JsonKind.OTHER, place, value)
 

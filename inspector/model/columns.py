@@ -32,7 +32,7 @@ class Column(Sequence[_Entry]):
             return tuple(self._at(at) for at in range(*index.indices(len(self))))
         at = index + len(self) if index < 0 else index
         if not 0 <= at < len(self):
-            raise IndexError(f"there is no entry {index} in a column of {len(self)}")
+            raise IndexError(f"no entry {index} in a column of {len(self)}")
         return self._at(at)
 
     def __eq__(self, other: object) -> bool:
@@ -143,7 +143,7 @@ class Ragged(Column[tuple[_Number, ...]]):
     def __init__(self, lengths: Sequence[int], numbers: Sequence[_Number]) -> None:
         self._ends, self._numbers = RunningSums(lengths), numbers
         if (self._ends[-1] if lengths else 0) != len(numbers):
-            raise ValueError(f"{len(numbers)} numbers do not fill a column of {len(lengths)} tuples as long as it says")
+            raise ValueError(f"{len(numbers)} numbers do not match the lengths of a column of {len(lengths)} tuples")
 
     def __len__(self) -> int:
         return len(self._ends)

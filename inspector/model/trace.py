@@ -228,7 +228,7 @@ class Chunks(Struct, frozen=True):
     def __post_init__(self) -> None:
         for column in (self.sequences, self.offsets_s, self.token_ids, self.logprobs):
             if column is not None and len(column) != len(self.ends):
-                raise ValueError(f"{len(self.ends)} chunks, but a column of {len(column)}")
+                raise ValueError(f"{len(self.ends)} chunks, but a column of {len(column)} entries")
 
     def __len__(self) -> int:
         return len(self.ends)

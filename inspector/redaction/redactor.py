@@ -413,9 +413,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"`{pattern}` is no regular expression: {error}") from error
+        raise ValueError(f"`{pattern}` is not a valid regular expression: {error}") from error
     if compiled.match(""):
-        raise ValueError(f"`{pattern}` matches nothing at all, and so would redact nothing or everything")
+        raise ValueError(f"`{pattern}` matches the empty string, so it would redact nothing or everything")
     return compiled
 
 

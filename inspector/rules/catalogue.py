@@ -28,9 +28,9 @@ FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ("S2", "arguments against the tool's JSON Schema", schema.RULES),
     ("F3", "markers and spans", markers.RULES),
     ("T4", "calls and results across turns", conversation.RULES),
-    ("C5", "the recording itself", recording.RULES),
+    ("C5", "the recording", recording.RULES),
     ("R6", "reasoning and context", reasoning.RULES),
-    ("L8", "what the server, the agent and the history made of it", layers.RULES),
+    ("L8", "changes by the server, the agent and the history", layers.RULES),
     ("D7", "samples of training data", training.RULES),
     ("V9", "verifiers of training data", verification.RULES),
 )
@@ -46,8 +46,8 @@ def find_rule(word: str) -> Rule:
     rule = _BY_WORD.get(word.upper()) or _BY_WORD.get(word.lower())
     if rule is None:
         nearest = get_close_matches(word.lower(), [rule.name for rule in RULES], n=1)
-        hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink rules` lists them all"
-        raise UnknownRuleError(f"no rule is called `{word}`{hint}")
+        hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink rules` lists all rules"
+        raise UnknownRuleError(f"unknown rule `{word}`{hint}")
     return rule
 
 

@@ -13,10 +13,10 @@ UNTERMINATED_SPAN = Rule(
     Severity.ERROR,
     "A span has no closing marker.",
     "Servers that wait for the closing marker return the whole text as content, and the call is lost; an open "
-    "`<think>` makes the whole answer reasoning. Real models forget the marker, or repeat the opening one where the "
-    "closing one belongs.",
-    "Look at the finish reason: with `length` the text was cut, else look for a stop word that is the marker itself "
-    "(servers then remove it). Closing the span is safe where the payload is complete.",
+    "`<think>` turns the whole answer into reasoning. Real models forget the marker, or repeat the opening one "
+    "instead of the closing one.",
+    "Check the finish reason: with `length` the text was truncated, otherwise look for a stop word that is the marker "
+    "itself (servers then remove it). Closing the span is safe if the payload is complete.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -26,9 +26,9 @@ STRAY_END_MARKER = Rule(
     Severity.WARNING,
     "A closing marker closes nothing.",
     "Either the opening marker was in the prompt, or the model closed twice, or an earlier fault ended the span too "
-    "soon. A server without the prompt's state takes the reasoning before a lone `</think>` for the answer.",
-    "If the template opens the span, give its tail with `--prompt`. Else read the faults before this one: they are "
-    "often its cause.",
+    "soon. A server that does not know the prompt reads the reasoning before a lone `</think>` as the answer.",
+    "If the template opens the span, pass the end of the prompt with `--prompt`. Otherwise check the earlier faults: "
+    "they are often the cause.",
     bad="<think>2+2</think>The answer is 4.</think>",
     good="<think>2+2</think>The answer is 4.",
 )
@@ -37,10 +37,10 @@ REASONING_OPENED_BY_PROMPT = Rule(
     "reasoning-opened-by-prompt",
     Severity.INFO,
     "A closing marker ends reasoning that the prompt opened.",
-    "Templates of reasoning models end the prompt with the opening marker, so the answer holds only the closing one, "
-    "and logs seldom keep the prompt. The text before the marker is read as reasoning. A server without the model's "
-    "reasoning parser returns it as part of the answer.",
-    "Nothing, if the server has a reasoning parser. Give the prompt's tail with `--prompt` where it is known.",
+    "Templates of reasoning models end the prompt with the opening marker, so the answer contains only the closing "
+    "one, and logs rarely include the prompt. The text before the marker is read as reasoning. A server without the "
+    "model's reasoning parser returns it as part of the answer.",
+    "Do nothing if the server has a reasoning parser. Pass the end of the prompt with `--prompt` if you know it.",
     bad="2+2 is 4.</think>The answer is 4.",
     good="<think>2+2 is 4.</think>The answer is 4.",
 )
@@ -48,11 +48,11 @@ NESTED_SPAN = Rule(
     "F303",
     "nested-span",
     Severity.WARNING,
-    "An opening marker is inside a span of its own kind.",
+    "An opening marker is inside a span of the same kind.",
     "Markers do not nest: the first closing marker ends the span, and the rest leaks into the answer, or into the "
     "call.",
-    "Look whether the prompt's own text holds the marker; a model repeats what it has just read. Deleting the inner "
-    "marker is the repair.",
+    "Check whether the prompt contains the marker; a model repeats what it has just read. The repair deletes the "
+    "inner marker.",
     bad="<think>first <think>second</think> The answer is 4.",
     good="<think>first second</think> The answer is 4.",
 )
@@ -61,10 +61,10 @@ MARKER_INSIDE_ARGUMENT = Rule(
     "marker-inside-argument",
     Severity.WARNING,
     "A marker is inside a string argument, as data.",
-    "weaklink reads the payload string-aware, so the call is whole. Servers that split by regular expression cut it "
-    "there and lose the call (vLLM and SGLang both had this bug).",
-    "If the call is missing on the client's side, this is why: update the server. Agents that work on prompts and "
-    "templates meet this daily; they can escape the marker as `\\u003c`.",
+    "weaklink parses strings, so it reads the whole call. Servers that split by regular expression truncate it there "
+    "and lose the call (vLLM and SGLang both had this bug).",
+    "If the client did not receive the call, this is the cause: update the server. Agents that work on prompts and "
+    "templates often write such markers; they can escape the marker as `\\u003c`.",
     bad='<tool_call>\n{"name": "f", "arguments": {"text": "write </tool_call> here"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"text": "write it here"}}\n</tool_call>',
 )
@@ -73,12 +73,11 @@ CALL_INSIDE_REASONING = Rule(
     "call-inside-reasoning",
     Severity.WARNING,
     "A call is drafted inside reasoning.",
-    "Inside closed reasoning it is a draft and not a call. A server without a reasoning parser executes it all the "
-    "same, and one whose parser reads calls first loses the real one. In reasoning that never closes, a complete call "
-    "counts as a call, since the model meant it; a server with a reasoning parser keeps it as reasoning and returns no "
-    "call.",
-    "Turn on the server's reasoning parser, and look whether the real call follows. If the reasoning never closes, the "
-    "agent will wait in vain: make the model close it before it calls.",
+    "Inside closed reasoning it is a draft, not a call. A server without a reasoning parser executes it anyway, and a "
+    "server that parses calls first loses the real one. In reasoning that never closes, a complete call counts as a "
+    "call, since the model meant it; a server with a reasoning parser keeps it as reasoning and returns no call.",
+    "Turn on the server's reasoning parser, and check whether the real call follows. If the reasoning never closes, "
+    "the agent never gets the call: make the model close the reasoning before it calls.",
     bad='<think>I will send <tool_call>{"name": "f", "arguments": {}}</tool_call></think>',
     good='<think>I will call f.</think><tool_call>{"name": "f", "arguments": {}}</tool_call>',
 )
@@ -86,11 +85,11 @@ EMPTY_CALL = Rule(
     "F306",
     "empty-call",
     Severity.ERROR,
-    "A call span holds nothing.",
-    "The model opened a call and wrote none, so there is nothing to run; a server reports an error or ignores it. "
-    "Where the marker follows a complete call, it was meant to close it.",
-    "Mend the slash where it closes a call. Else see what the model was to call: an empty call is often a model that "
-    "found no tool for the job.",
+    "A call span is empty.",
+    "The model opened a call and wrote none, so there is nothing to run; a server reports an error or ignores it. If "
+    "the marker follows a complete call, it was meant to close that call.",
+    "Add the slash if the marker should close a call. Otherwise check what the model should call: an empty call often "
+    "means that the model found no suitable tool.",
     bad="<tool_call>\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -99,10 +98,10 @@ TEXT_AFTER_CALL = Rule(
     "text-after-call",
     Severity.INFO,
     "Text follows the last call of a turn.",
-    "Many servers and agents drop it. Often the model goes on to invent the result that it should wait for, and then "
-    "believes it.",
-    "Stop the generation at the call's closing marker, if the model is not to make parallel calls. Words that belong "
-    "to the user should come before the call.",
+    "Many servers and agents drop it. Often the model continues by inventing the result that it should wait for, and "
+    "then relies on it.",
+    "Stop the generation at the call's closing marker, if the model should not make parallel calls. Text for the user "
+    "should come before the call.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\nIt is sunny.',
     good='Let me look.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -110,10 +109,10 @@ WRONG_BRACKET_VARIANT = Rule(
     "F308",
     "wrong-bracket-variant",
     Severity.ERROR,
-    "A span is opened in one spelling and closed in the other.",
-    "`<tool_call>` and `[tool_call]` are two spellings of one marker; a server knows one and never sees the end, so "
-    "the call is lost.",
-    "Write one spelling throughout the prompt and the training data: mixed data teaches this.",
+    "A span is opened with one spelling and closed with the other.",
+    "`<tool_call>` and `[tool_call]` are two spellings of one marker; a server knows only one of them and never finds "
+    "the end, so the call is lost.",
+    "Use one spelling throughout the prompt and the training data: models learn this from mixed data.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n[/tool_call]',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -124,8 +123,8 @@ FOREIGN_FORMAT = Rule(
     "A call is written in another format's syntax.",
     "The server looks for calls in the model's own syntax, so this one stays in the answer and no tool runs. Models "
     "fall back to the syntax of their training data when the prompt shows them another one.",
-    "Give the server the parser of the syntax that the model speaks (`weaklink formats --detect` names it), or the "
-    "prompt the template that the model was trained on.",
+    "Configure the server with the parser for the model's syntax (`weaklink formats --detect` names it), or use the "
+    "chat template that the model was trained on.",
     bad='functools[{"name": "f", "arguments": {}}]',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -133,11 +132,11 @@ SPECIAL_TOKEN_LEAK = Rule(
     "F310",
     "special-token-leak",
     Severity.ERROR,
-    "A special token of the chat template is where it does not belong.",
-    "Models write `<|im_start|>` for `<tool_call>`, or begin a turn of somebody else. The server's template treats "
-    "the token as structure, so what follows is lost or read as another role's words.",
-    "Let the server stop at its end-of-turn tokens, and keep special tokens out of the user's and the tools' text "
-    "before it is put into a prompt: that is also how prompts are hijacked.",
+    "A special token of the chat template is in the wrong place.",
+    "Models write `<|im_start|>` instead of `<tool_call>`, or begin a turn of another role. The server's template "
+    "treats the token as structure, so what follows is lost or read as another role's message.",
+    "Let the server stop at its end-of-turn tokens, and remove special tokens from user messages and tool results "
+    "before they become part of a prompt: they also allow prompt injection.",
     bad='<|im_start|>\n{"name": "f", "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -146,10 +145,10 @@ CALL_LEFT_IN_CONTENT = Rule(
     "call-left-in-content",
     Severity.ERROR,
     "The server's parser missed a malformed call and left it in the content.",
-    "The tools went with the request and the server turns calls into its `tool_calls`, but this one it did not "
-    "recognise: the client sees words, and no tool runs. Often the parser is the wrong one for the model, or one "
-    "malformed call made it give up on all.",
-    "Mend the faults marked on this call; a call without faults that was left there is L801.",
+    "The request offered the tools and the server parses calls into `tool_calls`, but it did not recognise this one: "
+    "the client sees text, and no tool runs. Often the server uses the wrong parser for the model, or one malformed "
+    "call made the parser discard all of them.",
+    "Fix the faults marked on this call; L801 reports a call without faults that was left in the content.",
     bad='@user\nWeather in Oslo and Bergen?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
     "@tool id=call_1\n4 degrees\n@assistant\n<tool_call>\n"
     '{"name": "get_weather", "arguments": {"city": "Bergen"}\n</tool_call>',
@@ -162,10 +161,10 @@ INVENTED_RESULT = Rule(
     "invented-result",
     Severity.ERROR,
     "The model writes a tool's result itself.",
-    "Results come from the caller, never from the model: what is here is invented, and the agent goes on with it "
-    "as with a fact.",
-    "Stop the generation at the call's closing marker. Do not trust anything that follows in this turn, and keep it "
-    "out of the history.",
+    "Results come from the caller, never from the model: this result is invented, and the agent continues as if it "
+    "were real.",
+    "Stop the generation at the call's closing marker. Do not use anything that follows in this turn, and keep it out "
+    "of the history.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n<tool_response>\n{"ok": true}\n</tool_response>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -173,12 +172,12 @@ MALFORMED_HEADER = Rule(
     "F313",
     "malformed-header",
     Severity.WARNING,
-    "The header of a message or call lacks a part, or holds something else.",
+    "The header of a message or call lacks a part, or contains something else.",
     "Formats that name the recipient before the content (harmony, functionary, DeepSeek) depend on each part of that "
-    "header. Models drop one or write words between them; strict parsers then raise an error for the whole reply, and "
+    "header. Models drop one or write text between them; strict parsers then raise an error for the whole reply, and "
     "the agent gets nothing.",
-    "Look whether the template ends where the header begins, so that the model need not write it. Use a server whose "
-    "parser forgives it; weaklink reads what is certain.",
+    "Check whether the template can end with the header, so that the model does not have to write it. Use a server "
+    "with a lenient parser; weaklink reads what is certain.",
     bad="@user\nHello.\n@assistant\nGood morning.\n@wire:prompt\n>>>",
     good="@user\nHello.\n@assistant\nall\nGood morning.\n@wire:prompt\n>>>",
     format="functionary",
@@ -188,10 +187,10 @@ NEAR_MARKER = Rule(
     "F314",
     "near-marker",
     Severity.WARNING,
-    "Something is nearly the marker of a call.",
-    "A server looks for the exact marker. What is nearly one, or was cut off by the end of the stream, is text to it: "
-    "the call that follows is shown to the user and never made.",
-    "Look for the same slip in the prompt. A high temperature or a strong quantisation garbles markers too; where "
+    "A text is nearly, but not exactly, the marker of a call.",
+    "A server searches for the exact marker. It reads a misspelt marker, or one truncated by the end of the stream, "
+    "as text: the user sees the call that follows, and no tool runs.",
+    "Check the prompt for the same misspelling. A high temperature or a strong quantisation garbles markers too; if "
     "they are single tokens, garbled ones mean that the tokenizer's special tokens were not set up.",
     bad='<tool_cal> {"name": "f", "arguments": {}}',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
@@ -200,11 +199,11 @@ WRONG_OPENER = Rule(
     "F315",
     "wrong-opener",
     Severity.WARNING,
-    "A call begins with another marker than its format's own, or without one.",
-    "Models leave out the marker around a call (Qwen3-Coder often begins with `<function=`), drop a prefix, or take "
-    "the wrapper of another family. Servers look for the format's own marker, take such a call for text, and it is "
+    "A call begins with a marker of another format, or without one.",
+    "Models leave out the marker around a call (Qwen3-Coder often begins with `<function=`), drop a prefix, or use "
+    "the wrapper of another family. Servers search for the format's own marker and read such a call as text, so it is "
     "lost. weaklink reads it.",
-    "Use a server whose parser knows this slip, or put the marker into the prompt's tail when a call must follow.",
+    "Use a server whose parser accepts this form, or end the prompt with the marker when a call must follow.",
     bad="<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
     good="<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
     format="qwen3_coder",
@@ -214,9 +213,10 @@ UNTERMINATED_WRAPPER = Rule(
     "unterminated-wrapper",
     Severity.WARNING,
     "A wrapper around calls is never closed.",
-    "A server that looks for the whole wrapper loses every call in it, and calls may be missing after the last one. "
-    "Where the request stops the generation at the closing tag (as prompts for Claude do), it is left out on purpose.",
-    "If that tag is a stop word of the request, ignore this rule. Else look at the finish reason for a cut.",
+    "A server that searches for the whole wrapper loses every call in it, and calls may be missing after the last "
+    "one. If the request stops the generation at the closing tag (as prompts for Claude do), the tag is missing on "
+    "purpose.",
+    "If that tag is a stop word of the request, ignore this rule. Otherwise check the finish reason for a truncation.",
     bad='<dots_function_call>\n<invoke name="get_time">\n</invoke>\n',
     good='<dots_function_call>\n<invoke name="get_time">\n</invoke>\n</dots_function_call>',
     format="dots",
@@ -225,13 +225,13 @@ ATTEMPTED_CALL = Rule(
     "F317",
     "attempted-call",
     Severity.ERROR,
-    "A call of an offered tool is written in a shape that the format does not read.",
-    "The model tried to call a tool, but wrote the call in a code fence, in prose, as JSON where the format needs "
-    "Python's syntax (or the reverse), with escaped underscores, inside a string, as a name with labels, tags or YAML, "
-    "without its special tokens (which some servers remove), or in other ways that no server of this format reads. "
-    "The reply is shown to the user as text, no tool runs, and the agent stops.",
+    "A call of an offered tool is written in a syntax that the format does not read.",
+    "The model tried to call a tool, but wrote the call in a code fence, in prose, as JSON although the format needs "
+    "Python's syntax (or the reverse), with escaped underscores, inside a string, as a name with labels, tags or "
+    "YAML, without its special tokens (which some servers remove), or in another way that no server of this format "
+    "reads. The user sees the reply as text, no tool runs, and the agent stops.",
     "Apply the fix to see the call as the format expects it. In the prompt, show one call exactly as the server reads "
-    "it, without a code fence; for models that keep to another syntax, use a server with a parser for that syntax.",
+    "it, without a code fence; for models that always use another syntax, use a server with a parser for that syntax.",
     bad=f'{_TOOLS}<|im_start|>assistant\nI will look.\n```python\nget_weather(city="Oslo")\n```<|im_end|>\n',
     good=f'{_TOOLS}<|im_start|>assistant\n<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "Oslo"}}}}\n'
     "</tool_call><|im_end|>\n",
@@ -240,12 +240,12 @@ TEXT_AROUND_CALLS = Rule(
     "F318",
     "text-around-calls",
     Severity.WARNING,
-    "Text is beside calls in a format whose servers take only replies that are nothing but calls.",
-    "Calls without markers (`[f(a=1)]`, a bare JSON object) are recognised by the whole reply: vLLM's pythonic parser "
-    "matches all of it, and one sentence before or after the calls turns everything into content. Servers that search "
-    "for the call inside the text are rarer, and drop the text.",
-    "Tell the model to answer with nothing but the calls, or use a format with markers around calls if it should "
-    "explain itself beside them.",
+    "A reply has text next to calls, but servers of its format accept only replies with nothing but calls.",
+    "Calls without markers (`[f(a=1)]`, a bare JSON object) are recognised only in the whole reply: vLLM's pythonic "
+    "parser must match all of it, and one sentence before or after the calls turns everything into content. Servers "
+    "that search for the call inside the text are rarer, and drop the text.",
+    "Tell the model to answer with nothing but the calls, or use a format with markers around calls if it should also "
+    "write text.",
     bad="I will look.\n[get_weather(city='Oslo')]",
     good="[get_weather(city='Oslo')]",
     format="pythonic",
@@ -254,11 +254,11 @@ MARKER_IN_PROSE = Rule(
     "F320",
     "marker-in-prose",
     Severity.INFO,
-    "An opening marker is mentioned in prose, and opens nothing.",
-    "An answer that explains a format quotes its markers. weaklink reads such a marker as text. Servers look for the "
-    "marker alone: many take what follows it for a call or for reasoning, and the reader of the answer never sees it.",
-    "If readers miss the end of such answers, write the marker in another way in the prompt and the documents that the "
-    "model quotes, such as `&lt;tool_call>`.",
+    "An opening marker is mentioned in prose and does not open a span.",
+    "An answer that explains a format quotes its markers. weaklink reads such a marker as text. Servers search for "
+    "the marker alone: many read what follows it as a call or as reasoning, and the user never sees it.",
+    "If users do not see the end of such answers, write the marker differently in the prompt and in the documents "
+    "that the model quotes, such as `&lt;tool_call>`.",
     bad="The model writes `<tool_call>` before each call.",
     good="The model writes an opening tag before each call.",
 )

@@ -55,7 +55,7 @@ class Rule(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not _CODE.fullmatch(self.code) or not _NAME.fullmatch(self.name):
             raise ValueError(
-                f"a rule needs a code like J104 and a name like trailing-comma, not {self.code} {self.name}"
+                f"a rule needs a code such as J104 and a name such as trailing-comma, got {self.code} {self.name}"
             )
 
     def __str__(self) -> str:

@@ -31,11 +31,11 @@ MISSING_FIELD = Rule(
     "D701",
     "missing-field",
     Severity.ERROR,
-    "A sample lacks a member that it needs: its conversation, a role, a content, a tool's name.",
-    "A training framework stops at such a row, or drops it silently. Needed are the conversation; in each message "
-    "its role and a content or calls; in each call its name. A row with `tool_call_count`, `quality_score`, `verified` "
-    "or `annotation` needs a `type`, and the type `no_tool_call` needs `annotation.should_call_tool`.",
-    "Add what is missing, or leave the row out.",
+    "A sample lacks a required member: its conversation, a role, a content, a tool's name.",
+    "A training framework stops at such a row, or drops it silently. Required: the conversation; in each message its "
+    "role and a content or calls; in each call its name. A row with `tool_call_count`, `quality_score`, `verified` or "
+    "`annotation` needs a `type`, and the type `no_tool_call` needs `annotation.should_call_tool`.",
+    "Add what is missing, or remove the row.",
     bad=_row('{"content": "Weather in Oslo?"}', _ALONE),
     good=_row(_USER, _ALONE),
     format=DATA_FORMAT,
@@ -44,10 +44,10 @@ UNKNOWN_TYPE = Rule(
     "D702",
     "unknown-type",
     Severity.WARNING,
-    "The `type` of a sample is none of the known ones.",
-    "Known are `single_tool_call`, `multi_step_tool_call`, `parallel_tool_calls`, `no_tool_call` and `error_recovery`. "
-    "A mix that is drawn by type leaves such a sample out, and its label cannot be compared with its calls.",
-    "Write one of the known types. Where the column means something else, ignore this rule.",
+    "The `type` of a sample is unknown.",
+    "The known types are `single_tool_call`, `multi_step_tool_call`, `parallel_tool_calls`, `no_tool_call` and "
+    "`error_recovery`. Sampling by type omits such a sample, and its label cannot be compared with its calls.",
+    "Write one of the known types. If the column means something else, ignore this rule.",
     bad=_row(*_WHOLE, before='"type": "single-tool-call", '),
     good=_row(*_WHOLE, before=_SINGLE),
     format=DATA_FORMAT,
@@ -56,11 +56,11 @@ LABEL_MISMATCH = Rule(
     "D703",
     "label-mismatch",
     Severity.ERROR,
-    "The label of a sample does not fit its calls.",
-    "The types mean: `single_tool_call` one turn with calls, `multi_step_tool_call` two or more, `parallel_tool_calls` "
-    "a turn with two or more calls, `no_tool_call` none, `error_recovery` a call that fails. "
-    "`annotation.should_call_tool` says whether there is a call. A wrong label spoils the share of samples without a "
-    "call, and a model that is trained on it calls tools where it should not.",
+    "The label of a sample does not match its calls.",
+    "The types: `single_tool_call` means one turn with calls, `multi_step_tool_call` two or more, "
+    "`parallel_tool_calls` a turn with two or more calls, `no_tool_call` none, `error_recovery` a call that fails. "
+    "`annotation.should_call_tool` states whether there is a call. A wrong label distorts the share of samples "
+    "without a call, and a model that is trained on it calls tools when it should not.",
     "Correct the label, or the conversation.",
     bad=_row(*_WHOLE, before=_MULTI),
     good=_row(*_WHOLE, before=_SINGLE),
@@ -71,7 +71,7 @@ CALL_COUNT_MISMATCH = Rule(
     "call-count-mismatch",
     Severity.WARNING,
     "`tool_call_count` is not the number of calls in the sample.",
-    "Calls in one turn count singly, failed ones too. Sets are balanced by this number.",
+    "Each call in a turn is counted, including failed ones. Datasets are balanced by this number.",
     "Write the number of calls.",
     bad=_row(*_WHOLE, before=_SINGLE, after=', "tool_call_count": 2'),
     good=_row(*_WHOLE, before=_SINGLE, after=', "tool_call_count": 1'),
@@ -81,9 +81,10 @@ SCORE_OUT_OF_RANGE = Rule(
     "D705",
     "score-out-of-range",
     Severity.WARNING,
-    "A quality score is no number from 0 to 1.",
-    "A filter such as `quality_score >= 0.9` keeps a 95 that was meant as 0.95, and fails at a text. Looked at are "
-    "`quality_score` and the dimensions of a score: completeness, accuracy, type_precision, no_hallucination, overall.",
+    "A quality score is not a number from 0 to 1.",
+    "A filter such as `quality_score >= 0.9` keeps a 95 that was meant as 0.95, and fails on a string. The rule "
+    "checks `quality_score` and the dimensions of a score: completeness, accuracy, type_precision, no_hallucination, "
+    "overall.",
     "Write the score as a number from 0 to 1.",
     bad=_row(*_WHOLE, before=_SINGLE, after=', "quality_score": 95'),
     good=_row(*_WHOLE, before=_SINGLE, after=', "quality_score": 0.95'),
@@ -93,11 +94,11 @@ ROLE_ORDER = Rule(
     "D706",
     "role-order",
     Severity.ERROR,
-    "The messages are in an order that no conversation has, or that the chat template refuses.",
+    "The messages are in an order that is not a conversation, or that the chat template rejects.",
     "A result needs a call before it. Templates of Mistral and Gemma models, and LLaMA-Factory's rows with "
-    "`function_call` and `observation`, need user and assistant in turn: two assistants in a row stop the training, or "
-    "the row is dropped.",
-    "Put the messages into order; join two messages of the same role.",
+    "`function_call` and `observation`, require user and assistant to alternate: two assistants in a row stop the "
+    "training, or the row is dropped.",
+    "Correct the order of the messages; join two messages of the same role.",
     bad=_row(_USER, _RESULT, _ANSWER),
     good=_row(*_WHOLE),
     format=DATA_FORMAT,
@@ -107,7 +108,7 @@ TOOLS_NOT_DECLARED = Rule(
     "tools-not-declared",
     Severity.ERROR,
     "A sample calls a tool that it does not offer.",
-    "A model that learns from it invents tools. Where a sample has no list of tools at all this is an info: the "
+    "A model that learns from it invents tools. If a sample has no list of tools at all, the severity is info: the "
     "arguments of its calls cannot be checked.",
     "Add the tool's definition to the sample, or correct the name of the call.",
     bad=_row(*_WHOLE, tools="[" + _TOOL.replace("get_weather", "get_tides") + "]"),
@@ -119,8 +120,8 @@ TOOLS_UNREADABLE = Rule(
     "tools-unreadable",
     Severity.ERROR,
     "The list of tools that a sample offers cannot be read.",
-    "This is what training frameworks stop at most often: the list is a text that is not JSON (a Python literal, a "
-    "list that breaks off), or a tool in it has no name.",
+    "This is the most frequent reason why training frameworks stop: the list is a string that is not JSON (a Python "
+    "literal, a truncated list), or a tool in it has no name.",
     "Write the list as JSON. `json.dumps` writes it, `str` does not.",
     bad=_row(*_WHOLE, tools="\"[{'name': 'get_weather'}]\""),
     good=_row(*_WHOLE),
@@ -130,10 +131,10 @@ PLACEHOLDER_LEFT = Rule(
     "D709",
     "placeholder-left",
     Severity.ERROR,
-    "A placeholder was left where a value should be.",
-    "`<previous_result>` or `{{city}}` in a call teaches a model to write placeholders instead of values: in use "
-    "nobody fills them in.",
-    "Write the value that the placeholder means, from the result of the earlier call.",
+    "A placeholder was left in place of a value.",
+    "`<previous_result>` or `{{city}}` in a call teaches a model to write placeholders instead of values: in "
+    "production nothing fills them in.",
+    "Write the value that the placeholder represents, from the result of the earlier call.",
     bad=_row(_USER, _CALL.replace("Oslo", "<previous_result>"), _RESULT, _ANSWER),
     good=_row(*_WHOLE),
     format=DATA_FORMAT,
@@ -142,11 +143,11 @@ ANSWER_WITHOUT_EVIDENCE = Rule(
     "D710",
     "answer-without-evidence",
     Severity.WARNING,
-    "The final answer states a number or name that nothing before it contains.",
-    "A model that learns from it invents facts after a tool answered. Evidence is every result, the words of user and "
-    "system, and the arguments of calls. Rounding, separators, forms of dates, percent, counts, sums and differences "
-    "count as evidence. Only answers after a result are looked at.",
-    "Correct the answer, or the result that it should come from.",
+    "The final answer states a number or name that does not appear earlier.",
+    "A model that learns from it invents facts after a tool answered. Evidence includes every result, the user and "
+    "system messages, and the arguments of calls. Rounding, separators, date formats, percent, counts, sums and "
+    "differences count as evidence. The rule checks only answers after a result.",
+    "Correct the answer, or the result that it should be based on.",
     bad=_row(_USER, _CALL, _RESULT, _ANSWER.replace("18", "23.5")),
     good=_row(*_WHOLE),
     format=DATA_FORMAT,
@@ -155,9 +156,9 @@ ANNOTATION_MISMATCH = Rule(
     "D711",
     "annotation-mismatch",
     Severity.WARNING,
-    "An annotation says something else than the data flow of the conversation.",
-    "Compared are `steps` with `depends_on` and `data_flow`, `critical_path`, and `decision_points` with `after_step`. "
-    "A step that depends on another uses a value that the other's result contains.",
+    "An annotation contradicts the data flow of the conversation.",
+    "The rule compares `steps` with `depends_on` and `data_flow`, `critical_path`, and `decision_points` with "
+    "`after_step`. A step that depends on another uses a value that the other's result contains.",
     "Correct the annotation; `weaklink data annotate` writes what was found.",
     bad=_row(*_WHOLE, after=', "steps": [{"step_id": 1, "tool": "get_weather", "depends_on": [2]}]'),
     good=_row(*_WHOLE, after=', "steps": [{"step_id": 1, "tool": "get_weather"}]'),
@@ -167,10 +168,10 @@ TEMPLATE_MISMATCH = Rule(
     "D712",
     "template-mismatch",
     Severity.ERROR,
-    "A sample writes calls in another format than its set, or mixes formats.",
-    "The format that most samples of a set use is the set's, unless `--format` names one or the row has a member "
-    "`format`. A model that learns several formats for one template mixes them in use, and the server's parser reads "
-    "only one.",
+    "A sample writes calls in a different format than its dataset, or mixes formats.",
+    "The format of a dataset is the one that most samples use, unless `--format` names one or the row has a member "
+    "`format`. A model that learns several formats for one template mixes them in production, and the server's parser "
+    "reads only one.",
     "Rewrite the sample with `weaklink data convert`.",
     bad=_row(
         _USER,
@@ -186,9 +187,9 @@ TEMPLATE_UNSAFE = Rule(
     "template-unsafe",
     Severity.ERROR,
     "A message contains text that a chat template reads as markup.",
-    "Tokenizers turn `<|im_end|>` and the like into control tokens wherever they are: the message ends there, and what "
-    "follows becomes a turn of its own, or is trained as the model's words.",
-    "Break the marker up, or leave the sample out.",
+    "Tokenizers turn `<|im_end|>` and similar text into control tokens at any position: the message ends there, and "
+    "what follows becomes a separate turn, or is trained as the model's output.",
+    "Split the marker, or remove the sample.",
     bad=_row('{"role": "user", "content": "What does <|im_end|> mean?"}', _ALONE),
     good=_row('{"role": "user", "content": "What does im_end mean?"}', _ALONE),
     format=DATA_FORMAT,
@@ -197,9 +198,9 @@ DUPLICATE_SAMPLE = Rule(
     "D714",
     "duplicate-sample",
     Severity.WARNING,
-    "A conversation is in the set twice.",
-    "Duplicates weigh more than others in training, and make a held-out part easier than it is. Case and white space "
-    "do not count. Only `weaklink data lint` looks for duplicates, since all samples must be compared.",
+    "A conversation is in the dataset twice.",
+    "Duplicates weigh more than others in training, and make a held-out split easier than it is. Case and white space "
+    "are ignored. Only `weaklink data lint` looks for duplicates, since all samples must be compared.",
     "Keep one of them.",
     bad=_row(_USER, _ALONE) + "\n" + _row(_USER, _ALONE, before='"id": 2, '),
     good=_row(_USER, _ALONE) + "\n" + _row(_USER.replace("Oslo", "Bodø tomorrow"), _ALONE),
@@ -209,11 +210,11 @@ NEAR_DUPLICATE_SAMPLE = Rule(
     "D715",
     "near-duplicate-sample",
     Severity.INFO,
-    "A conversation differs from an earlier one in few words only.",
-    "Samples made from one template with other values teach the template, not the task. Compared are the words of the "
-    "conversation without its system turn, three at a time; the similarity is estimated with MinHash. Only `weaklink "
-    "data lint` looks for them.",
-    "Keep one, or make them differ.",
+    "A conversation differs from an earlier one in only a few words.",
+    "Samples made from one template with different values teach the template, not the task. The rule compares the "
+    "words of the conversation without its system turn, three at a time; it estimates the similarity with MinHash. "
+    "Only `weaklink data lint` looks for them.",
+    "Keep one, or make them more different.",
     bad=_row(
         '{"role": "user", "content": "Please write a short and friendly note to all the people who came to the '
         'meeting of the chess club on Friday evening."}',
@@ -239,9 +240,9 @@ LEAKED_SAMPLE = Rule(
     "D716",
     "leaked-sample",
     Severity.ERROR,
-    "The user's words of a sample are also in the evaluation set.",
-    "An evaluation on questions that the model was trained on measures memory. Compared are all words of the user, "
-    "without case and punctuation, with the files of `--eval`.",
+    "The user messages of a sample are also in the evaluation set.",
+    "An evaluation on questions that the model was trained on measures memory. The rule compares all user messages, "
+    "ignoring case and punctuation, with the files of `--eval`.",
     "Remove the sample from the training set.",
     bad=_row(_USER, _ALONE) + "\n@eval\n" + _row(_USER, _ALONE),
     good=_row(_USER, _ALONE) + "\n@eval\n" + _row(_USER.replace("Oslo", "Bergen"), _ALONE),
@@ -252,10 +253,10 @@ CUT_BY_BUDGET = Rule(
     "cut-by-budget",
     Severity.WARNING,
     "A sample is longer than the context, or its reasoning longer than the budget.",
-    "Training cuts it off: the end, which holds the answer, is not learnt, and the model learns to write on without "
-    "one. The context is 131,072 tokens if `--context` does not say otherwise, the budget for one turn's reasoning "
+    "Training truncates it: the model does not learn the end, which contains the answer, and learns to continue "
+    "without one. The context is 131,072 tokens unless `--context` sets it, the budget for one turn's reasoning is "
     "30,000. Tokens are counted with the `tokenizer.json` of `--tokenizer`; this rule does not run without it.",
-    "Shorten results and reasoning, or leave the sample out.",
+    "Shorten results and reasoning, or remove the sample.",
     bad=_row(_USER, _ALONE, tools=None) + "\n@context 6",
     good=_row(_USER, _ALONE, tools=None) + "\n@context 60",
     format=DATA_FORMAT,
@@ -264,10 +265,10 @@ LANGUAGE_MISMATCH = Rule(
     "D718",
     "language-mismatch",
     Severity.WARNING,
-    "The answer is in another language than the user's words, and nobody asked for that.",
-    "Translated sets often keep one side. A model that learns from it answers in a language that its user cannot read. "
-    "Short texts, code, and conversations that name a language are not looked at.",
-    "Translate the answer, or leave the sample out.",
+    "The answer is in a different language than the user's messages, and nothing requested it.",
+    "Translated datasets often leave one side untranslated. A model that learns from it answers in a language that "
+    "its user cannot read. The rule ignores short texts, code, and conversations that name a language.",
+    "Translate the answer, or remove the sample.",
     bad=_row(
         '{"role": "user", "content": "Wie wird das Wetter am Wochenende an der Küste, und brauche ich einen '
         'Regenschirm oder eine warme Jacke?"}',

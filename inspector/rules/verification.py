@@ -20,11 +20,11 @@ UNNEEDED_CALL = Rule(
     "V901",
     "unneeded-call",
     Severity.ERROR,
-    "A tool is called where the reference has no such call.",
-    "A model that calls tools whenever tools are there is slow, expensive and often wrong. The row says which calls "
-    "its task needs: `expected` lists them, and `[]`, the type `no_tool_call` or `should_call_tool: false` say that "
-    "there are none. This call is not among them. A call that failed and was corrected later does not count.",
-    "Keep the candidate out of the set. If the call is fine after all, add it to `expected`.",
+    "The candidate calls a tool, but the reference has no such call.",
+    "A model that calls tools whenever tools are available is slow, expensive and often wrong. The row states which "
+    "calls its task needs: `expected` lists them, and `[]`, the type `no_tool_call` or `should_call_tool: false` mean "
+    "that there are none. This call is not among them. A call that failed and was corrected later is ignored.",
+    "Exclude the candidate from the set. If the call is correct, add it to `expected`.",
     bad=_row("What is the capital of Norway?", _CALL, ',\n "expected": []'),
     good=_row("What is the capital of Norway?", "Oslo.", ',\n "expected": []'),
     format=ROW_FORMAT,
@@ -35,9 +35,9 @@ MISSING_CALL = Rule(
     Severity.ERROR,
     "A call that the task needs was not made.",
     "The reference lists a call that the candidate does not make. Without a reference, the answer itself shows it: it "
-    "states a number, or an action as done, that is in no result and not in the user's words, although tools were "
+    "states a number, or claims an action, that appears in no result and in no user message, although tools were "
     "offered. Such an answer is invented, and a model that learns from it invents more.",
-    "Keep the candidate out of the set, or write the call and its result before the answer.",
+    "Exclude the candidate from the set, or write the call and its result before the answer.",
     bad=_row("How warm is it in Oslo?", "It is 17 degrees in Oslo."),
     good=_row("How warm is it in Oslo?", _CALL),
     format=ROW_FORMAT,
@@ -46,11 +46,11 @@ WRONG_CALL = Rule(
     "V903",
     "wrong-call",
     Severity.ERROR,
-    "A call has other arguments than the reference.",
-    "The right tool was called, but an argument is missing, is not in the reference, or has another value. Values are "
-    "compared deeply; 5 and 5.0 are one number, and texts must be the same. A reference of the Berkeley "
+    "A call has different arguments than the reference.",
+    "The candidate calls the right tool, but an argument is missing, is not in the reference, or has another value. "
+    "Values are compared deeply; 5 and 5.0 are equal, and strings must be identical. A reference of the Berkeley "
     "Function-Calling Leaderboard may list several values for an argument, and optional ones.",
-    "Keep the candidate out of the set, or list the other value in the reference if it is right too.",
+    "Exclude the candidate from the set, or list the other value in the reference if it is also correct.",
     bad=_row("Weather in Oslo?", _CALL, ',\n "expected": [{"name": "get_weather", "arguments": {"city": "Bergen"}}]'),
     good=_row("Weather in Oslo?", _CALL, ',\n "expected": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]'),
     format=ROW_FORMAT,
@@ -59,12 +59,12 @@ UNSOURCED_ARGUMENT = Rule(
     "V904",
     "unsourced-argument",
     Severity.ERROR,
-    "An argument has a value that the context does not give.",
-    "The value is in no message of the user, the system prompt or a result before the call, also after folding case, "
-    "dates, times and number words. It is no value of an enum, no default, no ISO code, and no text that the model "
-    "composes itself, such as a query or a subject. So the model made it up. T412 is the milder form of this rule: it "
-    "looks at ids only, in every recorded conversation.",
-    "Keep the candidate out of the set. A good answer asks for the value, or looks it up with a tool first.",
+    "An argument has a value that does not appear in the context.",
+    "The value does not appear in a user message, the system prompt or a result before the call, even after "
+    "normalising case, dates, times and number words. It is not an enum value, a default, an ISO code, or text that "
+    "the model composes itself, such as a query or a subject. So the model made it up. T412 is the weaker form of "
+    "this rule: it checks only ids, in every recorded conversation.",
+    "Exclude the candidate from the set. A good answer asks for the value, or looks it up with a tool first.",
     bad=_row("How is the weather?", _CALL),
     good=_row("How is the weather in Oslo?", _CALL),
     format=ROW_FORMAT,
@@ -73,10 +73,11 @@ WRONG_ANSWER_FORMAT = Rule(
     "V905",
     "wrong-answer-format",
     Severity.ERROR,
-    "The answer does not have the format that the row asks for.",
-    "The row's `answer_format` is a regular expression, and the whole answer, without its closed reasoning and the "
-    "white space around it, must match it. A trainer that reads the answer by that expression would find nothing.",
-    "Keep the candidate out of the set, or correct the expression.",
+    "The answer does not have the format that the row requires.",
+    "The row's `answer_format` is a regular expression, and the whole answer, without its closed reasoning and "
+    "surrounding white space, must match it. A trainer that extracts the answer with that expression would find "
+    "nothing.",
+    "Exclude the candidate from the set, or correct the expression.",
     bad='{"verifier": "answer-format", "answer_format": "\\\\\\\\boxed\\\\{.+\\\\}",\n "messages": [\n'
     '  {"role": "user", "content": "1+1?"},\n  {"role": "assistant", "content": "It is 2."}]}',
     good='{"verifier": "answer-format", "answer_format": "\\\\\\\\boxed\\\\{.+\\\\}",\n "messages": [\n'

@@ -382,7 +382,7 @@ def _text_after_call(event: SpanClosed) -> Fault:
 
 def _text_around_calls(event: SpanClosed) -> Fault:
     message = (
-        "Text is beside the calls of this reply; servers of this format take a reply for calls only if it holds "
+        "This reply has text next to its calls; servers of this format accept a reply as calls only if it contains "
         "nothing else, so they return all of it as content."
     )
     return Fault(TEXT_AROUND_CALLS, _words_of(event), message, "Write nothing but the calls.")
@@ -407,4 +407,4 @@ def _not_utf8(text: str, broken: list[Range], start: int) -> Fault:
     else:
         what = f"half a surrogate pair, U+{code_point:04X}"
     more = f" (the first of {len(broken)} such places)" if len(broken) > 1 else ""
-    return Fault(INVALID_UTF8, broken[0].moved(start), f"The text holds {what}{more}; kept as they came.")
+    return Fault(INVALID_UTF8, broken[0].moved(start), f"The text contains {what}{more}; kept unchanged.")

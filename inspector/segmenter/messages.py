@@ -30,13 +30,15 @@ def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
             rule,
             place,
             f"`{marker}` closes nothing: no such span is open here.",
-            "If the prompt ended with the opening marker, pass its tail as the prompt; else delete this one.",
+            "If the prompt ended with the opening marker, pass its last lines as the prompt; otherwise delete this "
+            "marker.",
         )
     if rule is markers.NESTED_SPAN:
         return Fault(
             rule,
             place,
-            f"`{marker}` opens a span inside a span of its own kind; it is text, and the first `{expected}` ends both.",
+            f"`{marker}` opens a span inside a span of the same kind; it is read as text, and the first `{expected}` "
+            "ends both.",
             "Delete this marker.",
             Fix((Edit(place, ""),), safe=False),
         )
@@ -44,7 +46,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"`{marker}` closes a span that was opened in the other spelling; expected `{expected}`.",
+            f"`{marker}` closes a span opened with the other spelling; expected `{expected}`.",
             f"Write `{expected}`.",
             Fix((Edit(place, expected),), safe=True),
         )
@@ -61,15 +63,15 @@ def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"The model opens `{marker}` in its own turn: it writes a result that no tool gave.",
-            "Stop the generation at the end of the call, and discard what follows.",
+            f"The model opens `{marker}` in its own turn: it writes a result that no tool returned.",
+            "Stop the generation at the end of the call, and discard the text after it.",
         )
     if rule is markers.MALFORMED_HEADER:
         return Fault(
             rule,
             place,
-            f"The header of this message is not what the format writes: expected {expected} here.",
-            "Reading went on as if it were there: a strict parser gives up, or takes the rest for content.",
+            f"The header of this message does not match the format: expected {expected} here.",
+            "A strict parser fails here or reads the rest as content; weaklink continues as if it were present.",
         )
     if rule is markers.EMPTY_CALL:
         return Fault(
@@ -85,7 +87,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, expected: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"{begins}{due}, and a server that waits for that takes the call for text.",
+            f"{begins}{due}, and a server that waits for that marker reads the call as text.",
             f"Begin the call with `{expected}`.",
         )
     raise AssertionError(f"no marker breaks {rule}")
@@ -97,7 +99,7 @@ def opened_by_prompt(marker: str, at: int) -> Fault:
         markers.REASONING_OPENED_BY_PROMPT,
         Range(at, at + len(marker)),
         f"`{marker}` closes reasoning that the prompt opened; the text before it is read as reasoning.",
-        "Pass the prompt's last lines as the prompt, so that nothing has to be guessed.",
+        "Pass the prompt's last lines as the prompt, so that weaklink does not have to guess.",
     )
 
 
@@ -106,7 +108,7 @@ def token_outside(marker: str, place: Range, where: str) -> Fault:
     return Fault(
         markers.SPECIAL_TOKEN_LEAK,
         place,
-        f"The special token `{marker}` is outside of {where}, the only place where templates write it.",
+        f"The special token `{marker}` is outside {where}, the only place where chat templates write it.",
         "Delete it.",
         Fix((Edit(place, ""),), safe=False),
     )
@@ -116,7 +118,7 @@ def _leaked_token(marker: str, place: Range, expected: str) -> Fault:
     if not expected:
         message = (
             f"The special token `{marker}` is in the middle of a text and is read as text; a server that stops or "
-            "splits at special tokens cuts the answer here."
+            "splits at special tokens truncates the answer here."
         )
         return Fault(markers.SPECIAL_TOKEN_LEAK, place, message)
     message = f"The special token `{marker}` appears where `{expected}` belongs: a call follows it."
@@ -129,8 +131,8 @@ def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:
     return Fault(
         markers.CALL_INSIDE_REASONING,
         opener,
-        f"This reasoning holds a complete call, and no `{closed.wanted}` closes it. It counts as a call; a server with "
-        "a reasoning parser keeps all of it as reasoning and returns no call.",
+        f"This reasoning contains a complete call, and no `{closed.wanted}` closes it. It counts as a call; a server "
+        "with a reasoning parser returns all of it as reasoning and no call.",
         f"Close the reasoning with `{closed.wanted}` before the call.",
         Fix((Edit(Range(opener.start, opener.start), f"{closed.wanted}\n"),), safe=False),
     )
@@ -140,8 +142,8 @@ def marker_in_prose(span: Span) -> Fault:
     """The fault of a marker that prose only mentions: `span` is read as text."""
     place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
     message = (
-        "This marker is mentioned in prose and read as text; a server that looks for the marker alone takes what "
-        "follows it for a call or for reasoning."
+        "This marker is mentioned in prose and is read as text; a server that searches for the marker alone reads what "
+        "follows it as a call or as reasoning."
     )
     return Fault(markers.MARKER_IN_PROSE, place, message)
 
@@ -197,7 +199,7 @@ def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span 
         place = Range(max(last - 1, closed.span.range.start), last) if content else closed.span.range
         message = f"{_UNCLOSED[closed.span.kind]} is not closed: the stream ends before `{closed.wanted}`."
         if repeats is not None:
-            message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."
+            message = f"{message[:-1]}; the truncated text repeats an earlier call, so nothing was lost."
     fix = _closing(closed, end) if complete else None
     hint = f"Close it with `{closed.wanted}`." if complete else None
     related = (Related(repeats.range, "The call that is repeated."),) if repeats is not None else ()
@@ -210,7 +212,7 @@ def opener_for_closer(fault: Fault, empty: SpanClosed) -> Fault:
     `fault` is that of the previous call, which this marker ended.
     """
     without_slash = empty.wanted.replace("/", "", 1)
-    slip = f"`{without_slash}` appears where `{empty.wanted}` belongs; its slash was forgotten"
+    slip = f"`{without_slash}` appears where `{empty.wanted}` belongs; its slash is missing"
     if without_slash == empty.wanted:
         slip = f"the marker that opens a call appears where `{empty.wanted}` belongs"
     return Fault(

@@ -370,10 +370,10 @@ class Table:
         for state in states:
             transitions = (*state.transitions, state.other_goes, state.otherwise, state.then, state.broken_goes)
             for unknown in {transition.target for transition in transitions if transition is not None} - known:
-                raise ValueError(f"state {state.name}: its target {unknown} is no state")
+                raise ValueError(f"state {state.name}: its target {unknown} is not a state")
         entries = {*self._homes.values(), self.default_home, self._headless or self.default_home, *self.tails.values()}
         if entries - names:
-            raise ValueError("a role's home, or a prompt's tail, is no state")
+            raise ValueError("the home of a role, or a prompt's tail, is not a state")
 
     @cached_property
     def patterns(self) -> dict[str, re.Pattern[str]]:

@@ -192,12 +192,12 @@ def asked(**facts: object) -> Trace:
         (asked(answered_model="m1", parameters='{"p": 1}'), "`p` is not set in A and `1` in B."),
         (
             asked(answered_model="m1", system="Be mean."),
-            "The system prompts differ from character 4 on: A has `Be kind.`, B `Be mean.`.",
+            "The system prompts differ from character 4: A has `Be kind.`, B `Be mean.`.",
         ),
         (asked(answered_model="m1", tools="f g"), "`g` was offered to B and not to A."),
         (
             asked(answered_model="m1", user="Hello. And?"),
-            "The user's first words differ from character 7 on: A has nothing more, B `Hello. And?`.",
+            "The first user message differs from character 7: A has nothing more, B `Hello. And?`.",
         ),
     ],
 )

@@ -56,7 +56,8 @@ def test_the_words_are_one_line_of_bounded_length() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "why"), [("(", "is no regular expression"), ("x*", "every result would be an error"), ("", "empty")]
+    ("pattern", "why"),
+    [("(", "is not a valid regular expression"), ("x*", "every result would be an error"), ("", "empty")],
 )
 def test_a_pattern_that_cannot_serve_is_the_callers_mistake(pattern: str, why: str) -> None:
     with pytest.raises(InvalidPatternError, match=why) as raised:

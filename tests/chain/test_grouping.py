@@ -25,7 +25,7 @@ def test_a_loop_of_failing_calls_is_a_line_for_each_cause() -> None:
     groups = grouped(found.diagnostics, found.chain)
     assert {one.first.rule.code: len(one.more) for one in groups} == {"T406": 8, "T408": 7, "T413": 0}
     assert groups[0].shown.fault.message == (
-        "`get` answered with an error, judged by its words only: `Error: no such city`. (and 8 more of this kind)"
+        "`get` answered with an error, judged by its text only: `Error: no such city`. (and 8 more of this kind)"
     )
     assert groups[0].shown.location == groups[0].first.location
 

@@ -52,9 +52,9 @@ def test_the_same_session_twice_has_no_difference() -> None:
 
 
 def test_traces_that_share_no_id_are_refused() -> None:
-    with pytest.raises(NotOneSessionError, match="share no id"):
+    with pytest.raises(NotOneSessionError, match="they share no session"):
         join_traces(session(), session(ids=("other_first", "other_second")))
-    with pytest.raises(NotOneSessionError, match="share no id"):
+    with pytest.raises(NotOneSessionError, match="they share no session"):
         join_traces(session(ids=("call_1", "call_2")), session(ids=("call_1", "call_2")))
 
 
@@ -68,7 +68,7 @@ def test_traces_with_one_response_are_joined_though_sessions_and_calls_have_othe
     assert (found.shared, found.runs, codes(found.trace)) == ("chatcmpl-77", 2, [])
     assert without_joined(found.trace) == answered("chatcmpl-77")
     for ids in (("chatcmpl-77", "chatcmpl-78"), ("c1", "c1"), ("", "")):
-        with pytest.raises(NotOneSessionError, match="share no id"):
+        with pytest.raises(NotOneSessionError, match="they share no session"):
             join_traces(answered(ids[0]), answered(ids[1], "other_first", "other_second"))
 
 

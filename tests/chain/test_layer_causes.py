@@ -94,13 +94,13 @@ def ran(trace: Trace, turn: int, run: RecordedRun) -> Trace:
 def test_other_arguments_are_the_agents_fault() -> None:
     run = RecordedRun("otlp", "cancel", "a2", '{"order_id": "A-4711-88"}')
     found = broken(ran(story('{"order_id": "A-4711-889"}'), 5, run))
-    assert "; the fault is the agent's, at the layer executed: the model called `cancel` with" in found.message
+    assert "; the cause is the agent, at the layer executed: the model called `cancel` with" in found.message
 
 
 def test_a_result_that_was_changed_is_the_agents_fault() -> None:
     run = RecordedRun("otlp", "cancel", "a2", None, '{"state": "cancelled"}')
     found = broken(ran(story('{"order_id": "A-4711-889"}'), 5, run))
-    assert "; the fault is the agent's, at the layer read: the model read another result" in found.message
+    assert "; the cause is the agent, at the layer read: the model read a different result" in found.message
 
 
 def test_a_result_that_was_cut_at_once_lost_its_value() -> None:
@@ -117,7 +117,7 @@ def test_re_typed_arguments_are_the_servers_fault() -> None:
     turns = list(trace.turns)
     turns[3] = replace(turns[3], parts=(Part("text", text), *turns[3].parts))
     found = broken(replace(trace, turns=tuple(turns)))
-    assert "; the fault is the server's, at the layer parsed: the model wrote" in found.message
+    assert "; the cause is the server, at the layer parsed: the model wrote" in found.message
 
 
 def test_a_call_that_the_content_holds_too_is_one_step() -> None:

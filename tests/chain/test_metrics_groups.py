@@ -79,9 +79,9 @@ def test_a_break_without_a_result_is_counted_by_its_rule() -> None:
 
 
 def test_what_cannot_be_grouped_at_once_is_refused() -> None:
-    with pytest.raises(ValueError, match="by tool or by code"):
+    with pytest.raises(ValueError, match="both tool and code"):
         FigureGroups([GroupKey.TOOL, GroupKey.CODE])
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(ValueError, match="duplicate key"):
         FigureGroups([GroupKey.DAY, GroupKey.DAY])
     with pytest.raises(ValueError, match="aspect"):
         FigureSlices(Aspect.STEP, [GroupKey.CODE])

@@ -60,7 +60,7 @@ def test_the_hint_of_a_repeated_call_fits_its_result() -> None:
         return next(one.fault.hint for one in inspection_of(*lines).diagnostics if one.rule.code == "T408")
 
     assert hint(CALL, ERROR, CALL, ERROR) == "Change the arguments, or stop and say what failed."
-    assert hint(CALL, "result: 4", CALL, "result: 4") == "Go on with the result that is there already."
+    assert hint(CALL, "result: 4", CALL, "result: 4") == "Continue with the existing result."
 
 
 @pytest.mark.parametrize(("count", "reported"), [(1, 0), (3, 1), (20, 1)])

@@ -75,12 +75,12 @@ def test_a_number_that_stood_in_the_question_is_not_invented() -> None:
     ("lines", "said"),
     [
         ((CALL, ERROR, "say: x"), "`get_weather` answered with an error (`Error: timeout`), and no later call did its"),
-        ((CALL, ERROR, CALL, ERROR, CALL, ERROR), "the same call was made 2 times more, to no avail"),
-        ((CALL, "say: Oslo"), "`get_weather` never got a result, and the conversation went on without it."),
+        ((CALL, ERROR, CALL, ERROR, CALL, ERROR), "the same call was repeated 2 times without success"),
+        ((CALL, "say: Oslo"), "`get_weather` never got a result, and the conversation continued without it."),
         (("call: f {'a': 1}",), "The call of `f` is not valid as written (single-quoted-json): `'a'`"),
         (("call: f ]{",), "The call of `f` could not be read (malformed-json): "),
         ((CALL, "result: <error>Error: no</error>", "say: x"), "with an error (`Error: no`), and"),
-        ((CALL, ERROR, "say: Oslo has 24 degrees."), "; the agent went on with `24`, which was not found earlier."),
+        ((CALL, ERROR, "say: Oslo has 24 degrees."), "; the agent continued with `24`, which was not found earlier."),
     ],
 )
 def test_one_sentence_says_it(lines: tuple[str, ...], said: str) -> None:

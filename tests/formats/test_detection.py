@@ -72,7 +72,7 @@ def test_a_resemblance_does_not_outweigh_a_name() -> None:
 def test_nothing_to_go_by_is_said() -> None:
     found = detect_format()
     assert (found.format.name, found.confidence) == ("hermes", 0.0)
-    assert found.reason == "Nothing points to a format, so `hermes`, the default, is taken."
+    assert found.reason == "Nothing indicates a format; `hermes` is the default."
     assert detect_format(model="my-model").reason.startswith("No format lists the model `my-model`;")
 
 

@@ -213,18 +213,18 @@ class CallSearch:
         call = found.call
         if found.rule is FOREIGN_FORMAT:
             message = (
-                f"A call of `{call.name}` is written here in the syntax of `{found.shape}`, but this model's calls are "
-                f"read as `{self._own.name}`: it stays in the answer, and no tool runs."
+                f"A call of `{call.name}` is written here in the syntax of `{found.shape}`, but weaklink reads this "
+                f"model's calls as `{self._own.name}`: the call stays in the answer, and no tool runs."
             )
-            hint = f"Serve the model with a parser for `{found.shape}`, or change the prompt that shows it this syntax."
+            hint = f"Serve the model with a parser for `{found.shape}`, or change the prompt that shows this syntax."
         else:
             message = (
-                f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: it "
-                "stays in the answer, and no tool runs."
+                f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: the "
+                "call stays in the answer, and no tool runs."
             )
             hint = self._expected(written)
             if WITHOUT_TOKENS in found.shape:
-                hint = f"Servers that decode with `skip_special_tokens=True` remove them: turn that off. {hint}"
+                hint = f"Servers that decode with `skip_special_tokens=True` remove them: turn this option off. {hint}"
         return Fault(found.rule, call.range, message, hint, fix, call=call)
 
     def _with_call_after(self, marker: Fault, text: str, offered: OfferedTools) -> Fault:
@@ -292,7 +292,7 @@ def _invented_result(text: str, start: int) -> Iterator[Fault]:
     end = _RESULT_END.search(text, label.end(), label.end() + _LONGEST_RESULT)
     last = end.start() if end is not None else min(len(text), label.end() + _LONGEST_RESULT)
     place = Range(label.start(1), label.start(1) + len(text[label.start(1) : last].rstrip()))
-    message = "The model writes the result of its own call, which nobody made: it is invented."
+    message = "The model writes the result of its own call, but no tool ran: the result is invented."
     yield Fault(INVENTED_RESULT, place, message, "Stop the generation after the call.")
 
 

@@ -334,7 +334,7 @@ def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: s
     if (keys & _RESULT_KEYS or "description" in keys) and not is_known:
         return []
     if others and is_known:
-        shape = f"{shape} and its arguments beside it"
+        shape = f"{shape} and its arguments next to it"
         found = ReadArguments(Evidence.STRONG, others, guessed=True)
         return [Attempt(named, node.range, node.range, shape, node.range.of(text), found)]
     if not others and not named.has_required and len(keys) <= 2:
@@ -351,7 +351,7 @@ def _keyed_objects(node: JsonNode, payload: _Payload) -> list[Attempt]:
         if named is None or member.value.kind is not JsonKind.OBJECT:
             return []
         place = Range(member.key_range.start, member.value.range.end) if len(node.members) > 1 else node.range
-        attempt = _with_arguments(named, node, member.value, payload, "as JSON with the tool's name for a key")
+        attempt = _with_arguments(named, node, member.value, payload, "as JSON with the tool's name as a key")
         read = attempt.read() if attempt is not None else None
         if attempt is None or read is None or read.evidence is not Evidence.STRONG:
             return []

@@ -273,13 +273,13 @@ class NearMarkers:
         if text.endswith(self._cuts):
             cut = next(filter(text.endswith, self._cuts))
             opener = next(one for one in self._openers if one.startswith(cut))
-            message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, and none came."
+            message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, but no call followed."
         elif cut := self._cut_value(text):
-            message = f"The stream ends within {shown(cut)}, which begins like a call; no server makes one of it."
+            message = f"The stream ends within {shown(cut)}, which begins like a call; no server reads it as a call."
         else:
             return None
         place = Range(len(text) - len(cut), len(text))
-        return Fault(NEAR_MARKER, place, message, "Raise the limit on the answer's length.")
+        return Fault(NEAR_MARKER, place, message, "Raise the output token limit.")
 
     def _near_markers(self, text: str, end: int) -> list[Fault]:
         """What is nearly a marker in `text` up to `end`: one fault for each opener that was meant."""
@@ -304,9 +304,9 @@ class NearMarkers:
 
     def _near(self, place: Range, near: str, marker: str) -> Fault:
         what = "that marker" if "/" in near else "the beginning of a call"
-        message = f"{shown(near)} is nearly `{marker}`, but no server takes it for {what}."
+        message = f"{shown(near)} is nearly `{marker}`, but no server recognises it as {what}."
         fix = Fix((Edit(place, marker),), safe=False) if marker.startswith(self._beginnings) else None
-        return Fault(NEAR_MARKER, place, message, f"Write `{marker}`, if a call was meant.", fix)
+        return Fault(NEAR_MARKER, place, message, f"Write `{marker}` if you meant a call.", fix)
 
     def _near_tag(self, text: str, at: int, stem: str, opener: str) -> str:
         """The text at `at` in place of a marker: up to as many closing signs as `opener` has after its stem."""

@@ -215,18 +215,18 @@ def _is_repairable(call: GrowingCall) -> bool:
 
 
 def _nameless(call: GrowingCall) -> Fault:
-    message = "The call has no `name`: nobody knows which tool it means."
+    message = "The call has no `name`: the tool is unknown."
     return Fault(call_shape.NOT_A_CALL, call.name_range or call.place, message)
 
 
 def _without_id(call: GrowingCall) -> Fault:
     what = f"The call of `{call.name}`" if call.name else "The call"
-    message = f"{what} has no id: no result can name it, and most clients and servers refuse the history."
+    message = f"{what} has no id: no result can refer to it, and most clients and servers reject the history."
     return Fault(MISSING_CALL_ID, call.name_range or call.place, message)
 
 
 def _foreign_key(place: Range) -> Fault:
-    message = "The arguments are under `parameters`, where this API has `arguments`."
+    message = "The arguments are under `parameters`; this API uses `arguments`."
     return Fault(call_shape.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
 
 
@@ -235,7 +235,7 @@ def _as_object(place: Range, value: JsonNode) -> Fault:
     return Fault(
         ARGUMENTS_AS_OBJECT,
         Range(place.start, place.start + 1),
-        f"`arguments` is {what} where the OpenAI API has a string that holds JSON; clients that decode it fail.",
+        f"`arguments` is {what}; the OpenAI API uses a string of JSON, and clients that decode it fail.",
         "Write the arguments as a JSON string.",
     )
 
@@ -244,7 +244,7 @@ def _as_string(place: Range) -> Fault:
     return Fault(
         call_shape.ARGUMENTS_AS_STRING,
         Range(place.start - 1, place.start),
-        "The arguments are a JSON string, not an object: clients hand the tool a string.",
+        "The arguments are a JSON string, not an object: clients pass the tool a string.",
         "Write the object itself.",
     )
 
@@ -257,17 +257,17 @@ def _is_no_object(value: JsonNode) -> bool:
 def _not_an_object(place: Range, value: JsonNode) -> Fault:
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
-    return Fault(call_shape.NOT_A_CALL, place, message, "Write each argument under its name.")
+    return Fault(call_shape.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
 
 
 def _encoded_twice(place: Range) -> Fault:
-    message = "The arguments were encoded twice: the string holds a string, and only that one the object."
+    message = "The arguments were encoded twice: the string contains a string, which contains the object."
     return Fault(call_shape.ARGUMENTS_AS_STRING, place, message, "Encode the object once.")
 
 
 def _several(place: Range) -> Fault:
     message = "A second value appears in the arguments of one call; clients that decode them fail."
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a call of its own.")
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a separate call.")
 
 
 def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:
@@ -376,4 +376,4 @@ def _without_name(header: CallHeader, whole: Range) -> tuple[Fault, ...]:
     """The fault of a call that names no tool."""
     if header.name:
         return ()
-    return (Fault(NOT_A_CALL, whole, "The call has no name: nobody knows which tool it means."),)
+    return (Fault(NOT_A_CALL, whole, "The call has no name: the tool is unknown."),)

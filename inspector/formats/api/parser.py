@@ -218,11 +218,11 @@ class ApiOrText:
         if self._strays > 1:
             return ()
         if unit.kind is UnitKind.TOO_LONG:
-            message = f"A value beginning `{quoted}` does not end within the length that is read; it is kept unread."
+            message = f"The value that begins with `{quoted}` is longer than the limit; it is kept but not parsed."
             return (Fault(UNKNOWN_WIRE_EVENT, Range(place.start, place.start + len(first)), message),)
         if unit.kind is UnitKind.STRAY:
-            return (Fault(TRAILING_DATA, place, f"`{quoted}` is none of the API's values: kept, but not read."),)
-        return (Fault(UNKNOWN_WIRE_EVENT, place, f"The API knows no event of the shape `{quoted}`: kept, not read."),)
+            return (Fault(TRAILING_DATA, place, f"`{quoted}` is not a value of the API: kept, not parsed."),)
+        return (Fault(UNKNOWN_WIRE_EVENT, place, f"The API has no event of the shape `{quoted}`: kept, not parsed."),)
 
 
 def _may_begin(beginning: str) -> bool:
@@ -427,7 +427,7 @@ def _order(piece: ApiPiece) -> tuple[bool, int]:
 
 
 def _late(place: Range, name: str) -> Fault:
-    message = f"A piece of `{name}` comes after its call had ended: clients lose it, or fail on the call."
+    message = f"A piece of `{name}` comes after the end of its call: clients lose it or fail on the call."
     return Fault(rules.TRAILING_DATA, place, message)
 
 
@@ -477,7 +477,7 @@ def read_refused(content: Literal, place: Range) -> ParseResult:
     fault = Fault(
         MALFORMED_JSON,
         decoded.place(Range(0, len(content.text))) if content.raw else place,
-        f"The server could not read {what} and dropped it: only these words show what the model wrote.",
-        "Ask again; a simpler schema or fewer tools make it rarer.",
+        f"The server could not parse {what} and dropped it: only this text shows what the model wrote.",
+        "Retry the request; a simpler schema or fewer tools make this less frequent.",
     )
     return ParseResult(calls=(call,), faults=(fault,), complete=True)

@@ -86,7 +86,7 @@ def _calls(
     is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
     if not any(member.key for member in node.members):
         if not is_cut:
-            message = "No tool is named: expected one key, the tool's name."
+            message = "The call has no tool name: expected one key, the tool's name."
             faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         yield ToolCall(None, raw, raw, valid=False, range=node.range)
@@ -133,7 +133,7 @@ def _another(member: JsonMember) -> Fault:
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         member.key_range,
         "A second call appears in the same object; servers read only the first, or none.",
-        "Give each call an object of its own.",
+        "Give each call a separate object.",
     )
 
 
@@ -151,7 +151,7 @@ def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMem
         call_shape.NOT_A_CALL,
         name.key_range,
         f"The call has `name` and `{arguments.key}`, as most formats do; here the name itself is the key.",
-        "Make the name the key of the arguments.",
+        "Use the name as the key of the arguments.",
         Fix((Edit(node.range, f"{{{key}: {value}}}"),), safe=True),
     )
 

@@ -126,7 +126,7 @@ def _unwrapped(reading: ParseResult) -> ParseResult:
     """The calls of a span without the object around them."""
     place = reading.calls[0].range
     edits = (Edit(Range(place.start, place.start), f'{{"{_ONE}": '), Edit(Range(place.end, place.end), "}"))
-    message = f"The call is not in an object; the server expects it under `{_ONE}`."
+    message = f"The call is not wrapped in an object; the server expects it under `{_ONE}`."
     fix = Fix(edits, safe=True)
     where = Range(place.start, place.start + 1)
     return _misplaced(reading, Fault(rules.NOT_A_CALL, where, message, f"Put it under `{_ONE}`.", fix))

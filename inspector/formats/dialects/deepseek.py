@@ -71,12 +71,14 @@ _CALL = NamedCallReader(
     header=lazy_pattern(rf"function{SEPARATOR}{_NAME}\n```(?:json|python)\n"),
     expected=f"`function{SEPARATOR}NAME`, a line's end and the arguments in a fence of three backticks and `json`",
     loose=(
-        LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}{_FENCE}"), "its white space or fence is another"),
+        LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}{_FENCE}"), "its white space or fence differs"),
         LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}\s*"), "it lacks the fence around the arguments"),
         LooseHeader(
             lazy_pattern(rf"(?!{_FUNCTION})\s*{_NAME}\s*(?:{SEPARATOR})?{_FENCE}"), f"it lacks `function{SEPARATOR}`"
         ),
-        LooseHeader(lazy_pattern(rf"(?!{_FUNCTION})\s*{_NAME}\s*{SEPARATOR}\s*(?=\{{)"), "it is that of DeepSeek V3.1"),
+        LooseHeader(
+            lazy_pattern(rf"(?!{_FUNCTION})\s*{_NAME}\s*{SEPARATOR}\s*(?=\{{)"), "it is the header of DeepSeek V3.1"
+        ),
     ),
     code=frozenset({"python"}),
     code_header=lazy_pattern(r"[\s\S]*```python\n?"),
@@ -88,8 +90,10 @@ _CALL_DEEPSEEK_V31 = NamedCallReader(
     header=lazy_pattern(rf"(?!function{SEPARATOR}[^\s{{]+\s*(?:```|\{{)){_NAME}{SEPARATOR}"),
     expected=f"`NAME{SEPARATOR}`, then the arguments",
     loose=(
-        LooseHeader(lazy_pattern(rf"{_V3}```(?:json|python)?\n?"), "it is that of DeepSeek V3"),
-        LooseHeader(lazy_pattern(rf"{_V3}(?=\{{)"), f"it begins with `function{SEPARATOR}`, as that of DeepSeek V3"),
+        LooseHeader(lazy_pattern(rf"{_V3}```(?:json|python)?\n?"), "it is the header of DeepSeek V3"),
+        LooseHeader(
+            lazy_pattern(rf"{_V3}(?=\{{)"), f"it begins with `function{SEPARATOR}`, like the header of DeepSeek V3"
+        ),
         LooseHeader(lazy_pattern(rf"\s*{_NAME}\s*{SEPARATOR}"), "it contains white space"),
         LooseHeader(lazy_pattern(rf"\s*{_NAME}\s*(?=\{{|\Z)"), f"it lacks `{SEPARATOR}`"),
     ),

@@ -31,7 +31,7 @@ from inspector.text import Range
 ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<function=", "<|START_OF_FUNCTION_CALL|>"
 FUNCTION_END, V1_CALL_END, V1_RESULT_END = "</function>", "<|END_OF_FUNCTION_CALL|>", "<|END_OF_FUNCTION_RESULT|>"
 PYTHON_TAG, FROM, CONTENT = "<|python_tag|>", "<|from|>", "<|content|>"
-_NO_CODE = f"What follows `{PYTHON_TAG}` is not Python code that parses: an interpreter refuses it."
+_NO_CODE = f"What follows `{PYTHON_TAG}` is not valid Python code: an interpreter rejects it."
 _RECIPIENT = "<|from|>assistant\n<|recipient|>"
 _NAME_FUNCTIONARY_TABLE = (Repeat("[A-Za-z_]", 1, 1), Repeat(r"[A-Za-z0-9_.\-]", 0, 63))
 _OTHERS = ("user", "system")

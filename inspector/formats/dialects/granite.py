@@ -75,7 +75,7 @@ GRANITE = json_format(
 GRANITE4 = replace(
     HERMES,
     name="granite4",
-    summary="the Hermes wire in Granite's turns",
+    summary="the Hermes syntax in Granite's turns",
     aliases=(),
     models=("*granite-4*", "*granite4*"),
     new_parser=table_parser(_TABLE),

@@ -50,7 +50,7 @@ _CALL = NamedCallReader(
     expected="` to=functions.NAME`, the channel and `<|message|>`, then the arguments",
     loose=(
         LooseHeader(
-            lazy_pattern(rf"{_TO}[^{{]{{0,300}}?<\|message\|>"), "it holds words that the format does not know"
+            lazy_pattern(rf"{_TO}[^{{]{{0,300}}?<\|message\|>"), "it contains words that the format does not allow"
         ),
         LooseHeader(lazy_pattern(rf"{_TO}[^{{]{{0,300}}?(?=\{{)"), ""),
     ),
@@ -245,7 +245,7 @@ def _read_call(closed: SpanClosed) -> ParseResult:
     if misplaced is None:
         return reading
     place = Range(*misplaced.span("channel")).moved(closed.span.inner.start)
-    message = "A user's tool is called on the channel `analysis`; such calls belong on `commentary`."
+    message = "A user's tool is called on the channel `analysis`; such calls belong to `commentary`."
     hint = "Read calls on every channel: a server that hides `analysis` loses this one."
     faults = (Fault(MALFORMED_HEADER, place, message, hint), *reading.faults)
     return ParseResult(calls=reading.calls, faults=faults, complete=reading.complete)

@@ -145,7 +145,7 @@ _TABLE = hermes_table(
 ERNIE45 = replace(
     HERMES,
     name="ernie45",
-    summary="the Hermes wire, answers in <response> tags",
+    summary="the Hermes syntax, answers in <response> tags",
     aliases=("ernie",),
     models=("*ernie*",),
     new_parser=table_parser(_TABLE),

@@ -113,7 +113,7 @@ def _expresses(call: ToolCall) -> bool:
 
 KIMI_K2 = Format(
     name="kimi_k2",
-    summary="Kimi K2: special tokens, an id that holds the name, JSON",
+    summary="Kimi K2: special tokens, an id that contains the name, JSON",
     aliases=("kimi", "kimi-k2"),
     models=("*kimi-k2*", "*kimi_k2*", "*kimi-latest*"),
     confidence=DetectionPatterns(

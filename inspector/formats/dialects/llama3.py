@@ -68,8 +68,8 @@ _MOST = 20_000
 _HOLDS_JSON = lazy_pattern(r"\[?\s{0,16}\{")
 
 _NO_CODE = (
-    f"What follows `{TAG}` is neither a call nor Python code that parses: an interpreter refuses it, and a server "
-    "takes it for one of the two."
+    f"What follows `{TAG}` is neither a call nor valid Python code: an interpreter rejects it, and a server reads it "
+    "as one of the two."
 )
 
 CODE_TOOL = "code_interpreter"

@@ -148,7 +148,7 @@ def _write_olmo_calls(calls: Sequence[ToolCall]) -> str:
 
 OLMO3_PYTHONIC = Format(
     name="olmo3_pythonic",
-    summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one a line",
+    summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one per line",
     aliases=("olmo3", "olmo"),
     models=("*olmo-3*", "*olmo3*"),
     confidence=_OLMO_PATTERNS,

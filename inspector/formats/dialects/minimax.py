@@ -90,7 +90,7 @@ _CALLS = XmlCalls(
 
 MINIMAX_M1 = json_format(
     name="minimax_m1",
-    summary="<tool_calls> around JSON objects, one a line",
+    summary="<tool_calls> around JSON objects, one per line",
     aliases=(),
     models=("*minimax-m1*", "*minimax-text*"),
     markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),

@@ -183,7 +183,7 @@ def _odd_id(closed: SpanClosed, call: ToolCall) -> Fault:
     at = text.find(written, call.range.start - start, arguments_range.start - start) if written else -1
     at = text.find(written, arguments_range.end - start, call.range.end - start) if written and at < 0 else at
     place = Range(at, at + len(written)).moved(start) if at >= 0 else call.range
-    message = f"The id {shown(written)} is not nine letters or digits; Mistral's own validation refuses such a call."
+    message = f"The id {shown(written)} is not nine letters or digits; Mistral's own validation rejects such a call."
     return Fault(MALFORMED_CALL_ID, place, message, "Give the call an id of nine letters or digits.")
 
 
@@ -204,7 +204,7 @@ def _read_any(closed: SpanClosed) -> ParseResult:
 def _without_arguments(name: str, place: Range, whole: Range) -> ParseResult:
     """The result for a call that the stream's end cuts off before its arguments."""
     message = f"The stream ends before the arguments of `{name}`."
-    fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, "Raise the limit on the answer's length.")
+    fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, "Raise the output token limit.")
     call = ToolCall(name, "", "", valid=False, range=whole, name_range=place)
     return ParseResult(calls=(call,), faults=(fault,))
 

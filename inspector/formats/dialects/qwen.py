@@ -148,7 +148,7 @@ def _call(text: str, name: str, name_range: Range, place: Range, faults: list[Fa
     if node is not None and node.kind is JsonKind.OBJECT and reading.repairable:
         faults += reading.faults
         return call(node.value(), valid=reading.strict, recovered=not reading.strict)
-    faults += reading.faults or (Fault(call_shape.NOT_A_CALL, place, "The arguments are no JSON object."),)
+    faults += reading.faults or (Fault(call_shape.NOT_A_CALL, place, "The arguments are not a JSON object."),)
     return call(raw, valid=False)
 
 
@@ -156,7 +156,7 @@ def _nameless(closed: SpanClosed) -> ParseResult:
     span, content = closed.span, closed.inner_text.strip()
     place = span.inner if len(span.inner) else span.range
     where = Range(span.range.start, span.inner.start)
-    faults = [Fault(rules.TRUNCATED_JSON, where, f"No tool is named after `{FUNCTION}`: expected `: ` and its name.")]
+    faults = [Fault(rules.TRUNCATED_JSON, where, f"No tool name after `{FUNCTION}`: expected `: ` and the name.")]
     if not content.strip(":").strip():
         faults.append(Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none."))
     return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=tuple(faults))

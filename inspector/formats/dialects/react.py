@@ -250,7 +250,7 @@ def _expresses(call: ToolCall) -> bool:
 
 REACT = Format(
     name="react",
-    summary=f"Thought, Action, Action Input, Observation, {FINAL_ANSWER}: plain text, a heading a line",
+    summary=f"Thought, Action, Action Input, Observation, {FINAL_ANSWER}: plain text, one heading per line",
     aliases=("langchain", "mrkl"),
     models=(),
     confidence=_PATTERNS,

@@ -74,15 +74,15 @@ def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterat
         place = Range(at, at + len(rest))
         message = f"{shown(rest)} follows the complete call; nothing was expected after it."
         fix = Fix((Edit(place, ""),), safe=not rest.strip("}] \n"))
-        yield Fault(rules.TRAILING_DATA, place, message, "Cut it off.", fix)
+        yield Fault(rules.TRAILING_DATA, place, message, "Delete it.", fix)
 
 
 def _array(opened: re.Match[str]) -> Fault:
     return Fault(
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(*opened.span(1)),
-        "An array of calls appears where one call belongs; servers read none of them.",
-        "Give each call markers of its own.",
+        "An array of calls appears where one call belongs; servers read none of the calls.",
+        "Give each call separate markers.",
     )
 
 
@@ -91,7 +91,7 @@ def _second_call(match: re.Match[str]) -> Fault:
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(match.start(1), match.end(2)),
         "A second call appears between the same markers; servers read only the first, or none.",
-        "Give each call markers of its own.",
+        "Give each call separate markers.",
     )
 
 
@@ -130,7 +130,7 @@ def _no_call(text: str, start: int) -> ParseResult:
     if is_cut:
         rule, message = rules.TRUNCATED_JSON, f"The call ends within {shown(content)}, before its arguments."
     else:
-        rule, message = call_shape.NOT_A_CALL, f"{shown(content)} is no call: expected `call:name{{...}}`."
+        rule, message = call_shape.NOT_A_CALL, f"{shown(content)} is not a call: expected `call:name{{...}}`."
     call = ToolCall(None, content, content, valid=False, range=place)
     return ParseResult(calls=(call,), faults=(Fault(rule, place, message),), complete=not is_cut)
 

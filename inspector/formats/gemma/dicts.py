@@ -89,7 +89,7 @@ class GemmaValues:
         delimited = f"{self._delimiter}{word}{self._delimiter}"
         message = f"The value {shown(word)} appears without `{self._delimiter}` around it."
         fix = Fix((Edit(place, delimited),), safe=False)
-        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is meant as text.", fix)
+        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is text.", fix)
         return word, True
 
     def _odd_number(self, word: str, place: Range) -> Json:
@@ -97,7 +97,7 @@ class GemmaValues:
         whole, point, fraction = word.lstrip("+-").partition(".")
         spelling = "-" * word.startswith("-") + (whole.lstrip("0") or "0") + (point + fraction if fraction else "")
         fix = Fix((Edit(place, spelling),), safe=False)
-        message = f"The number {shown(word)} is not written as JSON writes numbers."
+        message = f"The number {shown(word)} is not a valid JSON number."
         self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", fix)
         return number_value(spelling)
 
@@ -117,7 +117,7 @@ class GemmaValues:
         value = quoted[1:-1]
         self._at = place.end
         delimited = f"{self._delimiter}{value}{self._delimiter}"
-        message = f"{shown(quoted)} is in plain quotes, which are data here; expected `{self._delimiter}`."
+        message = f"{shown(quoted)} is in plain quotes, which are part of the text here; expected `{self._delimiter}`."
         fix = Fix((Edit(place, delimited),), safe=True)
         self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", fix)
         return value
@@ -137,9 +137,7 @@ class GemmaValues:
             self._is_endless = True
             at, inner = inner[0], []
         for place in inner:
-            message = (
-                f"`{delimiter}` appears inside a string, as nothing of the dict follows it; many readers stop here."
-            )
+            message = f"`{delimiter}` appears inside a string: no part of the dict follows it; many parsers stop here."
             self._found.add(Fault(MARKER_INSIDE_ARGUMENT, Range(place, place + len(delimiter)), message))
         if at < 0:
             self._cut_within = f"the string {shown(text, start, len(text))}"
@@ -346,7 +344,7 @@ class GemmaReader(GemmaValues):
         place = Range(start, self._at)
         if key in frame.members:
             fault = Fault(
-                rules.DUPLICATE_KEY, place, f"The key {shown(key)} appears twice; most readers keep the last."
+                rules.DUPLICATE_KEY, place, f"The key {shown(key)} appears twice; most parsers keep the last value."
             )
             self._found.add(fault)
         frame.key, frame.key_place = key, place
@@ -387,7 +385,7 @@ class GemmaReader(GemmaValues):
         closers = self._closers + "".join(_CLOSERS[frame.opener] for frame in reversed(frames))
         end = len(self._text)
         fix = None if self._hopeless else Fix((Edit(Range(end, end), closers),), safe=False)
-        hint = f"End it with {shown(closers)}, if the rest cannot be had." if fix else None
+        hint = f"End it with {shown(closers)}, if the rest is not available." if fix else None
         message = f"The call ends within {self._cut_within}; {shown(closers)} is missing at the end."
         self._flag(rules.TRUNCATED_JSON, Range(max(end - 1, 0), end), message, hint, fix)
 

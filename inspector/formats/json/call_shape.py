@@ -111,7 +111,7 @@ def _no_object(value: JsonNode) -> Fault:
     """The fault of arguments that are a value without names, which no server accepts as arguments."""
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
-    return Fault(rules.NOT_A_CALL, value.range, message, "Write each argument under its name.")
+    return Fault(rules.NOT_A_CALL, value.range, message, "Write each argument as a member with its name.")
 
 
 def _is_call(node: JsonNode) -> bool:
@@ -161,7 +161,7 @@ def _unwrapped(node: JsonNode, wrapper: JsonMember, keys: CallKeys, text: str) -
         rules.NOT_A_CALL,
         wrapper.key_range,
         'The call is inside `"function"`, as in the OpenAI API; here the object itself is the call.',
-        "Leave only the inner object.",
+        "Keep only the inner object.",
         Fix((before, after), safe=False),
     )
     return CallShape(inner.name, inner.arguments, inner.decoded, fits=False, readable=inner.readable, faults=(fault,))
@@ -170,14 +170,14 @@ def _unwrapped(node: JsonNode, wrapper: JsonMember, keys: CallKeys, text: str) -
 def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Fault:
     function = node.member("function")
     if _is_schema(node) or (function is not None and _is_schema(function.value)):
-        message = "This is the definition of a tool, not a call: the model repeats what the prompt showed it."
+        message = "This is the definition of a tool, not a call: the model repeats what the prompt contains."
     elif any(member.key.lower() in _ERROR_KEYS for member in node.members):
         message = "This is an error object, not a call."
     elif not node.members:
-        message = "An empty object is no call: expected a name and arguments."
+        message = "An empty object is not a call: expected a name and arguments."
     elif name is not None:
         return Fault(
-            rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a string that is not empty."
+            rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a non-empty string."
         )
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
         return _misnamed(other, keys)
@@ -185,7 +185,9 @@ def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Faul
         held = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""
         guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
-        message = f"No tool is named: expected `{keys.name}`, but the object holds only {held}{more}{guess}."
+        message = (
+            f"The call has no tool name: expected `{keys.name}`, but the object contains only {held}{more}{guess}."
+        )
     return Fault(rules.NOT_A_CALL, node.range, message)
 
 
@@ -199,8 +201,8 @@ def _name_elsewhere(node: JsonNode) -> JsonMember | None:
 
 
 def _misnamed(other: JsonMember, keys: CallKeys) -> Fault:
-    message = f"No tool is named: `{other.key}` appears where `{keys.name}` belongs."
-    hint = f"Rename it to `{keys.name}`, if that is what was meant."
+    message = f"The call has no tool name: `{other.key}` appears where `{keys.name}` belongs."
+    hint = f"Rename it to `{keys.name}` if you meant that."
     fix = Fix((Edit(other.key_range, f'"{keys.name}"'),), safe=False)
     return Fault(rules.NOT_A_CALL, other.key_range, message, hint, fix)
 
@@ -210,7 +212,7 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
         yield Fault(
             rules.WRONG_ARGUMENTS_KEY,
             arguments.key_range,
-            f"The arguments are under `{arguments.key}`; this format calls them `{keys.arguments}`.",
+            f"The arguments are under `{arguments.key}`; this format uses `{keys.arguments}`.",
             f"Rename it to `{keys.arguments}`.",
             Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
         )
@@ -224,7 +226,7 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
 
 def _stray_key(node: JsonNode, index: int, arguments: JsonMember | None, text: str) -> Fault:
     member = node.members[index]
-    message = f"`{_short(member.key)}` appears beside the call's name and arguments, where servers ignore it."
+    message = f"`{_short(member.key)}` appears next to the call's name and arguments, where servers ignore it."
     if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
         return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
     inside = arguments.value
@@ -256,7 +258,7 @@ def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]
     fault = Fault(
         rules.ARGUMENTS_AS_STRING,
         arguments.value.range,
-        f"`{arguments.key}` is a string that holds JSON; expected the object itself.",
+        f"`{arguments.key}` is a string of JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
         Fix((Edit(arguments.value.range, text.strip() or "{}"),), safe=True),
     )

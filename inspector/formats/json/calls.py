@@ -208,11 +208,11 @@ def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     place = nodes[0].range if nodes else Range(0, len(text))
     if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
         return Fault(
-            call_shape.NOT_A_CALL, place, "An empty array calls nothing: expected a call with a name and arguments."
+            call_shape.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
         )
     kind = nodes[0].kind.value if nodes else "text"
     return Fault(
-        call_shape.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments."
+        call_shape.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments."
     )
 
 
@@ -237,8 +237,8 @@ def bare_object(objects: list[JsonNode]) -> Fault:
     return Fault(
         rule,
         Range(first.start, first.start + 1),
-        f"{what} where an array of calls belongs; servers that expect the array refuse {them}.",
-        f"Put {them} into square brackets.",
+        f"{what} where an array of calls belongs; servers that expect the array reject {them}.",
+        f"Put {them} in square brackets.",
         Fix(edits, safe=True),
     )
 
@@ -257,7 +257,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
         Edit(Range(array.items[-1].range.end, array.range.end), ""),
     )
     fix = Fix(edits, safe=True)
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a tag of its own.", fix)
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
 
 
 def second_array(first: JsonNode, second: JsonNode) -> Fault:
@@ -280,7 +280,7 @@ def second_object(text: str, first: JsonNode, second: JsonNode, between: str) ->
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         second.range,
         "A second call appears in the same tag; servers read only the first, the last or none.",
-        "Give each call a tag of its own.",
+        "Give each call a separate tag.",
         fix,
     )
 

@@ -74,7 +74,7 @@ class NamedCallReader(Struct, frozen=True):
                 return header, ()
             if header is not None:
                 place = Range(*header.span("name"))
-                message = f"The header of this call is not what the format writes: {loose.reason}."
+                message = f"The header of this call does not match the format: {loose.reason}."
                 hint = f"Write {self.expected}."
                 return header, (Fault(MALFORMED_HEADER, place, message, hint),)
         return None, ()
@@ -90,7 +90,7 @@ class NamedCallReader(Struct, frozen=True):
             return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=tuple(faults))
         place = _stripped(closed.inner_text, Range(0, len(closed.inner_text))).moved(span.inner.start)
         if _is_closed(closed):
-            fault = Fault(call_shape.NOT_A_CALL, place, f"No tool is named: expected {self.expected}.")
+            fault = Fault(call_shape.NOT_A_CALL, place, f"The call has no tool name: expected {self.expected}.")
         else:
             fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.expected}.")
         return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
@@ -128,7 +128,7 @@ class NamedCallReader(Struct, frozen=True):
         fault = Fault(
             rules.MISSING_VALUE,
             name,
-            "No arguments: expected a JSON object, an empty one for a tool without any.",
+            "No arguments: expected a JSON object, empty for a tool without parameters.",
             "Write `{}`.",
             Fix((Edit(end, "{}"),), safe=True),
         )
@@ -156,7 +156,7 @@ def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault,
         return _stripped(text, Range(place.start, at)), (trailing_text(text, _stripped(text, words)),)
     if not place or not _is_closed(closed):
         return place, ()
-    message = "The code fence around the arguments is opened, but not closed: expected three backticks after them."
+    message = "The code fence around the arguments is not closed: expected three backticks after them."
     fix = Fix((Edit(Range(place.end, place.end), f"\n{_FENCE}"),), safe=True)
     return place, (Fault(MALFORMED_HEADER, Range(place.end - 1, place.end), message, "Close it.", fix),)
 
@@ -195,7 +195,7 @@ def read_json_arguments(
     decoded = _decoded(reading)
     if decoded is not None:
         edit = Edit(reading.nodes[0].range, str(reading.nodes[0].scalar).strip() or "{}")
-        message = "The arguments are a string that holds JSON; expected the object itself."
+        message = "The arguments are a string of JSON; expected the object itself."
         fix = Fix((edit,), safe=True)
         fault = Fault(rules.ARGUMENTS_AS_STRING, place, message, "Remove the quotes and the backslashes.", fix)
         return (named_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, fault]
@@ -242,7 +242,7 @@ def _one_of_several(
 
 def _second_object(node: JsonNode) -> Fault:
     message = "A second object appears after the arguments; servers read only the first, or none."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a header of its own.")
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a separate header.")
 
 
 def _decoded(reading: JsonReading) -> Json:

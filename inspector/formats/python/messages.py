@@ -11,7 +11,7 @@ def unpacked(text: str, place: Range) -> Fault:
     return Fault(
         rules.EXPRESSION_AS_VALUE,
         place,
-        f"{quoted_text(text, place)} unpacks arguments, which readers of calls refuse; expected `name=value`.",
+        f"{quoted_text(text, place)} unpacks arguments, which parsers of calls reject; expected `name=value`.",
         "Write each argument as `name=value`.",
     )
 
@@ -22,7 +22,7 @@ def positional(text: str, place: Range, number: int) -> Fault:
         call_shape.POSITIONAL_ARGUMENT,
         place,
         f"The argument {quoted_text(text, place)} has no name: expected `name=value`.",
-        f"Write its name before it; by order it is the tool's parameter number {number}.",
+        f"Write its name before it; by position it is parameter number {number} of the tool.",
     )
 
 
@@ -31,7 +31,7 @@ def wrong_sign(text: str, place: Range, name: str, edit: Edit) -> Fault:
     return Fault(
         rules.MALFORMED_JSON,
         place,
-        f"{quoted_text(text, place)} is how an object writes a member; an argument is written `{name}=`.",
+        f"{quoted_text(text, place)} is the syntax of an object member; write an argument as `{name}=`.",
         f"Write `{name}=`.",
         Fix((edit,), safe=True),
     )
@@ -42,9 +42,9 @@ def reserved_name(text: str, place: Range) -> Fault:
     return Fault(
         rules.MALFORMED_JSON,
         place,
-        f"{quoted_text(text, place)} is a word of Python itself and cannot name an argument: a reader that parses the "
-        "call as Python refuses it.",
-        "Give the tool's parameter another name, or use a format of JSON.",
+        f"{quoted_text(text, place)} is a Python keyword and cannot name an argument: a parser that reads the call as "
+        "Python rejects it.",
+        "Give the tool's parameter another name, or use a JSON format.",
     )
 
 
@@ -53,8 +53,8 @@ def invalid_name(text: str, place: Range) -> Fault:
     return Fault(
         rules.MALFORMED_JSON,
         place,
-        f"The tool's name {quoted_text(text, place)} is no name in Python: a reader that parses the call as Python "
-        "refuses it.",
+        f"The tool's name {quoted_text(text, place)} is not a valid Python name: a parser that reads the call as "
+        "Python rejects it.",
         "Give the tool a name of letters, digits, underscores and dots.",
     )
 
@@ -62,7 +62,7 @@ def invalid_name(text: str, place: Range) -> Fault:
 def extra(text: str, place: Range) -> Fault:
     """Surplus brackets, or words after a call."""
     is_brackets = not text[place.start : place.end].strip(")]} \n")
-    what = "closes nothing" if is_brackets else "appears outside of any call"
+    what = "closes nothing" if is_brackets else "appears outside any call"
     return Fault(
         rules.TRAILING_DATA,
         place,
@@ -78,7 +78,7 @@ def second_list(place: Range) -> Fault:
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         place,
         "A second list of calls appears after the first; servers read one list, or none.",
-        "Write all calls into one list.",
+        "Write all calls in one list.",
     )
 
 
@@ -87,7 +87,7 @@ def only_text(text: str, place: Range) -> Fault:
     return Fault(
         call_shape.NOT_A_CALL,
         place,
-        f"{quoted_text(text, place)} is no call: expected one such as `name(argument='value')`.",
+        f"{quoted_text(text, place)} is not a call: expected one such as `name(argument='value')`.",
     )
 
 
@@ -108,7 +108,7 @@ def cut(text: str, open_brackets: str, inside: str, *, closable: bool) -> Fault:
     end = len(text)
     missing = f"; {shown(open_brackets)} is missing at the end" if open_brackets else ""
     fix = replaced(Range(end, end), open_brackets, safe=False) if closable else None
-    hint = f"End the call with {shown(open_brackets)}, if the rest cannot be had." if closable else None
+    hint = f"End the call with {shown(open_brackets)}, if the rest is not available." if closable else None
     return Fault(
         rules.TRUNCATED_JSON, Range(max(end - 1, 0), end), f"The call ends within {inside}{missing}.", hint, fix
     )
@@ -119,7 +119,7 @@ def fenced(place: Range, edits: tuple[Edit, ...]) -> Fault:
     return Fault(
         rules.FENCED_PAYLOAD,
         place,
-        "The calls are in a code fence, which is no part of them; most servers take the whole for text.",
+        "The calls are in a code fence, which is not part of the format; most servers read everything as text.",
         "Remove the fence.",
         Fix(edits, safe=True),
     )
@@ -139,11 +139,9 @@ def computed_string(text: str, place: Range, value: str, *, kind: str) -> Fault:
     """An f-string or bytes."""
     plain = repr(value)
     if "b" in kind:
-        message = f"{quoted_text(text, place)} is bytes, which JSON arguments cannot hold; expected a plain string."
+        message = f"{quoted_text(text, place)} is bytes, which JSON arguments cannot contain; expected a plain string."
     else:
-        message = (
-            f"{quoted_text(text, place)} is an f-string, which somebody would have to compute; expected a plain string."
-        )
+        message = f"{quoted_text(text, place)} is an f-string, which parsers do not evaluate; expected a plain string."
     return Fault(
         rules.EXPRESSION_AS_VALUE, place, message, f"Write {shown(plain)}.", replaced(place, plain, safe=False)
     )
@@ -155,8 +153,8 @@ def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
     return Fault(
         rules.MISSING_QUOTE,
         Range(first, first + 1),
-        f"The string {quoted_text(text, place)} holds {counted(len(edits), 'quote')} of its own kind without a "
-        f"backslash, so Python takes it to end after {shown(text, place.start, first + 1)}.",
+        f"The string {quoted_text(text, place)} contains {counted(len(edits), 'unescaped quote')} of the same kind, "
+        f"so Python reads it as ending after {shown(text, place.start, first + 1)}.",
         "Write a backslash before each quote within the string, or use the other quotes around it.",
         Fix(edits, safe=False),
     )
@@ -192,8 +190,8 @@ def broken_escape(text: str, place: Range) -> Fault:
     return Fault(
         rules.INVALID_ESCAPE,
         place,
-        f"The escape {quoted_text(text, place)} is not complete, which Python refuses.",
-        "Double the backslash, if it is meant as such.",
+        f"The escape {quoted_text(text, place)} is incomplete, which Python rejects.",
+        "Double the backslash if it is literal.",
         replaced(Range(place.start, place.start), "\\", safe=False),
     )
 
@@ -203,8 +201,8 @@ def unknown_escape(text: str, place: Range) -> Fault:
     return Fault(
         rules.INVALID_ESCAPE,
         place,
-        f"{quoted_text(text, place)} is no escape of Python: it keeps the backslash, yet with a SyntaxWarning, and "
-        "later versions refuse it.",
+        f"{quoted_text(text, place)} is not a Python escape: Python keeps the backslash with a SyntaxWarning, and "
+        "later versions reject it.",
         "Double the backslash.",
         replaced(Range(place.start, place.start), "\\", safe=True),
     )
@@ -215,7 +213,7 @@ def arithmetic(text: str, place: Range, result: str) -> Fault:
     return Fault(
         rules.EXPRESSION_AS_VALUE,
         place,
-        f"{quoted_text(text, place)} is left to be computed; expected its result.",
+        f"{quoted_text(text, place)} is an expression; expected its result.",
         f"Write the result, `{result}`.",
         replaced(place, result, safe=False),
     )
@@ -226,8 +224,8 @@ def expression(text: str, place: Range, quoted: str | None) -> Fault:
     return Fault(
         rules.EXPRESSION_AS_VALUE,
         place,
-        f"{quoted_text(text, place)} is an expression, not a literal; no reader of calls computes it.",
-        "Put the value there that was meant; quoting the text only keeps it readable.",
+        f"{quoted_text(text, place)} is an expression, not a literal; parsers of calls do not evaluate it.",
+        "Write the intended value; quoting the text only makes the call valid.",
         replaced(place, quoted, safe=False) if quoted is not None else None,
     )
 
@@ -237,9 +235,9 @@ def unquoted(text: str, place: Range, quoted: str) -> Fault:
     return Fault(
         rules.UNQUOTED_WORD,
         place,
-        f"The value {quoted_text(text, place)} is neither quoted nor a number, `True`, `False` or `None`; Python takes "
-        "it for a variable.",
-        f"Quote it if it is meant as text: {shown(quoted)}.",
+        f"The value {quoted_text(text, place)} is neither quoted nor a number, `True`, `False` or `None`; Python "
+        "reads it as a variable.",
+        f"Quote it if it is text: {shown(quoted)}.",
         replaced(place, quoted, safe=False),
     )
 
@@ -249,8 +247,8 @@ def json_literal(text: str, place: Range, twin: str) -> Fault:
     return Fault(
         rules.UNQUOTED_WORD,
         place,
-        f"{quoted_text(text, place)} is a literal of JSON; Python takes it for a variable, so that strict readers "
-        "refuse the call.",
+        f"{quoted_text(text, place)} is a JSON literal; Python reads it as a variable, so strict parsers reject the "
+        "call.",
         f"Write `{twin}`.",
         replaced(place, twin, safe=True),
     )
@@ -261,7 +259,7 @@ def no_text_key(text: str, place: Range, quoted: str) -> Fault:
     return Fault(
         rules.UNQUOTED_WORD,
         place,
-        f"The key {quoted_text(text, place)} is no string; an object of JSON has no other keys.",
+        f"The key {quoted_text(text, place)} is not a string; a JSON object has only string keys.",
         f"Write {shown(quoted)}.",
         replaced(place, quoted, safe=False),
     )
@@ -272,7 +270,7 @@ def no_list(text: str, place: Range, kind: str, repair: tuple[Edit, ...]) -> Fau
     return Fault(
         rules.EXPRESSION_AS_VALUE,
         place,
-        f"{quoted_text(text, place)} is a {kind}, which JSON arguments do not have; expected a list.",
+        f"{quoted_text(text, place)} is a {kind}, which JSON does not have; expected a list.",
         "Write it in square brackets.",
         Fix(repair, safe=False),
     )
@@ -284,13 +282,13 @@ def invalid_number(text: str, place: Range, spelling: str | None) -> Fault:
         return Fault(
             rules.INVALID_NUMBER,
             place,
-            f"{quoted_text(text, place)} is a complex number, which JSON arguments do not have.",
+            f"{quoted_text(text, place)} is a complex number, which JSON does not have.",
         )
     return Fault(
         rules.INVALID_NUMBER,
         place,
         f"The number {quoted_text(text, place)} begins with a zero, which Python does not allow.",
-        f"Write `{spelling}`, or quote it if it is no number but a code.",
+        f"Write `{spelling}`, or quote it if it is a code, not a number.",
         replaced(place, spelling, safe=False),
     )
 
@@ -300,8 +298,8 @@ def non_finite(text: str, place: Range) -> Fault:
     return Fault(
         rules.NON_FINITE_NUMBER,
         place,
-        f"{quoted_text(text, place)} is a number that JSON arguments cannot hold.",
-        "Write `None` if the tool takes it, or leave the argument out.",
+        f"{quoted_text(text, place)} is a number that JSON does not have.",
+        "Write `None` if the tool accepts it, or omit the argument.",
         replaced(place, "None", safe=False),
     )
 
@@ -323,7 +321,7 @@ def wrong_member_sign(text: str, place: Range) -> Fault:
     return Fault(
         rules.MALFORMED_JSON,
         place,
-        f"{quoted_text(text, place)} appears where an object has a colon.",
+        f"{quoted_text(text, place)} appears where a colon was expected.",
         "Write a colon.",
         replaced(place, ":", safe=True),
     )
@@ -334,11 +332,11 @@ def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
     return Fault(
         rules.DUPLICATE_KEY,
         place,
-        f"The {what} {shown(name)} is given twice; most readers keep the last value, Python itself refuses the call."
+        f"The {what} {shown(name)} appears twice; most parsers keep the last value, Python itself rejects the call."
         if what == "argument"
-        else f"The {what} {shown(name)} appears twice; most readers keep the last value.",
+        else f"The {what} {shown(name)} appears twice; most parsers keep the last value.",
         "Keep one of them.",
-        related=(Related(first, "First occurrence."),),
+        related=(Related(first, "The first occurrence."),),
     )
 
 

@@ -261,7 +261,7 @@ def _within(fault: Fault, tag: Range) -> Fault:
 
 
 def _no_value(found: XmlParameterText) -> Fault:
-    message = "The value is not the JSON that its tag promises."
+    message = "The value is not the JSON that its tag declares."
     return Fault(rules.MALFORMED_JSON, found.tag, message)
 
 

@@ -31,7 +31,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
                 call_shape.MALFORMED_PARAMETERS,
                 place,
                 f"Only parameters are allowed here: expected `{syntax.shown_parameter}`, found {_quoted(text, place)}.",
-                "Delete it, or give it a parameter of its own.",
+                "Delete it, or put it into a separate parameter.",
             )
         case Flaw.STRAY_TAG:
             return Fault(
@@ -46,7 +46,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
                 rules.TRAILING_DATA,
                 place,
                 f"{_quoted(text, place)} appears after `{syntax.call_end}`, where the call is complete.",
-                "Cut off what follows the call.",
+                "Delete what follows the call.",
                 Fix((Edit(place, ""),), safe=True),
             )
         case Flaw.NO_CALL:
@@ -66,7 +66,7 @@ def second_call(first: XmlCallText, second: XmlCallText, text: str, syntax: XmlS
         call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(second.start, second.end),
         "A second call appears in the same tag; servers read only the first, the last or none.",
-        "Give each call a tag of its own.",
+        "Give each call a separate tag.",
         fix,
     )
 
@@ -86,7 +86,7 @@ def unmatched_tags(found: XmlParameterText) -> Fault:
     return Fault(
         call_shape.MALFORMED_PARAMETERS,
         found.tag,
-        f"The tags within the value of {_shown(found.name)} do not match, so that it is read as a text.",
+        f"The tags within the value of {_shown(found.name)} do not match, so the value is read as text.",
         "Close each tag with its own name.",
     )
 
@@ -96,7 +96,7 @@ def repeated(name: str, place: Range) -> Fault:
     return Fault(
         rules.DUPLICATE_KEY,
         place,
-        f"The parameter {_shown(name)} appears twice; the last value counts here, elsewhere perhaps the first.",
+        f"The parameter {_shown(name)} appears twice; weaklink uses the last value, other parsers may use the first.",
     )
 
 
@@ -113,7 +113,7 @@ def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     return Fault(
         call_shape.MALFORMED_PARAMETERS,
         place,
-        f"The payload holds no call: {_quoted(text, place)} appears where `{syntax.shown_call}` belongs.",
+        f"The payload contains no call: {_quoted(text, place)} appears where `{syntax.shown_call}` belongs.",
     )
 
 
@@ -148,7 +148,9 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlW
     if at_end:
         place = Range(max(end - 1, 0), end)
         message = f"The stream ends within the value of {_shown(found.name)}; {tags} {verb} missing."
-        return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
+        return Fault(
+            call_shape.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix
+        )
     message = f"The value of {_shown(found.name)} is not closed: {tags} {verb} missing."
     return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{missing[0]}`.", fix)
 
@@ -158,7 +160,7 @@ def cut_value(name: str, end: int, missing: str) -> Fault:
     message = f"The stream ends within the value of {_shown(name)}; `{missing}` is missing."
     fix = Fix((Edit(Range(end, end), missing),), safe=False)
     place = Range(max(end - 1, 0), end)
-    return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
+    return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix)
 
 
 def cut_tag(text: str, place: Range) -> Fault:
@@ -178,7 +180,7 @@ def _call_not_closed(place: Range, syntax: XmlSyntax, *, at_end: bool, is_cut: b
 def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     if is_cut:
         return cut_tag(text, place)
-    message = f"{_quoted(text, place)} is no whole tag of a parameter; expected `{syntax.shown_parameter}`."
+    message = f"{_quoted(text, place)} is not a complete parameter tag; expected `{syntax.shown_parameter}`."
     return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
 
 
