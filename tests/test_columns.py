@@ -91,7 +91,7 @@ def test_an_index_that_is_not_there_is_refused(index: int) -> None:
 
 
 def test_numbers_that_do_not_fill_the_tuples_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 numbers do not fill a column of 2 tuples"):
+    with pytest.raises(ValueError, match="3 numbers do not match the lengths of a column of 2 tuples"):
         Ragged(b"\1\1", (1, 2, 3))
 
 

@@ -184,23 +184,23 @@ def test_every_older_version_has_its_step() -> None:
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        (["{}"], "line 1: this is no trace file"),
-        ([], "line 1: this is no trace file"),
-        (["PK\x03\x04"], "line 1: this is no trace file"),
-        (['{"weaklink_trace_file": true}'], "line 1: this is no trace file"),
-        (['{"weaklink_trace_file": 4}'], "line 1: the file is of version 4, this weaklink reads up to 3"),
+        (["{}"], "line 1: this is not a trace file"),
+        ([], "line 1: this is not a trace file"),
+        (["PK\x03\x04"], "line 1: this is not a trace file"),
+        (['{"weaklink_trace_file": true}'], "line 1: this is not a trace file"),
+        (['{"weaklink_trace_file": 4}'], "line 1: the file has version 4, this weaklink reads versions up to 3"),
         ([*EXAMPLE_LINES[:2], '{"turn": 1}'], "line 3: Expected `object`"),
-        ([*EXAMPLE_LINES[:2], "{}x\n"], "line 3: the line is no JSON"),
-        ([*EXAMPLE_LINES[:2], "[" * 100_000 + "\n"], "line 3: the line is no JSON"),
+        ([*EXAMPLE_LINES[:2], "{}x\n"], "line 3: the line is not JSON"),
+        ([*EXAMPLE_LINES[:2], "[" * 100_000 + "\n"], "line 3: the line is not JSON"),
         ([*EXAMPLE_LINES[:2], '{"turn":{"role":"king","parts":[]}}'], "line 3: Invalid enum value 'king'"),
-        ([*EXAMPLE_LINES[:2], EXAMPLE_LINES[1]], "line 3: 4 more turns of the trace were to come"),
-        (EXAMPLE_LINES[:3], "line 4: 3 more turns of the trace were to come"),
-        ([EXAMPLE_LINES[0], EXAMPLE_LINES[2]], "line 2: a trace was to begin here"),
+        ([*EXAMPLE_LINES[:2], EXAMPLE_LINES[1]], "line 3: expected 4 more turns of the trace"),
+        (EXAMPLE_LINES[:3], "line 4: expected 3 more turns of the trace"),
+        ([EXAMPLE_LINES[0], EXAMPLE_LINES[2]], "line 2: expected the start of a trace"),
         ([*EXAMPLE_LINES[:3], EXAMPLE_LINES[3].replace("[3,9]", "[9,3]")], "line 4: the ends of the chunks"),
         ([*EXAMPLE_LINES[:3], EXAMPLE_LINES[3].replace("[0,2]", "[0]")], "line 4: 2 chunks, but a column of 1"),
-        (['{"weaklink_trace_file": 1}', '{"turn": []}'], "line 2: the line is not as version 1 requires it"),
+        (['{"weaklink_trace_file": 1}', '{"turn": []}'], "line 2: the line is not valid in version 1"),
         (['{"weaklink_trace_file": 2}', '{"trace": {"turns": -1}}'], "line 2: Expected `int` >= 0"),
-        (["\udcff"], "line 1: this is no trace file"),
+        (["\udcff"], "line 1: this is not a trace file"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(some_path: Path, lines: list[str], says: str) -> None:
@@ -215,7 +215,7 @@ def test_what_stood_before_a_cut_comes_back_first(some_path: Path) -> None:
     some_path.write_text(text[:-20], encoding="ascii")
     found: Iterator[Trace] = read_trace_file(some_path)
     assert next(found) == EXAMPLE
-    with pytest.raises(UnreadableFileError, match="line 11: the line is cut off"):
+    with pytest.raises(UnreadableFileError, match="line 11: the line is truncated"):
         next(found)
 
 

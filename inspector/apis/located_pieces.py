@@ -131,7 +131,7 @@ def cut_off(reason: JsonNode | None, lengths: Collection[str]) -> Iterator[ApiFa
 
 def another_answer(node: JsonNode, index: int) -> ApiFault:
     """The fault that a request has several answers; `node` is the answer of that index."""
-    message = f"Answer {index} is a further one to the same request; only answer 0 is read."
+    message = f"Answer {index} is another answer to the same request; only answer 0 is read."
     return ApiFault(Fault(UNKNOWN_WIRE_EVENT, node.range, message))
 
 

@@ -170,7 +170,7 @@ class OllamaReader(ObjectReader):
 
     __slots__ = ("_calls", "_is_over", "_is_timed", "_token_texts", "api")
 
-    unended = "The stream ended without a line that is `done`."
+    unended = "The stream ended without a line with `done`."
 
     def __init__(self, api: str, *, status: int | None = None, whole: bool = False) -> None:
         super().__init__(status=status, whole=whole)

@@ -363,7 +363,7 @@ def observe(client: Client, observes: Observes, mistakes: ErrorCounters) -> Clie
 def recordable(client: object) -> tuple[Any, str]:
     """The httpx client within, and the name of its module; raises as `observe` does."""
     if is_observed(client):
-        raise ValueError(f"This {type(client).__name__} is recorded already; `unrecord` ends that.")
+        raise ValueError(f"This {type(client).__name__} is already recorded; `unrecord` stops it.")
     return http_client(client)
 
 
@@ -393,7 +393,7 @@ def http_client(client: object) -> tuple[Any, str]:
             return found, module
         found = getattr(found, _INNER, None)
     raise TypeError(
-        f"A {type(client).__name__} cannot be recorded: it is no client of httpx or httpx2 and keeps none in `_client`."
+        f"A {type(client).__name__} cannot be recorded: it is not an httpx or httpx2 client and has none in `_client`."
     )
 
 

@@ -127,7 +127,7 @@ def read_events(body: bytes) -> list[RecordEvent]:
     version = _record(lines[0], 1).get(HEADER_KEY) if lines else None
     if version != VERSION:
         found = "no version" if version is None else f"version {json.dumps(version)}"
-        raise EventLineError(f"Line 1: the events say {found}, and this weaklink reads version {VERSION}.")
+        raise EventLineError(f"Line 1: the events have {found}, but this weaklink reads version {VERSION}.")
     return [_read(line, at) for at, line in enumerate(lines[1:], 2)]
 
 
@@ -135,9 +135,9 @@ def _record(line: bytes, at: int) -> dict[str, object]:
     try:
         record = json.loads(line.decode("ascii"))
     except (ValueError, RecursionError) as error:
-        raise EventLineError(f"Line {at} is no ASCII JSON: {error}.") from error
+        raise EventLineError(f"Line {at} is not ASCII JSON: {error}.") from error
     if not isinstance(record, dict):
-        raise EventLineError(f"Line {at} is no JSON object.")
+        raise EventLineError(f"Line {at} is not a JSON object.")
     return record
 
 
@@ -147,7 +147,7 @@ def _read(line: bytes, at: int) -> RecordEvent:
         whole = with_split_surrogates(record) if b"\\ufdd0" in line else record  # type: ignore[arg-type]  # parsed JSON
         return _event_of(msgspec.convert(whole, _EventLine))
     except INVALID_LINE as error:
-        raise EventLineError(f"Line {at} is no record event: {error}.") from error
+        raise EventLineError(f"Line {at} is not a record event: {error}.") from error
 
 
 def _line_of(event: RecordEvent) -> _EventLine:
@@ -217,7 +217,7 @@ def unpack_body(packed: bytes, most_bytes: int = MAX_BODY_BYTES) -> bytes | None
     try:
         plain = unpacking.decompress(packed, most_bytes + 1)
     except zstd.ZstdError as error:
-        raise EventLineError(f"The body is no zstd: {error}.") from error
+        raise EventLineError(f"The body is not zstd: {error}.") from error
     if len(plain) > most_bytes:
         return None
     if not unpacking.eof:
@@ -256,7 +256,7 @@ class EventIntake:
         if body is None:
             return 413, f"The body is longer than {self._most_bytes} bytes."
         if headers.get(INSTANCE, self.instance) != self.instance:
-            return 409, "This server was started after the one that took the events before."
+            return 409, "This server was started after the one that accepted the earlier events."
         is_packed = headers.get("Content-Type", "") == PACKED_TYPE
         return await self._take(self._sender(headers.get(SENDER, "")), int(number), body, is_packed=is_packed)
 
@@ -272,14 +272,14 @@ class EventIntake:
 
     async def _pass_on(self, body: bytes, *, is_packed: bool) -> IntakeAnswer:
         if getattr(self._sink, "is_full", False):
-            return 503, "The recorder is behind; it takes more later."
+            return 503, "The queue of the recorder is full; send the body again later."
         try:
             events = await asyncio.to_thread(self._events, body, is_packed=is_packed)
         except EventLineError as error:
             return 400, str(error)
         if events is None:
             return 413, f"The body is longer than {self._most_bytes} bytes."
-        return (204, "") if self._accepted(events) else (503, "The recorder takes nothing now.")
+        return (204, "") if self._accepted(events) else (503, "The recorder accepts nothing now.")
 
     def _events(self, body: bytes, *, is_packed: bool) -> list[RecordEvent] | None:
         """The events of a body; None if it is too long."""

@@ -20,8 +20,8 @@ from inspector.sessions.exchange import ExchangeEnd, header_of
 from inspector.wire.events import TurnAssembly
 
 NO_CONTENT = "The recording was made with `--no-content`."
-_SPREAD = "The answer held a secret in several pieces; it is rebuilt from the redacted turn."
-_INCOMPLETE = "More came than the recorder keeps."
+_SPREAD = "The answer contained a secret in several pieces; it is rebuilt from the redacted turn."
+_INCOMPLETE = "There was more data than the recorder keeps."
 _HEADERS = frozenset({"content-type", "x-should-retry", "request-id", "ratelimit"})
 _HEADER_PREFIXES = ("retry-after", "ratelimit-")
 _HEADER_PARTS = ("-ratelimit-", "-request-id")

@@ -119,7 +119,7 @@ class LoggedTrace:
 
     def _emit(self, event: RecordEvent) -> None:
         if self._closed:
-            raise SinkError("The recording is closed, so nothing more is kept.")
+            raise SinkError("The recording is closed, so nothing more is recorded.")
         self.sink.accept(event)
 
     def _redacted(self, turn: Turn) -> Turn:
@@ -137,7 +137,7 @@ class LoggedTrace:
             return
         closing.join(_CLOSING_S)
         if closing.is_alive():
-            self.mistakes.note("close", SinkError(f"The sink was not done within {_CLOSING_S:.0f} seconds."))
+            self.mistakes.note("close", SinkError(f"The sink did not finish within {_CLOSING_S:.0f} seconds."))
 
     def _end_sink(self) -> None:
         try:
@@ -171,7 +171,7 @@ class PieceReader:
         if isinstance(piece, str):
             return [PartGrew("text", piece, at_s)]
         if not isinstance(piece, Mapping) or "choices" not in piece:
-            raise TypeError(f"a piece of type {type(piece).__name__} came; `text=` can say what its text is")
+            raise TypeError(f"unknown piece of type {type(piece).__name__}; pass `text=` to return its text")
         if self._decoder is None:
             self._decoder = decoder_for(content_type="text/event-stream")
         return self._decoder.feed(b"data: " + json.dumps(dict(piece)).encode("ascii") + b"\n\n", at_s)
@@ -240,7 +240,7 @@ def flat_token_ids(ids: object) -> list[SupportsInt]:
     found = list(listed)
     if found and isinstance(found[0], list | tuple):
         if len(found) > 1:
-            raise ValueError(f"a batch of {len(found)} sequences came; one turn records one")
+            raise ValueError(f"got a batch of {len(found)} sequences; one turn records one")
         return list(found[0])
     return found
 
@@ -301,7 +301,7 @@ class LoggedTurn:
     ) -> None:
         """Add text to a part (`text`, `reasoning`, `call:0`, ...), with its token ids and logprobs if known."""
         if not isinstance(text, str):
-            raise TypeError(f"a text is wanted, and {type(text).__name__} came")
+            raise TypeError(f"expected a text, not {type(text).__name__}")
         ids = None if token_ids is None else tuple(map(int, token_ids))
         values = None if logprobs is None else tuple(map(float, logprobs))
         self._extend([PartGrew(part, text, now_s(), ids, values)])
@@ -360,7 +360,7 @@ class LoggedTurn:
         ids = flat_token_ids(value)
         with self._lock:
             if self._detokenizer is None or self._tokenizer is None:
-                raise TypeError("token ids came, and no tokenizer was given to `assistant`")
+                raise TypeError("got token ids, but `assistant` has no tokenizer")
             if not self._was_put:
                 self._was_put = True
                 tail = [int(token) for token in ids[-_PROMPT_TOKENS:]]
@@ -423,7 +423,7 @@ class LoggedTurn:
     def _extend(self, events: list[WireEvent]) -> None:
         with self._lock:
             if self._ended:
-                raise SinkError("The turn has ended, so nothing more is kept of it.")
+                raise SinkError("The turn has ended, so nothing more of it is recorded.")
             self._assembly.extend(events)
             chunks = [self._chunk(event) for event in events if isinstance(event, PartGrew)]
             self._recording.chunks(self._number, self._redactor.feed(tuple(chunks)))
@@ -490,7 +490,7 @@ class LoggedTurn:
 
     def _abort_stream(self, error: BaseException) -> None:
         if not self._entered:
-            self.abort("The stream was left before its end." if isinstance(error, GeneratorExit) else error)
+            self.abort("The stream was closed before its end." if isinstance(error, GeneratorExit) else error)
 
     def _finish_stream(self, reader: PieceReader) -> None:
         if last := reader.close(now_s()):
@@ -508,7 +508,7 @@ def tool_definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tup
         elif isinstance(tool, Mapping):
             found += read_tools([dict(tool)])
         else:
-            raise TypeError(f"a tool is a definition or a JSON object, and {type(tool).__name__} came")
+            raise TypeError(f"expected a tool definition or a JSON object, not {type(tool).__name__}")
     return tuple(found)
 
 

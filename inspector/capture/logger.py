@@ -169,7 +169,7 @@ class TraceLogger:
 
     def _add(self, role: Role, text: str, result: ResultHeader | None = None, run: RecordedRun | None = None) -> None:
         if not isinstance(text, str):
-            raise TypeError(f"a text is wanted, and {type(text).__name__} came")
+            raise TypeError(f"expected a text, not {type(text).__name__}")
         self._recording.add(Turn(role, (Part("text", text),), result=result, run=run))
 
 

@@ -49,7 +49,7 @@ class GuardedSink:
             self._sink.accept(event)
         except Exception as error:  # noqa: BLE001  # a third-party sink; the error is counted and reported
             self.refused += 1
-            self.trouble("The sink refuses what was recorded", error, f" ({self.refused} so far)")
+            self.trouble("The sink refused a record event", error, f" ({self.refused} so far)")
 
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
         """See `RecordingObserver`."""
@@ -82,7 +82,7 @@ class GuardedSink:
         try:
             call(self._observer)
         except Exception as error:  # noqa: BLE001  # a third-party observer; the error is counted and reported
-            self.trouble("Who watches the recording failed", error)
+            self.trouble("An observer of the recording failed", error)
 
 
 def _describe_error(error: Exception) -> str:

@@ -55,7 +55,7 @@ class Outbox:
             self._folder.mkdir(mode=0o700)
             self._lock_folder(self._folder)
         except OSError as error:
-            raise SinkError(f"{folder}: the queue cannot be made there: {error.strerror or error}") from error
+            raise SinkError(f"{folder}: the queue cannot be created there: {error.strerror or error}") from error
         self._bytes = sum(one.size_bytes for one in self._bodies)
 
     def __len__(self) -> int:
@@ -199,7 +199,7 @@ class OutboxSink:
         self._outbox.close()
         if left:
             self._lost += left
-            raise SinkError(f"{self._outbox.place} did not take {left} events: {self.trouble}") from self.trouble
+            raise SinkError(f"{self._outbox.place} did not accept {left} events: {self.trouble}") from self.trouble
 
     def _store(self) -> None:
         """Write events to disk, until the sink is closed and none is left."""
@@ -280,9 +280,9 @@ class OutboxSink:
         elif status in NEVER:
             self._lost += 1
             self._outbox.done(body)
-            raise SinkError(f"{self._server.place} refuses what it was sent ({status} {reason})")
+            raise SinkError(f"{self._server.place} refuses the events ({status} {reason})")
         else:
-            raise SinkError(f"{self._server.place} does not take record events ({status} {reason})")
+            raise SinkError(f"{self._server.place} does not accept record events ({status} {reason})")
 
     def _as_sink_error(self, error: OSError | http.client.HTTPException | SinkError) -> SinkError:
         if isinstance(error, SinkError):
@@ -304,5 +304,5 @@ class OutboxSink:
             headers = {SENDER: f"{self._outbox.sender}.{self._replays}", BATCH: "1", INSTANCE: instance, **_PACKED}
             status, reason, _ = self._server.post(pack_body(events), headers)
             if status not in TAKEN:
-                raise SinkError(f"{self._server.place} does not take record events ({status} {reason})")
+                raise SinkError(f"{self._server.place} does not accept record events ({status} {reason})")
         self._instance = instance

@@ -64,7 +64,7 @@ def read_request_info(head: RequestHead, sent: bytes, *, lost_bytes: int = 0) ->
     request = request_of(head, json)
     if request is not None:
         return ModelRequest(request, body, json, content.fault)
-    return _by_path(head, body, content.fault or "The request's body is no JSON object.") if sent else None
+    return _by_path(head, body, content.fault or "The request's body is not a JSON object.") if sent else None
 
 
 def _by_path(head: RequestHead, body: bytes, missing: str) -> ModelRequest | None:
@@ -243,7 +243,9 @@ class AnswerRecording:
             self._lost.append(self._tape.message)
         dropped = self._tape.answer_lost
         if dropped:
-            self._lost.append(f"More came than the recorder could read: {dropped} bytes of the answer were dropped.")
+            self._lost.append(
+                f"The answer arrived faster than the recorder could read it: {dropped} bytes were dropped."
+            )
         too_long = self._left < 0
         if too_long:
             self._lost.append(f"Only {self._context.max_answer_bytes} bytes of an answer are kept; this one is longer.")
@@ -275,7 +277,7 @@ class AnswerRecording:
             read(self._reading)
         except Exception as error:  # noqa: BLE001  # formats may be plug-ins; the error is reported
             self._reading = None
-            self._context.sink.trouble("A running answer could not be read for faults", error)
+            self._context.sink.trouble("A running answer could not be checked for faults", error)
 
 
 def _first_token_s(generation: Generation) -> float | None:
@@ -490,7 +492,7 @@ class Recorder:
             self._tidy()
         self._process_waiting()
         for tape in tuple(self._running):
-            tape.ended(ExchangeEnd.NOT_STORED, None, "The recorder was closed while the exchange went on.")
+            tape.ended(ExchangeEnd.NOT_STORED, None, "The recorder was closed during the exchange.")
         self._process_waiting()
         self._context.traces.end_all()
 
@@ -540,4 +542,4 @@ class Recorder:
         if dropped != self._reported_drops:
             self._reported_drops = dropped
             more = f": {dropped[0]} exchanges and {dropped[1]} bytes of others were dropped so far"
-            self._sink.trouble("More comes than can be recorded", more=more)
+            self._sink.trouble("Traffic arrives faster than it can be recorded", more=more)

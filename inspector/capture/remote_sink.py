@@ -40,9 +40,9 @@ class EventsClient:
         try:
             port = parts.port
         except ValueError as error:
-            raise SinkError(f"`{url}` is no address of a server: {error}.") from error
+            raise SinkError(f"`{url}` is not an address of a server: {error}.") from error
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise SinkError(f"`{url}` is no address of a server; `http://127.0.0.1:8788` is one.")
+            raise SinkError(f"`{url}` is not an address of a server; `http://127.0.0.1:8788` is one.")
         connection_class = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = connection_class(parts.hostname, port, timeout=_TIMEOUT_S)
         self._path = parts.path.rstrip("/") + EVENTS_PATH
@@ -120,7 +120,7 @@ class RemoteSink:
         left = len(self._batch) + len(self._queue)
         if left:
             self._lost += left
-            raise SinkError(f"{self._server.place} did not take {left} events: {self.trouble}") from self.trouble
+            raise SinkError(f"{self._server.place} did not accept {left} events: {self.trouble}") from self.trouble
 
     def _run(self) -> None:
         pause_s = _FIRST_PAUSE_S
@@ -164,9 +164,9 @@ class RemoteSink:
         elif status in NEVER:
             self._lost += len(self._batch)
             self._done()
-            raise SinkError(f"{self._server.place} refuses what it was sent ({status} {reason}).")
+            raise SinkError(f"{self._server.place} refuses the events ({status} {reason}).")
         else:
-            raise SinkError(f"{self._server.place} does not take record events ({status} {reason}).")
+            raise SinkError(f"{self._server.place} does not accept record events ({status} {reason}).")
 
     def _done(self) -> None:
         self._batch = []

@@ -123,10 +123,10 @@ class SpendingBounds(Struct):
     def reserve(self, prompt: int, answer: int | None) -> int:
         """Reserve tokens for one request; returns how many. ResendStoppedError if a bound is reached."""
         if self.max_requests is not None and self.requests >= self.max_requests:
-            raise ResendStoppedError(f"the bound of {self.max_requests:,} requests is reached (`--max-requests`)")
+            raise ResendStoppedError(f"the limit of {self.max_requests:,} requests is reached (`--max-requests`)")
         needed = prompt + (self.longest_answer if answer is None else answer)
         if self.max_tokens is not None and self.tokens + self.reserved + needed > self.max_tokens:
-            raise ResendStoppedError(f"the bound of {self.max_tokens:,} tokens is reached (`--max-tokens`)")
+            raise ResendStoppedError(f"the limit of {self.max_tokens:,} tokens is reached (`--max-tokens`)")
         self.requests += 1
         self.reserved += needed
         return needed
@@ -209,7 +209,7 @@ class Resender(Struct):
             raise ResendStoppedError(failure)
         delay_s = retry_after_s(answer.headers)
         if delay_s > _LONGEST_WAIT_S:
-            raise ResendStoppedError(f"{failure}; it says to wait for {delay_s:,.0f} seconds")
+            raise ResendStoppedError(f"{failure}; it requests a wait of {delay_s:,.0f} seconds")
         return failure, delay_s
 
 
@@ -233,9 +233,9 @@ async def _read(answer: aiohttp.ClientResponse, observer: ExchangeObserver) -> s
         raise
     except (aiohttp.ClientError, OSError) as error:
         observer.ended(
-            ExchangeEnd.UPSTREAM_DROPPED, now_s(), f"The server broke off its answer ({describe_error(error)})."
+            ExchangeEnd.UPSTREAM_DROPPED, now_s(), f"The server truncated its answer ({describe_error(error)})."
         )
-        return f"the answer broke off: {describe_error(error)}"
+        return f"the answer was truncated: {describe_error(error)}"
     observer.ended(ExchangeEnd.COMPLETE, now_s())
     return ""
 

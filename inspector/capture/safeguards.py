@@ -32,7 +32,7 @@ class ErrorCounters:
         if kind not in self._reported and len(self._reported) < 100:
             self._reported.add(kind)
             _log.warning(
-                "weaklink could not record `%s` (%s: %s); the agent goes on.", doing, type(error).__name__, error
+                "weaklink could not record `%s` (%s: %s); the agent continues.", doing, type(error).__name__, error
             )
 
 

@@ -62,8 +62,8 @@ def _from_entry_point(name: str, place: str | Path | None) -> Sink:
         )
     if found is None:
         raise SinkError(
-            f"No installed package offers a sink for `{name}://`; a place is a database, a path that ends in `.jsonl`, "
-            "or the `http://` address of a running `weaklink record`."
+            f"No installed package provides a sink for `{name}://`; a place is a database, a path that ends in "
+            "`.jsonl`, or the `http://` address of a running `weaklink record`."
         )
     try:
         make = found.load()

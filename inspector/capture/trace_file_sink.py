@@ -166,9 +166,11 @@ def check_end(path: Path, file: int) -> None:
     """
     version = _version(os.pread(file, _BLOCK, 0))
     if version is None:
-        raise SinkError(f"{path} is there already and is no trace file, so nothing is appended to it; name another.")
+        raise SinkError(f"{path} exists and is not a trace file, so nothing is appended to it; name another file.")
     if version != VERSION:
-        raise SinkError(f"{path} is a trace file of version {version}, and version {VERSION} is written; name another.")
+        raise SinkError(
+            f"{path} is a trace file of version {version}, but version {VERSION} is written; name another file."
+        )
     tail = _last_trace(file)
     if not tail.endswith(b"\n") or _turns_missing(tail):
         raise SinkError(f"{path} ends within a trace, so nothing can be appended to it; name another file.")

@@ -51,8 +51,8 @@ _BEFORE, _AFTER = 48, 48
 _REACTIONS: Mapping[Reaction, str] = MappingProxyType(
     {
         Reaction.REPORTED: "The agent reported it.",
-        Reaction.IGNORED: "The agent went on as if nothing had happened.",
-        Reaction.CONCEALED: "The agent went on with values that it invented.",
+        Reaction.IGNORED: "The agent continued as if nothing had happened.",
+        Reaction.CONCEALED: "The agent continued with values that it invented.",
     }
 )
 
@@ -88,12 +88,12 @@ def _traces(trace_input: TraceInput, format: str, tools: MessageList) -> Iterato
         yield _offered(Trace(read_messages(messages)), tools), "the messages"
     else:
         kind = type(trace_input).__name__
-        raise TypeError(f"weaklink takes a Trace, a path, a raw text or a list of messages (dictionaries), not {kind}")
+        raise TypeError(f"expected a Trace, a path, a raw text or a list of messages (dictionaries), not {kind}")
 
 
 def _of_path(path: str) -> Iterator[tuple[Trace, str]]:
     if not Path(path).exists():
-        raise UnreadableFileError(f"{path}: there is no such file; with `format` it is taken for a raw text")
+        raise UnreadableFileError(f"{path}: there is no such file; with `format` it is read as a raw text")
     yield from _of_file(Path(path))
 
 
@@ -112,7 +112,7 @@ def _of_file(path: Path) -> Iterator[tuple[Trace, str]]:
         yield record, f"{path}, {record.provenance.record}"
     if not found:
         why = f"; {skipped[0].record}: {skipped[0].reason}" if skipped else ""
-        raise UnreadableFileError(f"{path} holds no trace{why}")
+        raise UnreadableFileError(f"{path} contains no trace{why}")
 
 
 def _messages(given: object) -> list[Json]:
@@ -176,7 +176,7 @@ def _severity(word: str) -> Severity:
         return Severity(word)
     except ValueError:
         known = ", ".join(f'"{severity.value}"' for severity in Severity)
-        raise ValueError(f"`fail_on` is one of {known}, not {word!r}") from None
+        raise ValueError(f"`fail_on` must be one of {known}, not {word!r}") from None
 
 
 def _rules(select: Sequence[str], ignore: Sequence[str]) -> frozenset[Rule]:
@@ -275,7 +275,7 @@ def step_words(step: Step, chain: Chain) -> str:
         sentences = [broken.message, _REACTIONS[broken.reaction] if broken.reaction is not None else ""]
         return shown(" ".join(word for word in sentences if word))
     tool = f"`{step.call.name}`" if step.call.name else "a tool without a name"
-    recovery = ", and the agent made it good" if step.recovery is not None else ""
+    recovery = ", and the agent recovered" if step.recovery is not None else ""
     return shown(f"The call of {tool} in turn {step.location.turn} failed ({step.outcome.value}){recovery}.")
 
 

@@ -70,7 +70,7 @@ class Replay:
         lines = [line for one in found for line in (sentence(one), *map(place, one.differences[1:]))]
         if not lines:
             return ""
-        return "\n".join([*lines, f"`pytest --weaklink-record` records {self._path} anew."])
+        return "\n".join([*lines, f"`pytest --weaklink-record` records {self._path} again."])
 
 
 def _server(path: Path) -> ReplayServer:
@@ -81,7 +81,7 @@ def _server(path: Path) -> ReplayServer:
             raise
         raise WeaklinkError(f"{path} does not exist; `pytest --weaklink-record` records it") from error
     if any(one.answer is None and turn is None for one, turn in zip(recording.exchanges, recording.turns, strict=True)):
-        raise WeaklinkError(f"{path} was recorded without content, so that it cannot be replayed")
+        raise WeaklinkError(f"{path} was recorded without content, so it cannot be replayed")
     redactor = Redactor()
     return ReplayServer(Replayer(recording, mask=lambda body: masked_text(body, redactor)), redactor)
 

@@ -56,7 +56,7 @@ def turn_request(
 ) -> TurnRequest:
     """The request of an assistant's turn; `api` rebuilds it for that API. ResendError if there is none."""
     if not 0 < turn <= len(trace.turns) or trace.turns[turn - 1].role is not Role.ASSISTANT:
-        raise ResendError(f"turn {turn} is no answer of a model, {_answers(trace)}")
+        raise ResendError(f"turn {turn} is not an answer of a model, {_answers(trace)}")
     generation = trace.turns[turn - 1].generation
     counted = generation.usage.input_tokens if generation is not None else None
     recorded = next((one for one in exchanges if one.turn == turn and one.request), None)
@@ -64,16 +64,16 @@ def turn_request(
         return structs.replace(_rebuilt(trace, turn, api), prompt_tokens=counted)
     body = body_value(recorded.request or b"")
     if not isinstance(body, dict):
-        raise ResendError(f"the recorded request of turn {turn} is no JSON object")
+        raise ResendError(f"the recorded request of turn {turn} is not a JSON object")
     secrets = _REDACTED in (recorded.request or b"").decode("utf-8", "replace")
-    notes = ("The recording has no secrets: where the request held one, asterisks are sent.",) if secrets else ()
+    notes = ("The recording has no secrets: where the request contained one, asterisks are sent.",) if secrets else ()
     return TurnRequest(turn, find_api(recorded.path, body), endpoint(recorded.path), body, counted, notes)
 
 
 def _answers(trace: Trace) -> str:
     found = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
     if not found:
-        return "and the trace has none"
+        return "and the trace contains none"
     return f"as are {', '.join(map(str, found[:8]))}{', ...' if len(found) > 8 else ''}"
 
 
@@ -88,7 +88,7 @@ def _rebuilt(trace: Trace, number: int, requested_api: str | None) -> TurnReques
     turns, is_exact = _request_turns(trace, number)
     notes = ["The request was not recorded; it is rebuilt from the trace."]
     if not is_exact:
-        notes.append("The source kept no requests: the messages are the turns before, which may not be all of them.")
+        notes.append("The source recorded no requests: the messages are the earlier turns, which may be incomplete.")
     body = _settings(trace, number)
     if api == anthropic.API:
         try:
@@ -97,7 +97,7 @@ def _rebuilt(trace: Trace, number: int, requested_api: str | None) -> TurnReques
             raise ResendError(f"the request of turn {number} cannot be rebuilt for Anthropic's API: {error}") from error
         if "max_tokens" not in body:
             body["max_tokens"] = _MAX_TOKENS
-            notes.append(f"The limit of the answer was not recorded: `max_tokens` is {_MAX_TOKENS}.")
+            notes.append(f"The token limit of the answer was not recorded: `max_tokens` is {_MAX_TOKENS}.")
     else:
         body["messages"] = [_chat_message(turn) for turn in turns]
     tools = generation.tools if generation is not None else ()
@@ -221,7 +221,7 @@ def with_fix(request: TurnRequest, found: Diagnostic, tool: str | None) -> TurnR
             f"tool's schema. Avoid this mistake: {fault_text}"
         )
     else:
-        raise ResendError(f"`--with-fix` knows no change of the prompt or a tool against {found.rule}")
+        raise ResendError(f"`--with-fix` has no change of the prompt or a tool against {found.rule}")
     _set_system(body, request.api, lambda old: f"{old}\n\n{advice}" if old else advice)
     return structs.replace(request, body=body)
 

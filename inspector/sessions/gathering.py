@@ -34,15 +34,15 @@ from inspector.wire.content_encoding import ContentDecoder
 from inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
 from inspector.wire.provider_json import parse_json
 
-_NO_ANSWER = "The body is no answer of a model."
-_NOTHING = "The body ended without anything of an answer in it."
+_NO_ANSWER = "The body is not an answer of a model."
+_NOTHING = "The body ended without any part of an answer."
 _EVENT = lazy_pattern(r"(?:data|event|id|retry)?:")
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
         ErrorPhase.TRANSPORT,
         "The server closed the connection before the answer ended.",
     ),
-    ExchangeEnd.CLIENT_LEFT: (ErrorPhase.CLIENT_ABORT, "The client left before the answer ended."),
+    ExchangeEnd.CLIENT_LEFT: (ErrorPhase.CLIENT_ABORT, "The client disconnected before the answer ended."),
     ExchangeEnd.NOT_CONNECTED: (ErrorPhase.CONNECT, "The server could not be reached."),
     ExchangeEnd.TIMED_OUT: (ErrorPhase.TRANSPORT, "The server was silent for too long."),
 }
@@ -53,9 +53,9 @@ _OTHER_ENDPOINTS = lazy_pattern(
     re.IGNORECASE,
 )
 """The last words of paths that take messages, prompts or inputs and generate nothing (from the APIs' references)."""
-_NO_BODY = "the request's body was not kept, so nobody knows what it asked"
+_NO_BODY = "the request's body was not kept, so its content is unknown"
 _NO_OBJECT = "the request's path is a model's, but its body is not a JSON object"
-_NO_MODEL = "this is no request to a model"
+_NO_MODEL = "this is not a request to a model"
 SPOOL_BYTES = 32 << 20
 """How much of a spool is kept in memory."""
 
@@ -165,7 +165,7 @@ def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message
     """The generation with the end of the exchange taken into account."""
     is_http_error = status is not None and status >= 400
     if is_http_error and (generation.error is None or not generation.error.message):
-        words = message or f"The server answered with status {status} and said no more."
+        words = message or f"The server answered with status {status} and no message."
         code = generation.error.code if generation.error else None
         return _failed(generation, GenerationError(ErrorPhase.HTTP, words, status, code))
     if generation.error is not None or end not in _ENDS:

@@ -38,7 +38,7 @@ from inspector.model import (
 from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.scanning import lazy_pattern
 
-_LOST = "The request is not readable: the exchange that it builds on is missing."
+_LOST = "The request cannot be read: the exchange that it extends is missing."
 _SMALLEST_SHARE = 64  # bytes; below it a request is written whole
 VERSION = 3
 """The version that is written; lower ones are read too."""
@@ -146,7 +146,7 @@ def exchanges_of(lines: Iterable[ExchangeLine]) -> Iterator[RecordedExchange]:
         if any(end < before for before, end in zip((0, *line.ends), line.ends, strict=False)) or (
             line.ends and line.ends[-1] != len(answer or b"")
         ):
-            raise ValueError("the ends of the pieces do not ascend to the length of the answer")
+            raise ValueError("the ends of the pieces do not increase up to the length of the answer")
         yield RecordedExchange(
             line.method,
             line.path,

@@ -117,7 +117,7 @@ class _FileReader:
             try:
                 exchanges = tuple(lines.exchanges_of(trace.exchanges))
             except INVALID_LINE as error:
-                raise self._fault(f"an exchange of the trace before is not readable: {error}") from error
+                raise self._fault(f"an exchange of the previous trace cannot be read: {error}") from error
             yield trace_of(trace, turns), exchanges
 
     def _blocks(self) -> Iterator[tuple[lines.TraceLine, tuple[Turn, ...]]]:
@@ -133,10 +133,10 @@ class _FileReader:
             record = None
         version = record.get(lines.HEADER_KEY) if record else None
         if type(version) is not int or version < 1:
-            raise self._fault(f'this is no trace file: it does not begin with {{"{lines.HEADER_KEY}": ...}}')
+            raise self._fault(f'this is not a trace file: it does not begin with {{"{lines.HEADER_KEY}": ...}}')
         if version > lines.VERSION:
             raise self._fault(
-                f"the file is of version {version}, this weaklink reads up to {lines.VERSION}; upgrade weaklink"
+                f"the file has version {version}, this weaklink reads versions up to {lines.VERSION}; upgrade weaklink"
             )
         return version
 
@@ -153,10 +153,10 @@ class _FileReader:
             if b"\\ufdd0" in line:
                 record = lines.with_split_surrogates(record)
         except (ValueError, RecursionError) as error:
-            why = "the line is cut off" if not line.endswith(b"\n") else f"the line is no JSON: {error}"
+            why = "the line is truncated" if not line.endswith(b"\n") else f"the line is not JSON: {error}"
             raise self._fault(why) from error
         if not isinstance(record, dict):
-            raise self._fault("the line is no JSON object")
+            raise self._fault("the line is not a JSON object")
         return record
 
     def _record(self, version: int) -> Record | None:
@@ -166,11 +166,11 @@ class _FileReader:
         try:
             return upgraded(record, version)
         except INVALID_LINE as error:
-            raise self._fault(f"the line is not as version {version} requires it: {error}") from error
+            raise self._fault(f"the line is not valid in version {version}: {error}") from error
 
     def _trace_line(self, record: Record) -> lines.TraceLine:
         if "trace" not in record:
-            raise self._fault("a trace was to begin here")
+            raise self._fault("expected the start of a trace")
         try:
             return msgspec.convert(record["trace"], lines.TraceLine)
         except INVALID_LINE as error:
@@ -179,7 +179,7 @@ class _FileReader:
     def _turn(self, version: int, missing: int) -> Turn:
         record = self._record(version)
         if record is None or "turn" not in record:
-            raise self._fault(f"{missing} more turns of the trace were to come")
+            raise self._fault(f"expected {missing} more turns of the trace")
         try:
             return turn_of(msgspec.convert(record["turn"], lines.TurnLine))
         except INVALID_LINE as error:
@@ -261,7 +261,7 @@ def _part(line: lines.PartLine) -> Part:
 def _chunks(line: lines.ChunksLine, length: int) -> Chunks:
     ends, offsets, logprobs = line.ends, line.offsets_s, line.logprobs
     if ends and (ends[0] < 0 or ends[-1] != length or any(end < before for before, end in pairwise(ends))):
-        raise ValueError("the ends of the chunks do not ascend to the length of their text")
+        raise ValueError("the ends of the chunks do not increase up to the length of their text")
     return Chunks(
         ends,
         line.sequences,

@@ -74,7 +74,7 @@ class AnswerFaults:
         if is_http_error:
             message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{words}."
         else:
-            message = f"The server broke off with {words}."
+            message = f"The server aborted the answer with {words}."
         self.failed = True
         if raw:
             found.append(events.PartGrew(events.ERROR_PART, raw, at_s))
@@ -95,7 +95,7 @@ class AnswerFaults:
     ) -> None:
         """Keep, word for word, complete texts at `places` that differ from their pieces before; flag each time."""
         words = ", ".join(f"`{_quoted(place)}`" for place in places[:5])
-        message = f"The whole of {words} differs from the pieces that came before, which are in the answer."
+        message = f"The complete text of {words} differs from the pieces before it; the answer contains the pieces."
         found += (
             events.PartGrew(events.UNREAD_PART, raw, at_s),
             events.FaultSeen(events.UNREAD_PART, recording.UNKNOWN_WIRE_EVENT, message, covers=len(raw)),
@@ -106,7 +106,7 @@ class AnswerFaults:
         found.append(events.PartGrew(events.REUSED_INDEX_PART, raw, at_s))
         if events.REUSED_INDEX_PART not in self._flagged:
             self._flagged.add(events.REUSED_INDEX_PART)
-            message = f"A new call came under index `{index}`, which an earlier call has; expected an index of its own."
+            message = f"A new call has index `{index}`, which an earlier call has too; expected a new index."
             found.append(
                 events.FaultSeen(events.REUSED_INDEX_PART, recording.REUSED_CALL_INDEX, message, covers=len(raw))
             )

@@ -46,9 +46,9 @@ class ContentDecoder:
         unknown = next((name for name in names if name not in _LAYERS), "")
         self._fault = ""
         if unknown:
-            self._fault = f"The body's encoding `{unknown[:40]}` is unknown here; it is kept as it is."
+            self._fault = f"The body's encoding `{unknown[:40]}` is unknown; the body is kept as it is."
         elif len(names) > _MAX_LAYERS:
-            self._fault = f"The body has {len(names)} encodings; at most {_MAX_LAYERS} are taken off."
+            self._fault = f"The body has {len(names)} encodings; at most {_MAX_LAYERS} are decoded."
         self._layers = [] if self._fault else [_EncodingLayer(name, max_bytes) for name in reversed(names)]
 
     @property
@@ -195,7 +195,7 @@ class _EncodingLayer:
 
     def _as_plain_text(self) -> bytes:
         self._is_plain = True
-        self.fault = f"The header calls the body {self._name}, but it is plain; it is read as it is."
+        self.fault = f"The header declares the body as {self._name}, but it is not compressed; it is read as it is."
         held, self._held = self._held, b""
         return held
 

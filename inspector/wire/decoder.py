@@ -321,5 +321,5 @@ def _why_truncated(text: str) -> str:
     try:
         parse_json(text.removeprefix("\ufeff"))
     except ValueError:
-        return "The body ended before its JSON did."
+        return "The body ended before the end of its JSON."
     return ""

@@ -48,7 +48,7 @@ class StructReader(Generic[_Shape]):
             return self._decode(text), []
         except (ValueError, RecursionError):
             if not isinstance(parse_json(text), dict):
-                raise ValueError("no JSON object") from None
+                raise ValueError("not a JSON object") from None
         reading = _MemberReader(text, self._rename)
         shape: _Shape = reading.struct(self._shape, read_json(text).nodes[0], "")
         return shape, reading.strange

@@ -306,7 +306,7 @@ def test_mounts_are_recorded_and_everything_can_be_undone(module: Any) -> None:
         assert (watching.only.head.target, watching.only.end) == ("/x?y=1", ExchangeEnd.COMPLETE)
         assert watching.only.body == b'{"made":"up"}'
         assert is_observed(client)
-        with pytest.raises(ValueError, match="This Client is recorded already"):
+        with pytest.raises(ValueError, match="This Client is already recorded"):
             observe(client, watching, mistakes)
         unobserve(client)
         assert client._transport is other
@@ -335,5 +335,5 @@ def test_an_observer_that_raises_does_no_harm(use: Callable[..., str]) -> None:
 
 @pytest.mark.parametrize("client", [object(), "client", None, openai])
 def test_what_is_no_client_is_refused_in_words(client: object) -> None:
-    with pytest.raises(TypeError, match="cannot be recorded: it is no client of httpx or httpx2"):
+    with pytest.raises(TypeError, match="cannot be recorded: it is not an httpx or httpx2 client"):
         observe(client, Watching(), ErrorCounters())

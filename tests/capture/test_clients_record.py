@@ -106,7 +106,7 @@ def test_clients_that_share_a_transport_are_recorded_together() -> None:
         client = client_of(upstream.url)
         other = client.with_options(timeout=30)
         with client, recorded(client, sink):
-            with pytest.raises(ValueError, match="recorded already"):
+            with pytest.raises(ValueError, match="already recorded"):
                 record(other, sink)
             other.chat.completions.create(model="h", messages=MESSAGES)
     assert texts_of(sink.trace())[-1] == "Hello"

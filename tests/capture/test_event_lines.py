@@ -59,18 +59,21 @@ def test_halves_of_a_pair_in_two_chunks_and_numbers_without_a_word_survive() -> 
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        (b"", "Line 1: the events say no version"),
-        (b"{}\n", "Line 1: the events say no version"),
-        (b'{"weaklink_events": 2}\n', "Line 1: the events say version 2, and this weaklink reads version 1."),
-        (b"\xff\n", "Line 1 is no ASCII JSON"),
-        (body() + b"[]\n", "Line 2 is no JSON object."),
-        (body() + b"[" * 100_000, "Line 2 is no ASCII JSON"),
-        (body(TraceEnded("k")) + b'{"event":"party","key":"k"}\n', "Line 3 is no record event: Invalid value 'party'"),
-        (body() + b'{"event":"trace_ended"}\n', "Line 2 is no record event: Object missing required field `key`"),
+        (b"", "Line 1: the events have no version"),
+        (b"{}\n", "Line 1: the events have no version"),
+        (b'{"weaklink_events": 2}\n', "Line 1: the events have version 2, but this weaklink reads version 1."),
+        (b"\xff\n", "Line 1 is not ASCII JSON"),
+        (body() + b"[]\n", "Line 2 is not a JSON object."),
+        (body() + b"[" * 100_000, "Line 2 is not ASCII JSON"),
+        (
+            body(TraceEnded("k")) + b'{"event":"party","key":"k"}\n',
+            "Line 3 is not a record event: Invalid value 'party'",
+        ),
+        (body() + b'{"event":"trace_ended"}\n', "Line 2 is not a record event: Object missing required field `key`"),
         (
             body() + b'{"event":"turn_ended","key":"k","turn":1,"value":{"role":"user","parts":'
             b'[{"name":"text","text":"ab","chunks":{"ends":[3],"sequences":[0]}}]}}\n',
-            "Line 2 is no record event: the ends of the chunks do not ascend",
+            "Line 2 is not a record event: the ends of the chunks do not increase",
         ),
     ],
 )

@@ -173,7 +173,7 @@ def test_nothing_that_is_wrong_reaches_the_agent(caplog: pytest.LogCaptureFixtur
     said = [record.getMessage() for record in caplog.records]
     assert len([words for words in said if "`feed`" in words]) == 3
     assert not [words for words in said if "`_" in words]
-    assert "weaklink could not record `feed` (TypeError: a text is wanted, and bytes came); the agent goes on." in said
+    assert "weaklink could not record `feed` (TypeError: expected a text, not bytes); the agent continues." in said
 
 
 class Broken:
@@ -197,13 +197,13 @@ def test_a_sink_that_raises_does_not_reach_the_agent() -> None:
 def test_opening_says_in_words_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(UnknownFormatError, match="hermse"):
         TraceLogger(Remembering(), format="hermse")
-    with pytest.raises(TypeError, match="a tool is a definition or a JSON object, and int came"):
+    with pytest.raises(TypeError, match="expected a tool definition or a JSON object, not int"):
         TraceLogger(Remembering(), tools=[3])  # type: ignore[list-item]
     with pytest.raises(SinkError, match="cannot be opened"):
         TraceLogger(tmp_path / "none" / "runs.jsonl")
-    with pytest.raises(SinkError, match="`http://` is no address of a server"):
+    with pytest.raises(SinkError, match="`http://` is not an address of a server"):
         TraceLogger("http://")
-    with pytest.raises(SinkError, match="No installed package offers a sink for `gopher://`"):
+    with pytest.raises(SinkError, match="No installed package provides a sink for `gopher://`"):
         TraceLogger("gopher://hole")
 
 
@@ -289,7 +289,7 @@ def test_a_stream_that_breaks_or_is_left_is_aborted_with_its_text() -> None:
     errors = [facts(turn).error for turn in (broke, was_left)]
     assert [error.message for error in errors if error] == [
         "ConnectionError: gone",
-        "The stream was left before its end.",
+        "The stream was closed before its end.",
     ]
 
 

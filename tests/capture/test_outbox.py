@@ -85,7 +85,7 @@ def test_only_its_owner_can_read_an_outbox(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_one_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SinkError, match="the queue cannot be made there"):
+    with pytest.raises(SinkError, match="the queue cannot be created there"):
         Outbox(tmp_path / "file" / "out")
 
 

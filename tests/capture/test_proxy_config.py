@@ -24,24 +24,24 @@ def test_an_upstream_is_an_address_with_or_without_a_prefix(text: str, upstream:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is no address of a server"),
+        ("", "is not an address of a server"),
         ("localhost:11434", "write `http://` or `https://` before it"),
         ("openrouter.ai/api", "write `http://` or `https://` before it"),
         ("ftp://host/", "write `http://` or `https://` before it"),
-        ("http://", "is no address of a server"),
+        ("http://", "is not an address of a server"),
         ("/anthropic", "is a path without an address"),
-        ("/anthropic=", "names no address"),
-        ("https://me:hunter2@host/", "holds a user name or password"),
-        ("https://host/?key=hunter2", "goes on after its path"),
-        ("https://host/#hunter2", "goes on after its path"),
+        ("/anthropic=", "has no address"),
+        ("https://me:hunter2@host/", "contains a user name or password"),
+        ("https://host/?key=hunter2", "continues after its path"),
+        ("https://host/#hunter2", "continues after its path"),
         ("https://me:hunter2@host:port/", "host or port that cannot be read"),
         ("https://host:99999/", "host or port that cannot be read"),
         ("https://[me:hunter2", "host or port that cannot be read"),
         ("https://host/ä", "write its host and path in ASCII"),
-        ("/weaklink=https://host", "is weaklink's own"),
-        ("/t/x=https://host", "is weaklink's own"),
-        ("/a b=https://host", "is no plain path"),
-        ("/a%2Fb=https://host", "is no plain path"),
+        ("/weaklink=https://host", "is reserved for weaklink"),
+        ("/t/x=https://host", "is reserved for weaklink"),
+        ("/a b=https://host", "is not a plain path"),
+        ("/a%2Fb=https://host", "is not a plain path"),
     ],
 )
 def test_what_is_no_upstream_is_refused_in_words_that_repeat_no_secret(text: str, words: str) -> None:
@@ -79,7 +79,7 @@ def test_without_an_upstream_at_the_root_a_path_may_have_none() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.7", "example.com", "127.0.0.1.example.com"])
 def test_other_machines_are_let_in_with_a_token_only(host: str) -> None:
     upstreams = (Upstream("", "http://host"),)
-    with pytest.raises(ProxyConfigError, match="needs a token"):
+    with pytest.raises(ProxyConfigError, match="requires a token"):
         ProxyConfig(upstreams, host=host)
     assert ProxyConfig(upstreams, host=host, token="abc_-1").host == host  # made up
 

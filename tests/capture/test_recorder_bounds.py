@@ -75,7 +75,7 @@ def test_what_a_stuck_sink_keeps_waiting_is_bounded_and_the_turn_says_what_is_mi
     assert 300 < turn.parts[0].text.count("more") < 1500
     assert "were dropped" in said_of(turn)
     assert len(watch.troubles) == 1
-    assert watch.troubles[0].startswith("More comes than can be recorded: ")
+    assert watch.troubles[0].startswith("Traffic arrives faster than it can be recorded: ")
     assert watch.ended[0].faults == {}
 
 
@@ -101,7 +101,7 @@ def test_a_sink_that_refuses_is_counted_and_told_once_a_minute_without_what_it_w
     assert recorder.refused_events == 3
     assert sink.events
     assert watch.troubles == [
-        "The sink refuses what was recorded (1 so far): OSError: [Errno 28] No space left on device."
+        "The sink refused a record event (1 so far): OSError: [Errno 28] No space left on device."
     ]
     assert len(watch.ended) == 1
 
@@ -112,7 +112,7 @@ def test_a_watch_that_fails_is_told_so_and_the_recording_goes_on() -> None:
     Call(recorder, [user("Hi")]).answered().said("Good day").done()
     recorder.close()
     sink.close()
-    assert watch.troubles == ["Who watches the recording failed: RuntimeError: the screen is gone."]
+    assert watch.troubles == ["An observer of the recording failed: RuntimeError: the screen is gone."]
     assert recorder.failures == 1
     assert len(watch.ended) == 1
 
@@ -131,7 +131,7 @@ def test_a_format_that_fails_ends_the_reading_of_its_answer_alone(monkeypatch: p
     recorder.close()
     sink.close()
     assert sink.recorded()[0].turns[-1].parts[0].text == "Good day"
-    assert watch.troubles == ["A running answer could not be read for faults: ValueError: a plug-in failed."]
+    assert watch.troubles == ["A running answer could not be checked for faults: ValueError: a plug-in failed."]
     assert len(watch.ended) == 1
 
 
@@ -188,7 +188,7 @@ def test_an_answer_is_not_held_for_a_request_that_does_not_come_to_its_end() -> 
     recorder.close()
     turn = sink.recorded()[0].turns[-1]
     assert turn.parts[0].text.count("word") == 1_000_000
-    assert said_of(turn) == "The request's body is no JSON object."
+    assert said_of(turn) == "The request's body is not a JSON object."
 
 
 class _Picky:

@@ -74,7 +74,7 @@ def test_an_answer_that_never_came_is_a_turn_with_its_error() -> None:
         (429, b'{"error": {"message": "Slow down", "code": "rate"}}', "Slow down"),
         (500, b"<html>oh no</html>", "<html>oh no</html>"),
         (529, b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}', "Overloaded"),
-        (502, b"", "The server answered with status 502 and said no more."),
+        (502, b"", "The server answered with status 502 and no message."),
     ],
 )
 def test_an_http_error_is_a_turn_with_that_error(status: int, body: bytes, words: str) -> None:
@@ -136,7 +136,7 @@ def test_closing_ends_what_runs_where_it_is() -> None:
         assert generation is not None
         assert generation.body is BodyState.NOT_STORED
         assert why is not None
-        assert why.text == "The recorder was closed while the exchange went on."
+        assert why.text == "The recorder was closed during the exchange."
 
 
 def test_a_request_whose_body_is_no_json_says_so_in_the_turn_of_its_answer() -> None:
@@ -152,7 +152,7 @@ def test_a_request_whose_body_is_no_json_says_so_in_the_turn_of_its_answer() -> 
     assert generation.error is not None
     assert generation.error.message == "bad JSON"
     assert [part.text for part in turn.parts if part.name == RECORDING_PART] == [
-        "The request's body is no JSON object."
+        "The request's body is not a JSON object."
     ]
 
 

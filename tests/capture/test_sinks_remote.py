@@ -121,7 +121,7 @@ def test_a_server_that_takes_nothing_is_told_at_the_end() -> None:
     with EventsServer(busy) as server:
         sink = RemoteSink(server.url, closing_s=0.2)
         give(sink, *session("a"))
-        with pytest.raises(SinkError, match=r"did not take 4 events: .*\(503 Later\.\)"):
+        with pytest.raises(SinkError, match=r"did not accept 4 events: .*\(503 Later\.\)"):
             sink.close()
     assert sink.dropped == 4
 
@@ -156,7 +156,7 @@ def test_memory_is_bounded_while_no_server_is_there_and_ends_of_turns_go_before_
 
 @pytest.mark.parametrize("url", ["http://", "ftp://x", "http://x:y", "127.0.0.1:80", "http://x:99999"])
 def test_what_is_no_address_is_refused_in_words(url: str) -> None:
-    with pytest.raises(SinkError, match="is no address of a server"):
+    with pytest.raises(SinkError, match="is not an address of a server"):
         RemoteSink(url)
 
 
@@ -179,8 +179,8 @@ BODY = (header_line() + event_line(TraceEnded("k"))).encode("ascii")
         (BODY, {}, (400, "The header `X-Weaklink-Batch` must be a number.")),
         (BODY, {BATCH: "٣"}, (400, "The header `X-Weaklink-Batch` must be a number.")),
         (BODY, {BATCH: "1" * 5_000}, (400, "The header `X-Weaklink-Batch` must be a number.")),
-        (BODY + b"\xff\n", {BATCH: "1"}, (400, "Line 3 is no ASCII JSON")),
-        (b"", {BATCH: "1"}, (400, "Line 1: the events say no version")),
+        (BODY + b"\xff\n", {BATCH: "1"}, (400, "Line 3 is not ASCII JSON")),
+        (b"", {BATCH: "1"}, (400, "Line 1: the events have no version")),
         (b" " * 5_001, {BATCH: "1"}, (413, "The body is longer than 5000 bytes.")),
         (BODY, {BATCH: "1", INSTANCE: "other"}, (409, "This server was started after")),
     ],
@@ -243,7 +243,7 @@ class Closed:
 
 def test_a_sink_that_takes_nothing_leaves_the_events_with_their_sender() -> None:
     with EventsServer(Closed()) as server:
-        assert post(server, BODY, **{BATCH: "1"}) == (503, "The recorder takes nothing now.")
+        assert post(server, BODY, **{BATCH: "1"}) == (503, "The recorder accepts nothing now.")
 
 
 def test_a_trace_that_two_servers_took_stands_in_the_database_once_and_whole(tmp_path: Path) -> None:

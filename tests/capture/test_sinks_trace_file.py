@@ -84,8 +84,8 @@ def whole_file(tmp_path: Path) -> bytes:
 def test_a_file_that_nothing_can_be_appended_to_is_refused_in_words(tmp_path: Path) -> None:
     whole = whole_file(tmp_path)
     cases = {
-        b"some words\n": "is no trace file",
-        b'{"weaklink_trace_file": 1}\n': "is a trace file of version 1, and version 3 is written",
+        b"some words\n": "is not a trace file",
+        b'{"weaklink_trace_file": 1}\n': "is a trace file of version 1, but version 3 is written",
         whole[:-1]: "ends within a trace",
         whole[: whole[:-1].rindex(b"\n") + 1]: "ends within a trace",
         whole[:-5]: "ends within a trace",

@@ -106,7 +106,7 @@ def test_from_openai_messages_into_hermes_every_line_is_as_hermes_has_it() -> No
         "<tool_response>\none\n</tool_response>",
         "Done.",
     ]
-    assert row["dropped"] == ["Message 2: The id `c1`: `hermes` has none on the wire."]
+    assert row["dropped"] == ["Message 2: The id `c1`: `hermes` has no ids."]
 
 
 def test_a_block_of_tools_that_is_not_the_familys_own_is_replaced_and_told() -> None:
@@ -116,7 +116,7 @@ def test_a_block_of_tools_that_is_not_the_familys_own_is_replaced_and_told() -> 
     qwen = find_template(HERMES)
     assert qwen is not None
     told = converted(row, PHI4)["dropped"]
-    assert told == ["How `phi4` presents tools: weaklink does not know; the system turn is as it was."]
+    assert told == ["How `phi4` presents tools: unknown to weaklink; the system turn is unchanged."]
 
 
 def test_a_conversation_in_its_own_format_keeps_its_system_turn() -> None:
@@ -128,13 +128,13 @@ def test_a_conversation_in_its_own_format_keeps_its_system_turn() -> None:
 def test_a_format_without_a_known_template_leaves_results_and_says_so() -> None:
     row = converted(SHAREGPT, PHI4)
     assert row["conversations"][3] == SHAREGPT["conversations"][3]
-    assert "How `phi4` presents results: weaklink does not know; they are as they were." in row["dropped"]
+    assert "How `phi4` presents results: unknown to weaklink; they are unchanged." in row["dropped"]
 
 
 def test_a_malformed_call_is_told_with_its_message() -> None:
     value = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
     row = converted({"conversations": [{"from": "gpt", "value": value}]}, HERMES)
-    assert row["dropped"] == ["Message 1: The call at 12..49 was malformed (J104) and was written from its repair."]
+    assert row["dropped"] == ["Message 1: The call at 12..49 was malformed (J104) and was repaired."]
 
 
 def test_auto_finds_the_format_of_a_row() -> None:
@@ -148,14 +148,14 @@ def test_auto_finds_the_format_of_a_row() -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ({}, "neither `text` nor"),
+        ({}, "expected `text`, or a list"),
         ({"text": 5}, "`text` must be a string"),
-        ({"text": None}, "neither `text` nor"),
+        ({"text": None}, "expected `text`, or a list"),
         ({"text": "a", "prompt": 5}, "`prompt` must be a string"),
         ({"text": "a", "messages": []}, "both `text` and `messages`"),
-        ({"messages": []}, "`messages` holds no messages"),
-        ({"messages": ["a"]}, "`messages` holds no messages"),
-        ({"messages": "a"}, "neither `text` nor"),
+        ({"messages": []}, "`messages` contains no messages"),
+        ({"messages": ["a"]}, "`messages` contains no messages"),
+        ({"messages": "a"}, "expected `text`, or a list"),
     ],
 )
 def test_a_row_that_cannot_be_read_says_why(row: dict[str, Any], why: str) -> None:

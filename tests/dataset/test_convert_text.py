@@ -75,8 +75,8 @@ def test_words_reasoning_and_calls_come_back_from_hermes_over_each_format(target
     found = segment(back.text, "hermes")
     assert [(call.name, call.arguments) for call in found.calls] == [("f", {"a": "x"}), ("g", {})]
     told = " ".join(there.dropped)
-    assert "I look." in back.text or "words" in told
-    assert found.reasoning.strip() == "Two of them." or "reasoning" in told or "words" in told
+    assert "I look." in back.text or "The text next to the calls" in told
+    assert found.reasoning.strip() == "Two of them." or "reasoning" in told or "The text next to the calls" in told
 
 
 @FORMATS
@@ -96,14 +96,14 @@ def test_what_is_in_its_own_format_is_written_as_that_format_writes_it() -> None
 def test_a_repaired_call_is_written_and_told() -> None:
     converted = convert_text('<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>', HERMES, HERMES)
     assert segment(converted.text, "hermes").calls[0].valid
-    assert converted.dropped == ("The call at 12..49 was malformed (J104) and was written from its repair.",)
+    assert converted.dropped == ("The call at 12..49 was malformed (J104) and was repaired.",)
 
 
 def test_an_unreadable_call_stays_as_its_text_and_is_told() -> None:
     raw = "<tool_call>\nget the weather\n</tool_call>"
     converted = convert_text(f"Hm.\n{raw}", HERMES, find_format("phi4"))
     assert raw in converted.text
-    assert any("could not be read" in one and "raw text" in one for one in converted.dropped)
+    assert any("could not be parsed" in one and "raw text" in one for one in converted.dropped)
 
 
 def test_an_id_that_the_target_cannot_hold_is_told() -> None:
@@ -112,7 +112,7 @@ def test_an_id_that_the_target_cannot_hold_is_told() -> None:
     text = '<tool_call>\n{"name": "f", "arguments": {}, "id": "abc"}\n</tool_call>'
     read = segment(text, "hermes").calls[0]
     converted = convert_text(text, HERMES, find_format("phi4"))
-    assert (read.id is None) or converted.dropped == ("The id `abc`: `phi4` has none on the wire.",)
+    assert (read.id is None) or converted.dropped == ("The id `abc`: `phi4` has no ids.",)
 
 
 def test_an_invented_result_is_left_out_and_told() -> None:
@@ -125,7 +125,7 @@ def test_an_invented_result_is_left_out_and_told() -> None:
 def test_words_that_quote_the_targets_markers_are_told() -> None:
     text = 'Phi writes functools[{"name": "f", "arguments": {}}] like this.'
     converted = convert_text(text, HERMES, find_format("phi4"))
-    assert any("read as `phi4`, this text has 1 call where there were 0" in one for one in converted.dropped)
+    assert any("parsed as `phi4`, this text has 1 call instead of 0" in one for one in converted.dropped)
 
 
 def test_what_the_prompt_opened_belongs_to_the_text() -> None:

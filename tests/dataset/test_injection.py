@@ -206,9 +206,9 @@ def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}, "no call"),
+        ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}, "no valid"),
         ({"messages": "nothing"}, "no list of messages"),
-        ({"tools": []}, "no call"),
+        ({"tools": []}, "no valid"),
         ({"steps": [{"step_id": 1}]}, "annotated"),
     ],
 )

@@ -194,9 +194,9 @@ def test_a_separate_system_field_counts_as_the_first_turn() -> None:
 @pytest.mark.parametrize(
     ("tools", "reason"),
     [
-        ("[{'name': 'f'}]", "`tools` is not JSON"),
-        ('[{"name": "f"}', "`tools` is not JSON"),
-        ('{"name": "f"}', "no list"),
+        ("[{'name': 'f'}]", "`tools` is not valid JSON"),
+        ('[{"name": "f"}', "`tools` is not valid JSON"),
+        ('{"name": "f"}', "not a list"),
         ([{"description": "x"}], "tool 1 in `tools` has no name"),
         (["f"], "tool 1 in `tools` has no name"),
     ],

@@ -63,4 +63,4 @@ def test_what_messages_cannot_hold_is_told() -> None:
     trace = Trace((Turn(Role.ASSISTANT, (Part("text", "Hi"), Part("choice1:text", "Hello"))),))
     row = messages_row(trace)
     assert row.value == {"messages": [{"role": "assistant", "content": "Hi"}]}
-    assert row.dropped == ("The part `choice1:text` of turn 1: OpenAI's messages have no place for it.",)
+    assert row.dropped == ("The part `choice1:text` of turn 1: OpenAI's messages cannot contain it.",)

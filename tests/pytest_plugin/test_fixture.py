@@ -110,7 +110,7 @@ def test_a_broken_chain_is_told_with_its_verdict_and_its_place(run: Any) -> None
 def test_an_error_that_nobody_made_good_is_told(run: Any) -> None:
     result = run(f"weaklink.assert_unbroken({conversation('Error: no such file')!r})")
     assert "`read` answered with an error (`Error: no such file`)" in said(result)
-    assert "The agent went on as if nothing had happened." in said(result)
+    assert "The agent continued as if nothing had happened." in said(result)
 
 
 def test_what_counts_as_failing_is_asked_for(run: Any) -> None:
@@ -142,7 +142,7 @@ def test_every_trace_of_a_log_counts(run: Any, pytester: pytest.Pytester, path: 
         ("Path('empty.jsonl').write_text('{}')\nweaklink.assert_clean('empty.jsonl')", "empty.jsonl"),
         ("weaklink.assert_clean(SOUND, format='hermse')", "did you mean `hermes`?"),
         ("weaklink.assert_clean(SOUND, ignore='trailing-coma')", "did you mean `trailing-comma`?"),
-        ("weaklink.assert_clean(SOUND, fail_on='fatal')", '`fail_on` is one of "error", "warning", "info"'),
+        ("weaklink.assert_clean(SOUND, fail_on='fatal')", '`fail_on` must be one of "error", "warning", "info"'),
         ("weaklink.assert_clean(5)", "a list of messages (dictionaries), not int"),
         ("weaklink.assert_clean([])", "a list of messages (dictionaries), not list"),
     ],

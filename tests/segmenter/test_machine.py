@@ -117,7 +117,7 @@ def test_a_table_checks_itself() -> None:
         State("s", SpanKind.TEXT, (), then=way)
     with pytest.raises(ValueError, match="appears twice"):
         State("s", SpanKind.TEXT, (way, way))
-    with pytest.raises(ValueError, match="is no state"):
+    with pytest.raises(ValueError, match="is not a state"):
         Table(
             (State("s", SpanKind.TEXT, (Transition("<a>", MarkerSplit.AFTER, "nowhere"),)),), homes={}, default_home="s"
         )

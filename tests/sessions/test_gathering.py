@@ -168,7 +168,7 @@ def test_a_body_that_is_no_request_is_skipped(body: bytes) -> None:
 def test_a_request_to_something_else_is_irrelevant(method: str, path: str) -> None:
     exchange = Exchange(RequestHead(method, path), b"", 200, record="entry 7")
     assert list(traces_of([exchange])) == [
-        SkippedExchange("entry 7", "this is no request to a model", is_irrelevant=True)
+        SkippedExchange("entry 7", "this is not a request to a model", is_irrelevant=True)
     ]
 
 

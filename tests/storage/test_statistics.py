@@ -179,9 +179,9 @@ def test_figures_follow_a_new_inspection_and_go_with_their_trace(store: Store) -
 
 
 def test_what_cannot_be_grouped_at_once_is_refused(store: Store) -> None:
-    with pytest.raises(ValueError, match="by tool or by code"):
+    with pytest.raises(ValueError, match="both tool and code"):
         store.statistics.figures(by=[GroupKey.TOOL, GroupKey.CODE])
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(ValueError, match="duplicate key"):
         store.statistics.figures(by=[GroupKey.MODEL, GroupKey.MODEL])
     with pytest.raises(ValueError, match="aspect"):
         store.statistics.breakdown(Aspect.STEP, by=[GroupKey.TOOL])

@@ -178,7 +178,7 @@ def _inspection(arguments: str, answer: str) -> Inspection:
         ),
         Step(3, calls[2], Location(4, "call:1", calls[2].range), StepOutcome.UNANSWERED),
     )
-    said = "`now` never got a result, and the conversation went on without it."
+    said = "`now` never got a result, and the conversation continued without it."
     chain = Chain(steps, Status.BROKEN, Break(3, 4, "now", StepOutcome.UNANSWERED, "T404", said, Reaction.IGNORED))
     lost = Fault(find_rule("T404"), Range(0, 0), "The call of `now` got no result.", "Answer every call.")
     upstream = Fault(find_rule("C505"), Range(0, 0), "The server answered with status 429.")

@@ -131,7 +131,7 @@ def test_a_plain_body_with_a_wrong_header_is_read_as_it_stands(encoding: str, pl
     for pieces in ([plain], [plain[at : at + 1] for at in range(len(plain))]):
         assert unpack(encoding, *pieces) == (
             plain,
-            f"The header calls the body {encoding}, but it is plain; it is read as it is.",
+            f"The header declares the body as {encoding}, but it is not compressed; it is read as it is.",
         )
 
 
@@ -161,10 +161,10 @@ def test_a_body_without_encoding_passes(encoding: str) -> None:
 def test_an_unknown_encoding_and_too_many_are_told_and_kept() -> None:
     assert unpack("dcb", b"ab") == (
         b"ab",
-        "The body's encoding `dcb` is unknown here; it is kept as it is.",
+        "The body's encoding `dcb` is unknown; the body is kept as it is.",
     )
     body, fault = unpack("gzip, gzip, gzip, gzip", b"ab")
-    assert (body, fault) == (b"ab", "The body has 4 encodings; at most 3 are taken off.")
+    assert (body, fault) == (b"ab", "The body has 4 encodings; at most 3 are decoded.")
 
 
 @pytest.mark.parametrize("encoding", PACK)

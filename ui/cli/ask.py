@@ -99,7 +99,7 @@ def _confirm(plan: ask_again.AskPlan, target: ResendTarget, options: dict[str, A
         click.confirm(f"Send {plan.requests} requests?", abort=True, err=True)
     elif options["max_requests"] is None or options["max_tokens"] is None:
         raise click.UsageError(
-            f"{spending_words(plan)}; without a terminal, consent with --yes or set --max-requests and --max-tokens."
+            f"{spending_words(plan)}; without a terminal, confirm with --yes or set --max-requests and --max-tokens."
         )
 
 
@@ -117,10 +117,10 @@ def _tools(path: str) -> list[Json]:
     try:
         value: Json = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise click.UsageError(f"--tools: {visible_line(path)} is no JSON: {error}.") from error
+        raise click.UsageError(f"--tools: {visible_line(path)} is not JSON: {error}.") from error
     found = value if isinstance(value, list) else object_of(value).get("tools")
     if not isinstance(found, list):
-        raise click.UsageError(f"--tools: {visible_line(path)} holds no list of tools.")
+        raise click.UsageError(f"--tools: {visible_line(path)} contains no list of tools.")
     return list_of(found)
 
 
@@ -131,9 +131,9 @@ def _edited(request: TurnRequest) -> TurnRequest:
     try:
         body = json.loads(edited)
     except ValueError as error:
-        raise click.UsageError(f"--edit: the request is no JSON any more: {error}.") from error
+        raise click.UsageError(f"--edit: the request is no longer JSON: {error}.") from error
     if not isinstance(body, dict):
-        raise click.UsageError("--edit: the request is no JSON object any more.")
+        raise click.UsageError("--edit: the request is no longer a JSON object.")
     return replace(request, body=body)
 
 

@@ -51,7 +51,7 @@ def check(
     if not totals.traces:
         print_notice("no trace could be read")
     if new_baseline is not None and not is_whole:
-        print_notice(f"{new_baseline} is not written: not everything could be read")
+        print_notice(f"{new_baseline} was not written: not everything could be read")
     if not totals.traces or (new_baseline is not None and not is_whole):
         ctx.exit(_COULD_NOT_RUN)
     if new_baseline is not None:

@@ -80,12 +80,12 @@ def read_baseline(path: str) -> Baseline:
     try:
         value: Json = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"{path} is no baseline: it is not JSON: {error}") from error
+        raise UnreadableFileError(f"{path} is not a baseline: it is not JSON: {error}") from error
     if not isinstance(value, dict) or value.get("weaklink_baseline") != _VERSION:
-        raise UnreadableFileError(f"{path} is no baseline of this version: `weaklink_baseline` is not {_VERSION}")
+        raise UnreadableFileError(f"{path} is not a baseline of this version: `weaklink_baseline` is not {_VERSION}")
     faults = value.get("faults")
     if not isinstance(faults, list):
-        raise UnreadableFileError(f"{path} is no baseline: it has no list `faults`")
+        raise UnreadableFileError(f"{path} is not a baseline: it has no list `faults`")
     return Baseline(tuple(_fault(path, one) for one in faults))
 
 
@@ -111,4 +111,4 @@ def _fault(path: str, value: Json) -> KnownFault:
     match value:
         case {"path": str(file), "code": str(code), "fingerprint": str(fingerprint), "count": int(count)} if count > 0:
             return KnownFault(file, code, fingerprint, count, "")
-    raise UnreadableFileError(f"{path} is no baseline: an entry lacks `path`, `code`, `fingerprint` or `count`")
+    raise UnreadableFileError(f"{path} is not a baseline: an entry lacks `path`, `code`, `fingerprint` or `count`")

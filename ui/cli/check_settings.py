@@ -127,7 +127,7 @@ def _patterns(value: Json) -> tuple[str, ...]:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"`{pattern}` is no regular expression: {error}") from error
+            raise ValueError(f"`{pattern}` is not a regular expression: {error}") from error
     return patterns
 
 
@@ -160,7 +160,7 @@ def _one_of(value: Json, known: Sequence[str]) -> str:
 def _suggestion(word: str, known: Iterable[str]) -> str:
     words = list(known)
     nearest = get_close_matches(word, words, n=1)
-    return f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(f'`{one}`' for one in words)}"
+    return f"did you mean `{nearest[0]}`?" if nearest else f"expected one of {', '.join(f'`{one}`' for one in words)}"
 
 
 def _string(value: Json) -> str:

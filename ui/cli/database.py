@@ -30,7 +30,7 @@ from ui.views.styled_text import counted, visible_line
 def upgrade(where: str | None) -> None:
     """`weaklink db upgrade`; see its help."""
     changed = upgrade_store(where)
-    state = "is upgraded to this version" if changed else "is of this version already"
+    state = "was upgraded to this version" if changed else "already has this version"
     sys.stdout.write(visible_line(f"{place_of(where)} {state}") + "\n")
 
 
@@ -49,9 +49,9 @@ def list_tokens(where: str | None, *, as_json: bool) -> None:
         sys.stdout.write(write_json({"tokens": [asdict(one) for one in found]}) + "\n")
         return
     for one in found:
-        sys.stdout.write(f"{visible_line(one.name)}: {one.role}, made {_day(one.made_at_s)}{_end(one)}\n")
+        sys.stdout.write(f"{visible_line(one.name)}: {one.role}, created {_day(one.made_at_s)}{_end(one)}\n")
     if not found:
-        sys.stderr.write("weaklink: no token yet; `weaklink db token create NAME` makes one\n")
+        sys.stderr.write("weaklink: no tokens yet; `weaklink db token create NAME` creates one\n")
 
 
 def revoke_token(where: str | None, *, name: str) -> None:
@@ -66,7 +66,7 @@ def _end(token: AccessToken) -> str:
         return f", revoked {_day(token.revoked_at_s)}"
     if token.expires_at_s is None:
         return ""
-    return f", {'ends' if token.is_valid(time.time()) else 'ended'} {_day(token.expires_at_s)}"
+    return f", {'expires' if token.is_valid(time.time()) else 'expired'} {_day(token.expires_at_s)}"
 
 
 def _day(at_s: float) -> str:
@@ -114,7 +114,7 @@ def _checked_lines(found: IntegrityReport) -> Iterator[str]:
     if found.without_checksums:
         yield f"{counted(found.without_checksums, 'trace')} without checksums: stored by an earlier version"
     if found.outdated:
-        yield f"{counted(found.outdated, 'trace')} inspected by another version: what is derived was not compared"
+        yield f"{counted(found.outdated, 'trace')} inspected by another version: their derived rows were not compared"
 
 
 def backup(file: Path, where: str | None) -> None:
@@ -141,7 +141,7 @@ def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None
         sys.stdout.write(f"{visible_line(_copied_line(report))}\n")
         if report.tokens_left_out:
             left = counted(report.tokens_left_out, "access token")
-            sys.stdout.write(f"{left} of FROM not copied; `weaklink db token create NAME --db TO` makes new ones\n")
+            sys.stdout.write(f"{left} of FROM not copied; `weaklink db token create NAME --db TO` creates new ones\n")
     ctx.exit(1 if report.problems else 0)
 
 
@@ -172,7 +172,7 @@ def prune(
     if before is None and max_size is None:
         raise click.UsageError("name what to delete: --before DATE_OR_AGE, --max-size SIZE, or both.")
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on; --yes deletes without asking.")
+        raise click.UsageError("there is no terminal for the confirmation; --yes deletes without asking.")
     retention = Retention(before.timestamp() if before else None, max_size, keep_broken, keep_ok)
     with open_store(where, create=False) as store:
         if not yes and not _agreed(store, store.maintenance.doomed(retention)):
@@ -186,7 +186,7 @@ def prune(
 def delete(ctx: click.Context, ids: tuple[str, ...], where: str | None, *, yes: bool) -> None:
     """`weaklink db delete`; see its help."""
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on; --yes deletes without asking.")
+        raise click.UsageError("there is no terminal for the confirmation; --yes deletes without asking.")
     with open_store(where, create=False) as store:
         numbers = store.ids_of(ids)
         if not yes and not _agreed(store, len(numbers)):
@@ -261,7 +261,7 @@ def join(first: str, second: str | None, where: str | None, *, undo: bool) -> No
                 sys.stdout.write(f"trace {number}: nothing was joined to it\n")
                 return
             store.save([(before, inspect_trace(before))])
-            sys.stdout.write(f"trace {number}: it is as it was before `join`\n")
+            sys.stdout.write(f"trace {number}: `join` was undone\n")
             return
         other = trace_id(store, second)
         found = join_traces(without_joined(trace), store.inspected(other)[0])

@@ -47,7 +47,7 @@ def diff(
     if task is not None or expression:
         if words or turns is not None or layer is not None:
             raise click.UsageError(
-                "--task and --filter select the runs; name no RUN, no --requests and no --layer beside them."
+                "--task and --filter select the runs; they cannot be combined with RUN, --requests or --layer."
             )
         compared = compare_task(_runs_of_task(task, expression, where))
         if as_json:
@@ -59,7 +59,9 @@ def diff(
     if len(runs) > _MOST:
         raise click.UsageError(f"more than {_MOST} runs cannot be compared at once; FILE#RECORD selects one of a file.")
     if len(runs) < 2:
-        raise click.UsageError("it takes two runs to compare them; FILE#RECORD names one of a file, a number a trace.")
+        raise click.UsageError(
+            "a comparison requires two runs; FILE#RECORD names one of a file, a number names a trace."
+        )
     if turns is not None:
         if as_json:
             raise click.UsageError("--requests prints text; `weaklink show --json` has the requests of a trace.")
@@ -98,7 +100,7 @@ def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[
         if len(found) < 2:
             what = f"{counted(len(found), 'run')} of this task" if task is not None else counted(len(found), "trace")
             named = f" that match `{expression}`" if expression else ""
-            raise click.UsageError(f"the database has {what}{named}; it takes two runs to compare them.")
+            raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.")
         if len(found) > _MOST_OF_A_TASK:
             print_notice(f"the newest {_MOST_OF_A_TASK} runs are compared")
         ids = [one.summary.id for one in found[:_MOST_OF_A_TASK]]

@@ -19,7 +19,9 @@ from ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceWriter, fo
 def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str | None, where: str | None) -> None:
     """`weaklink export`; see its help."""
     if form and tool:
-        raise click.UsageError("--as says what weaklink and people read, --to what other tools do; give one of them.")
+        raise click.UsageError(
+            "--as and --to exclude each other: --as is for weaklink and people, --to for other tools."
+        )
     chosen = form or tool or form_of(output or "") or "trace"
     with open_store(where, create=False) as store:
         chosen_ids = trace_ids(store, ids)

@@ -27,7 +27,7 @@ def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color:
         text = read_text(file or STDIN)[:_SAMPLE] if file or not model else ""
         _put_detection(detect_format(text, model), as_json=as_json, color=color)
     elif file or model:
-        raise click.UsageError("FILE and --model need --detect.")
+        raise click.UsageError("FILE and --model require --detect.")
     elif as_json:
         sys.stdout.write(write_json([_format_object(one) for one in all_formats()]) + "\n")
     else:

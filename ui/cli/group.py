@@ -84,10 +84,10 @@ COMMANDS = MappingProxyType(
         "web": CommandEntry("ui.cli.commands.reading:web", "Browse the traces in a browser.", _READ),
         "check": CommandEntry("ui.cli.commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE),
         "ask": CommandEntry(
-            "ui.cli.commands.judging:ask", "Ask a turn again, many times, and count what breaks.", _JUDGE
+            "ui.cli.commands.judging:ask", "Send a turn's request many times; count what breaks.", _JUDGE
         ),
         "doctor": CommandEntry(
-            "ui.cli.commands.judging:doctor", "Run a command several times; why its runs differ.", _JUDGE
+            "ui.cli.commands.judging:doctor", "Run a command several times; find why runs differ.", _JUDGE
         ),
         "stats": CommandEntry("ui.cli.commands.judging:stats", "Measure how often calls and chains succeed.", _JUDGE),
         "sql": CommandEntry("ui.cli.commands.judging:sql", "Query results of `import --to` with SQL.", _JUDGE),

@@ -203,7 +203,7 @@ class _Worker:
         self._process.join()
         code = self._process.exitcode or 0
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return f"the process that read it ended before its time ({how}); `--jobs 1` reads it in the one that reports"
+        return f"the process that read it exited unexpectedly ({how}); `--jobs 1` reads it in the main process"
 
 
 def _work(tasks: Sequence[ReadTask], options: ImportOptions, outbox: Connection) -> None:

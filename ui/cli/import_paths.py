@@ -73,13 +73,15 @@ def import_paths(
     """`weaklink import`; see its help."""
     if to is not None:
         if watch or dry_run or patterns or no_redact or no_content or STDIN in paths:
-            raise click.UsageError("--to goes with PATHs, --source, --jobs, --engine and --json only.")
+            raise click.UsageError("--to can be combined with PATHs, --source, --jobs, --engine and --json only.")
         import_results(paths, to, source, engine_of(jobs, engine, block_size, ray_address), as_json=as_json)
         return
     if engine != "local":
         raise click.UsageError("--engine ray writes Parquet files; name their folder with --to.")
     if watch and (dry_run or STDIN in paths):
-        raise click.UsageError("--watch imports what is written into files; neither --dry-run nor `-` goes with it.")
+        raise click.UsageError(
+            "--watch imports files as they are written; it cannot be combined with --dry-run or `-`."
+        )
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
     collect_rarely()
     options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
@@ -101,7 +103,7 @@ def import_paths(
         finally:
             put(reports)
     if dry_run:
-        sys.stderr.write("weaklink: nothing was written; without --dry-run it is\n")
+        sys.stderr.write("weaklink: dry run: nothing was written\n")
     if not files:
         sys.stderr.write(f"weaklink: there are no files in {visible_line(', '.join(paths))}\n")
     if all(report.refused is not None for report in reports):
@@ -114,7 +116,7 @@ def _interrupted(done: int, files: int, *, dry_run: bool) -> str:
     if done == files:
         return "interrupted while the text was indexed; every file is in the database."
     kept = f"{counted(done, 'file')} of {files:,} {'is' if done == 1 else 'are'} in the database"
-    return f"interrupted; {kept}, nothing of the rest. Run the same command again to go on."
+    return f"interrupted; {kept}, nothing of the rest. Run the same command again to continue."
 
 
 def _put(reports: list[FileReport], *, as_json: bool, every_file: bool, color: str) -> None:
@@ -363,14 +365,14 @@ def watch_paths(
     try:
         while True:
             if store.make_again_if_gone():
-                print_notice("the database was moved away or deleted; a new one is filled")
+                print_notice("the database was moved or deleted; a new one is created")
                 watch.forget()
             files = watch.due()
             imported += _round(store, files, watch, options=options, jobs=jobs, put=put_news)
             if not files:
                 time.sleep(_POLL_S)
     except KeyboardInterrupt:
-        print_notice(f"no longer watching; imports of files: {imported:,}")
+        print_notice(f"stopped watching; imports of files: {imported:,}")
 
 
 def _round(

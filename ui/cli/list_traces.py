@@ -102,14 +102,14 @@ class _ShownSteps:
                 if advance is not None:
                     advance(self._looked_at - before)
                 elif self._total:
-                    advance = bar.enter_context(progress_bar("traces looked at", self._total))
+                    advance = bar.enter_context(progress_bar("traces scanned", self._total))
                     advance(self._looked_at)
 
     def progress_text(self) -> str:
         """How far the scan has come, for a message."""
         if not self._total:
             return "the list is not complete"
-        return f"{self._looked_at:,} of {counted(self._total, 'trace')} were looked at"
+        return f"{self._looked_at:,} of {counted(self._total, 'trace')} were scanned"
 
 
 def _write(store: Store, steps: Iterable[ScanStep], shown: list[int], line: Callable[[ListedTrace], str]) -> None:
@@ -173,7 +173,7 @@ def _with_maps(store: Store, rows: Sequence[ListedTrace], width: int) -> list[Li
 def _nothing(expression: str) -> str:
     if expression:
         return "weaklink: no trace matches this filter\n"
-    return "weaklink: the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in\n"
+    return "weaklink: the database contains no traces yet; `weaklink import PATH` or `weaklink demo` adds some\n"
 
 
 def search(
@@ -200,11 +200,11 @@ def search(
             print_notice(f"interrupted; {steps.progress_text()}")
             raise
     if not found and not as_json:
-        print_notice("no trace holds these words")
+        print_notice("no trace contains these words")
     if found == limit:
         print_notice(f"the newest {limit:,} are shown; --limit shows more")
 
 
 def _so_far(store: Store, waiting: int) -> str:
     traces = store.maintenance.stats().traces
-    return f"the text index holds {traces - waiting:,} of {counted(traces, 'trace')}"
+    return f"the text index contains {traces - waiting:,} of {counted(traces, 'trace')}"

@@ -453,7 +453,7 @@ def _record(
         session.end("" if goes_on else "Interrupted.")
         return _End.INPUT_ENDED if goes_on else _End.INTERRUPTED
     except BrokenPipeError:
-        session.end("The reader of standard output left.")
+        session.end("Standard output was closed.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _End.READER_LEFT
     except UnreadableFileError as error:

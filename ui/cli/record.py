@@ -95,7 +95,7 @@ def record(
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     if command:
         if collector is not None:
-            raise click.UsageError("a COMMAND is recorded into a database; `--to` goes without one")
+            raise click.UsageError("`--to` cannot be combined with a COMMAND, which is recorded into a database")
         if len(upstreams) > 1:
             raise click.UsageError("a COMMAND's clients have their own upstreams; give at most one --upstream for all")
         upstream = upstreams[0] if upstreams else None
@@ -113,10 +113,10 @@ def record(
     sys.setswitchinterval(_SWITCH_S)
     if collector is not None:
         if where is not None:
-            raise click.UsageError("`--to` records into the collector's database; leave `--db` away")
+            raise click.UsageError("`--to` records into the collector's database; omit `--db`")
         if collector.lower().startswith("http:") and not is_loopback(urlsplit(collector).hostname or ""):
             print_notice(
-                "the record and the token travel unencrypted to this collector; an https:// address hides them"
+                "the record and the token travel unencrypted to this collector; an https:// address encrypts them"
             )
         outbox = Outbox(Path(queue) if queue else _queue_of(collector), queue_size)
         _record(config, OutboxSink(collector, outbox, token=to_token), redacts, collector, is_quiet=quiet, color=color)

@@ -9,7 +9,7 @@ from inspector.redaction.redactor import Redactor
 def redactor_of(patterns: tuple[str, ...], *, no_redact: bool, no_content: bool) -> Redacts:
     """The redactor that the options select. Raises UsageError."""
     if no_redact and (patterns or no_content):
-        raise click.UsageError("--no-redact keeps everything; it goes with neither --redact nor --no-content.")
+        raise click.UsageError("--no-redact keeps everything; it cannot be combined with --redact or --no-content.")
     if no_redact:
         return NoRedaction()
     try:

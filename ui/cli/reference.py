@@ -29,7 +29,7 @@ def schema(words: tuple[str, ...]) -> None:
     name = "-".join(words)
     if name not in schema_names():
         known = ", ".join(one.replace("-", " ") for one in schema_names())
-        raise click.UsageError(f"there is no schema for `{visible_line(' '.join(words))}`; there are: {known}.")
+        raise click.UsageError(f"there is no schema for `{visible_line(' '.join(words))}`; the schemas are: {known}.")
     sys.stdout.write(schema_text(name))
 
 

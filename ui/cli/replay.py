@@ -53,7 +53,7 @@ def replay(
 ) -> None:
     """`weaklink replay`; see its help."""
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
-        raise click.UsageError("Requests that go on live need `--upstream`.")
+        raise click.UsageError("Requests that continue live require `--upstream`.")
     if inject == "all":
         from ui.cli.replay_injection import inject_all  # noqa: PLC0415  # fault injection is loaded only when it is used
 
@@ -112,7 +112,9 @@ def _replayer(recording: Recording, redactor: Redacts, *, strict: bool) -> Repla
 def _announce(recording: Recording) -> None:
     """Print before the start which answers differ from those that the server sent."""
     if recording.redacted:
-        print_notice(f"{counted(recording.redacted, 'recorded answer')} held secrets; the replay sends them redacted.")
+        print_notice(
+            f"{counted(recording.redacted, 'recorded answer')} contained secrets; the replay sends them redacted."
+        )
     if recording.rebuilt:
         answers = f"{counted(recording.rebuilt, 'answer')} of {len(recording.exchanges)}"
         print_notice(f"the bytes of {answers} were not recorded; the replay sends them whole, rebuilt from the trace.")

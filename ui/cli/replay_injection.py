@@ -128,7 +128,7 @@ def _placed(word: str, loaded: LoadedRecording) -> tuple[AnswerFault, RecordedEx
             is_own = any(exchange is one for one in own) or (not own and turn == trace.turns[fault.turn - 1])
             if exchange.turn == fault.turn and is_own:
                 return fault, exchange
-    raise problem or InjectionError(f"`{word}` has no place in this recording")
+    raise problem or InjectionError(f"`{word}` cannot be injected into this recording")
 
 
 def _worst(inspections: Sequence[tuple[Trace, Inspection]]) -> str:

@@ -53,10 +53,10 @@ def load_recording(word: str, where: str | None) -> LoadedRecording:
             run, ids = kept.run, tuple(kept.traces)
             found = tuple((store.trace(id_), exchanges) for id_, exchanges in kept.traces.items())
     if any(one.withheld == NO_CONTENT for _, exchanges in found for one in exchanges):
-        raise StoreError(f"`{word}` was recorded with `--no-content`, so that it cannot be replayed")
+        raise StoreError(f"`{word}` was recorded with `--no-content`, so it cannot be replayed")
     recording = recording_of(found)
     if not recording.exchanges:
-        raise StoreError(f"`{word}` has no answers of a model that could be replayed")
+        raise StoreError(f"`{word}` contains no answers of a model that could be replayed")
     return LoadedRecording(recording, found, run, ids)
 
 

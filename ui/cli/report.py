@@ -64,7 +64,7 @@ def report(
     made_at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     if paths:
         if expression or where:
-            raise click.UsageError("--filter and --db go with the database; import the files to filter them.")
+            raise click.UsageError("--filter and --db work only on the database; import the files to filter them.")
         with triage_of_files(paths, source, worst, jobs) as (found, store):
             if found is None:
                 print_notice("no trace could be read, so there is nothing to report")
@@ -104,8 +104,8 @@ def _is_ours(entry: Path) -> bool:
 
 def _nothing(expression: str) -> str:
     if expression:
-        return "no trace matches this filter, so there is nothing to report; `weaklink list` shows what there is"
-    return "the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in"
+        return "no trace matches this filter, so there is nothing to report; `weaklink list` shows the traces"
+    return "the database contains no traces yet; `weaklink import PATH` or `weaklink demo` adds some"
 
 
 class BrokenPlace(Struct, frozen=True):

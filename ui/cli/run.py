@@ -40,9 +40,9 @@ _TITLE = 60
 SUMMED = 16
 """The number of blocks of traces that a recording sums up at its end; each takes a tenth of a second."""
 _ENDS = {
-    ExchangeEnd.UPSTREAM_DROPPED: "the upstream dropped it",
-    ExchangeEnd.CLIENT_LEFT: "the client left",
-    ExchangeEnd.NOT_CONNECTED: "the upstream was not reached",
+    ExchangeEnd.UPSTREAM_DROPPED: "the upstream closed the connection",
+    ExchangeEnd.CLIENT_LEFT: "the client disconnected",
+    ExchangeEnd.NOT_CONNECTED: "the upstream could not be reached",
     ExchangeEnd.TIMED_OUT: "timed out",
     ExchangeEnd.NOT_STORED: "the recording stopped",
 }
@@ -169,8 +169,8 @@ def _no_requests(others: int) -> Iterator[Line]:
     passed = f" ({counted(others, 'request')} of another kind passed through)" if others else ""
     yield (
         Run(
-            f"weaklink: no request to a model came through the proxy{passed}: the command made none, or it has an "
-            "address of its own in its code or settings and does not read the environment."
+            f"weaklink: no request to a model came through the proxy{passed}: the command made none, or its code or "
+            "settings name another address, and it does not read the environment."
         ),
     )
 
@@ -208,10 +208,10 @@ class RequestLines:
         """Print a message when `taker` begins to refuse the record, and when it accepts it again."""
         if trouble is not None and backlog and self._is_storing:
             self._is_storing = False
-            self._print(f"{trouble}. The traffic goes on; what is recorded waits {where}.")
+            self._print(f"{trouble}. The traffic continues; the record is queued {where}.")
         elif not backlog and not self._is_storing:
             self._is_storing = True
-            self._print(f"The {taker} takes the record again; nothing waits.")
+            self._print(f"The {taker} accepts the record again; the queue is empty.")
 
     def _print(self, message: str) -> None:
         with self._lock:
@@ -247,17 +247,17 @@ def farewell(requests: int, others: int, redacted: int, *, lost: Sequence[str]) 
 def lost_messages(recorder: Recorder, sink: StoreSink | OutboxSink) -> Iterator[str]:
     """What a recording lost or nearly lost, one sentence each."""
     if recorder.dropped_bytes:
-        yield f"{recorder.dropped_bytes:,} bytes came faster than they could be recorded; their turns say so."
+        yield f"{recorder.dropped_bytes:,} bytes arrived faster than they could be recorded; their turns report it."
     if recorder.refused_events:
-        yield f"{counted(recorder.refused_events, 'event')} could not be handed to the database."
+        yield f"{counted(recorder.refused_events, 'event')} could not be passed to the database."
     if isinstance(sink, OutboxSink):
         if sink.backlog:
-            waits = f"{counted(sink.backlog, 'batch', 'batches')} of events wait in {sink.place}"
+            waits = f"{counted(sink.backlog, 'batch', 'batches')} of events are queued in {sink.place}"
             yield f"{waits}; the next `weaklink record --to` sends them."
         if sink.dropped:
-            yield f"{counted(sink.dropped, 'event')} found no room, or were refused."
+            yield f"{counted(sink.dropped, 'event')} were dropped: the queue was full, or the collector refused them."
     elif sink.trouble is not None:
-        yield f"The database refused what was written for a time: {visible_line(str(sink.trouble))}."
+        yield f"The database refused writes for a time: {visible_line(str(sink.trouble))}."
 
 
 def _status(facts: ExchangeFacts) -> Run:

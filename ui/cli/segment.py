@@ -90,14 +90,14 @@ def _deep_value(text: str) -> Json:
     """The value of a line that nests too deep for the decoder, as a tool's schema may; deeper parts are left out."""
     reading = read_json(text)
     if not reading.nodes or any(fault.rule not in (TOO_DEEP, DUPLICATE_KEY) for fault in reading.faults):
-        raise _BadLineError("nested too deep, and not JSON besides")
+        raise _BadLineError("nested too deeply, and not JSON")
     return reading.nodes[0].value()
 
 
 def _read(request: dict[str, Json], defaults: Defaults) -> Segmentation:
     text, deltas = request.get("text"), request.get("deltas")
     if text is not None and deltas is not None:
-        raise _BadLineError("both `text` and `deltas` are given; one of them says it all")
+        raise _BadLineError("both `text` and `deltas` are given; use one of them")
     if text is None and deltas is None:
         raise _BadLineError("neither `text` nor `deltas` is given")
     format = _words(request, "format", defaults.format) or AUTO
@@ -148,7 +148,7 @@ def _integer(digits: str) -> int | Decimal:
 
 
 def _no_json_number(word: str) -> Json:
-    raise ValueError(f"`{word}` is no JSON number")
+    raise ValueError(f"`{word}` is not a JSON number")
 
 
 _JSON = json.JSONDecoder(parse_int=_integer, parse_constant=_no_json_number)
@@ -171,7 +171,7 @@ def segment_text(
     if as_json and as_text:
         raise click.UsageError("--json and --text exclude each other.")
     if jsonl and as_text:
-        raise click.UsageError("--jsonl answers in JSON only; leave out --text.")
+        raise click.UsageError("--jsonl answers in JSON only; omit --text.")
     tools = read_tool_file(tool_file) if tool_file else ()
     if jsonl:
         _answer_lines(file, Defaults(format, model, prompt, tools))

@@ -33,9 +33,9 @@ def show(
 ) -> None:
     """`weaklink show`; see its help."""
     if ranges is not None and as_json:
-        raise click.UsageError("--turns selects what is printed as text; --json always has the whole trace.")
+        raise click.UsageError("--turns selects what is printed as text; --json always contains the whole trace.")
     if as_json and (context is not None or context_diff is not None):
-        raise click.UsageError("--context and --context-diff print text; --json always has the whole trace.")
+        raise click.UsageError("--context and --context-diff print text; --json always contains the whole trace.")
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
@@ -56,7 +56,7 @@ def show(
         only = linked if ranges is None else _turns_in(ranges, count)
         if ranges is None and link.leads and not only:
             sys.stderr.write(
-                f"weaklink: the link leads to {visible_line(link.leads)}, which this trace does not have\n"
+                f"weaklink: the link points to {visible_line(link.leads)}, which this trace does not have\n"
             )
         lines = trace_lines(
             trace,
@@ -88,6 +88,6 @@ def _turns_in(ranges: str, count: int) -> set[int]:
         found.update(range(max(first, 1), min(last, count) + 1))
     if not found:
         raise click.BadParameter(
-            f"{ranges!r} names none of the {counted(count, 'turn')} of this trace", param_hint="--turns"
+            f"{ranges!r} selects none of the {counted(count, 'turn')} of this trace", param_hint="--turns"
         )
     return found

@@ -107,13 +107,13 @@ def _check(
     compares: bool,
 ) -> None:
     if paths and expression:
-        raise click.UsageError("a filter asks the database; import the files to filter them, or leave --filter out.")
+        raise click.UsageError("a filter queries the database; import the files to filter them, or omit --filter.")
     if source and not paths:
         raise click.UsageError(
-            "--source says how files are read, and no PATH is named; `--filter source:NAME` filters."
+            "--source sets how files are read, but no PATH is given; `--filter source:NAME` filters."
         )
     if sides is not None and by:
-        raise click.UsageError("the groups that are named to be compared make --by needless; leave one of both out.")
+        raise click.UsageError("named groups such as `model=a model=b` cannot be combined with --by; omit one of them.")
     if compares and sides is None and not by:
         raise click.UsageError("--compare requires groups: `--by model`, or `model=a model=b`.")
 
@@ -122,8 +122,8 @@ def _nothing(expression: str, paths: list[str]) -> str:
     if paths:
         return "no trace could be read, so there is nothing to measure"
     if expression:
-        return "no trace matches this filter, so there is nothing to measure; `weaklink list` shows what there is"
-    return "the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in"
+        return "no trace matches this filter, so there is nothing to measure; `weaklink list` shows the traces"
+    return "the database contains no traces yet; `weaklink import PATH` or `weaklink demo` adds some"
 
 
 def statistics_object(found: Statistics) -> JsonObject:

@@ -48,7 +48,7 @@ def parse_compared_groups(words: Sequence[str]) -> ComparedGroups | None:
     sides = [[pair.partition("=") for pair in word.split(",")] for word in words]
     keys = [tuple(_key(name.strip()) for name, _, _ in pairs) for pairs in sides]
     if len(set(keys)) > 1:
-        raise click.UsageError("groups that are compared are named by the same keys: `model=a model=b`.")
+        raise click.UsageError("compared groups must use the same keys: `model=a model=b`.")
     if len(words) < 2:
         raise click.UsageError(f"`{words[0]}` requires another group to compare with.")
     by = parse_group_keys([key.value for key in keys[0]])
@@ -101,13 +101,13 @@ def _key(word: str) -> metrics_groups.GroupKey:
         return metrics_groups.GroupKey(word)
     except ValueError:
         nearest = get_close_matches(word.lower(), _KEY_NAMES, n=1)
-        hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(_KEY_NAMES)}."
-        raise click.UsageError(f"traces are not grouped by `{word}`; {hint}") from None
+        hint = f"did you mean `{nearest[0]}`?" if nearest else f"expected one of {', '.join(_KEY_NAMES)}."
+        raise click.UsageError(f"cannot group by `{word}`; {hint}") from None
 
 
 def _nearest(values: tuple[str, ...], there: dict[tuple[str, ...], metrics_groups.GroupFigures]) -> str:
     near = get_close_matches(",".join(values), [",".join(one) for one in there], n=1)
-    return f"; did you mean `{near[0]}`?" if near else "; `--by` lists the groups there are."
+    return f"; did you mean `{near[0]}`?" if near else "; `--by` lists all groups."
 
 
 Expected: TypeAlias = Mapping[str, Sequence[ExpectedCall]]

@@ -125,7 +125,9 @@ def _listed_ids(store: Store, word: str) -> list[int]:
     except (OSError, ValueError, KeyError, TypeError):
         ids = None
     if not isinstance(ids, list):
-        raise StoreError(f"`{word}` refers to the last list of this database, and `weaklink list` has shown none")
+        raise StoreError(
+            f"`{word}` refers to the last list of this database, and `weaklink list` has not shown one yet"
+        )
     return ids
 
 
@@ -139,7 +141,7 @@ def recover_traces(store: Store) -> None:
         store.recover()
     except StoreError as error:
         print_notice(
-            f"what a killed recorder left behind is shown as far as it was read, since it could not be ended: {error}"
+            f"the traces of a killed recorder could not be closed; they are shown as far as they were read: {error}"
         )
 
 
@@ -147,7 +149,7 @@ def fill_text_index(store: Store) -> None:
     """Add the traces that are not indexed yet to the text index."""
     waiting = store.maintenance.stats().not_indexed
     try:
-        with progress_bar("reading traces into the text index", waiting) as advance:
+        with progress_bar("adding traces to the text index", waiting) as advance:
             while waiting > 0 and (done := store.search.index_pending(limit=_STEP)):
                 advance(done)
                 waiting -= done

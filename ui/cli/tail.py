@@ -278,7 +278,7 @@ def _follow(store: Store, expression: str, listener: TailListener, *, from_start
         time.sleep(_POLL_S)
         if time.monotonic() - recovered_at_s >= _CLEANUP_S:
             if store.is_gone():
-                print_notice("the database was moved away or deleted")
+                print_notice("the database was moved or deleted")
                 return
             recover_traces(store)
             recovered_at_s = time.monotonic()

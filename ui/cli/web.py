@@ -66,7 +66,7 @@ def web(
     )
     if results is not None:
         if tokens or click.get_current_context().get_parameter_source("where") is ParameterSource.COMMANDLINE:
-            raise click.UsageError("--on shows results and no database: leave out --db and --tokens.")
+            raise click.UsageError("--on shows results instead of a database: omit --db and --tokens.")
         ResultsFolder(results).dataset("traces")
     else:
         _check_database(where, needs_tokens=tokens)
@@ -86,4 +86,4 @@ def _check_database(where: str | None, *, needs_tokens: bool) -> None:
         return
     with open_store(where, read_only=True) as store:
         if not any(one.is_valid(time.time()) for one in store.tokens.all()):
-            raise StoreError("nobody has a token of this database yet; `weaklink db token create NAME` makes one")
+            raise StoreError("this database has no tokens yet; `weaklink db token create NAME` creates one")

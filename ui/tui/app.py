@@ -59,8 +59,8 @@ APP_COMMANDS = (
         short="Run",
     ),
     Command("app.commands", "Commands", "List all commands available here, searchable by name.", ("ctrl+p",)),
-    Command("app.help", "Help", "Explain the keys of what has the focus.", ("?", "f1"), in_footer=True),
-    Command("app.keys", "Keys", "Show or hides the two lines of keys at the bottom.", ("H",)),
+    Command("app.help", "Help", "Explain the keys of the focused pane.", ("?", "f1"), in_footer=True),
+    Command("app.keys", "Keys", "Show or hide the two lines of keys at the bottom.", ("H",)),
     Command("app.theme", "Theme", "Cycle the themes: dark, light, the terminal's own colours.", ("T",)),
     Command("app.leave", "Quit", "Quit weaklink from anywhere.", ("ctrl+q",)),
 )

@@ -23,7 +23,7 @@ from ui.tui.store_access import StoreAccess, error_sentence, start_work
 from ui.views.styled_text import Line, Run, Style, wrapped
 
 ASK_COMMANDS = (
-    Command("ask.preview", "Preview", "Show what would be sent, and sends nothing.", ("enter",), in_footer=True),
+    Command("ask.preview", "Preview", "Preview the requests; send nothing.", ("enter",), in_footer=True),
     Command("ask.send", "Send", "Send the previewed requests.", ("ctrl+s",), in_footer=True),
     Command("ask.serve", "Serve", "Answer requests from the recording.", ("ctrl+r",), in_footer=True),
     Command("ask.stop", "Stop", "Stop; keep the results so far.", ("ctrl+t",), in_footer=True),
@@ -33,11 +33,11 @@ ASK_COMMANDS = (
 
 _FIELDS = (
     ("server", "server", "https://api.openai.com; its key comes from the environment"),
-    ("times", "how often", "20"),
-    ("model", "model", "as it was"),
+    ("times", "number of requests", "20"),
+    ("model", "model", "unchanged"),
     ("settings", "settings", "temperature=0 top_p=1"),
     ("advice", "advice against the fault", "yes or no"),
-    ("bounds", "most requests and tokens", "40 100000"),
+    ("bounds", "maximum number of requests and tokens", "40 100000"),
 )
 _POLL_S = 0.5
 
@@ -98,9 +98,9 @@ class AskScreen(UpperScreen):
     def action_send(self) -> None:
         """Send the previewed requests."""
         if self._experiment_running is not None:
-            self.toast("It runs already.")
+            self.toast("The experiment is already running.")
         elif self._previewed is None:
-            self.toast("Look at what would be sent first: enter shows it.")
+            self.toast("Preview the requests first: press enter.")
         else:
             start_work(self, partial(self._send, *self._previewed), "experiment")
 
@@ -145,7 +145,7 @@ class AskScreen(UpperScreen):
             return
         self._previewed = form, plan
         key = "with the key from the environment" if target.key else "without a key"
-        self.show([*plan_lines(plan, target.url), (Run(f"Sent {key}, when you press ctrl+s.", Style.STRONG),)])
+        self.show([*plan_lines(plan, target.url), (Run(f"ctrl+s sends the requests {key}.", Style.STRONG),)])
 
     async def _send(self, form: AskForm, plan: AskPlan) -> None:
         try:

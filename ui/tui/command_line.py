@@ -41,15 +41,15 @@ _MOST_TRACES = 100_000
 _MOST_ASKED = 20
 _MOST_OFFERED = 30
 _VERBS = {
-    "ask": "ask [TRACE]...: asks the turn that broke again",
+    "ask": "ask [TRACE]...: sends the request of the broken turn again",
     "diff": f"diff [TRACE]...: compares up to {MOST_COMPARED} traces",
     "export": "export [TRACE]... FILE: writes traces; the suffix (html, md, json, jsonl) alone is enough",
     "filter": "filter [EXPR]: lists the traces that match, or all",
     "goto": "goto TRACE: opens a trace by its number, id or link",
     "mark": "mark [TRACE]...: marks traces",
-    "save-view": "save-view NAME: keeps the filter and the order of the list",
+    "save-view": "save-view NAME: saves the filter and the order of the list",
     "sort": f"sort ORDER: {', '.join(ORDERS_BY_WORD)}",
-    "unmark": "unmark [TRACE]...: takes marks without a note away",
+    "unmark": "unmark [TRACE]...: removes marks without a note",
     "view": "view NAME: shows the list of a saved view",
 }
 _OF_TRACES = ("ask", "diff", "export", "mark", "unmark")
@@ -320,11 +320,11 @@ class LineCommands:
             self._toast(f"{counted(changed, 'trace')} {verb}ed.")
             self._chains.load(self._chains.filter_text, keep=self._chains.chains.current)
         elif verb == "diff" and not 1 < len(ids) <= MOST_COMPARED:
-            self._toast(f"`diff` compares 2 to {MOST_COMPARED} traces; these are {len(ids):,}.", is_error=True)
+            self._toast(f"`diff` compares 2 to {MOST_COMPARED} traces; got {len(ids):,}.", is_error=True)
         elif verb == "diff":
             self._destinations.diff(ids)
         elif len(ids) > _MOST_ASKED:
-            self._toast(f"`ask` opens at most {_MOST_ASKED} traces; these are {len(ids):,}.", is_error=True)
+            self._toast(f"`ask` opens at most {_MOST_ASKED} traces; got {len(ids):,}.", is_error=True)
         else:
             for id_ in reversed(ids):
                 self._destinations.ask(id_)

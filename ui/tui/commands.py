@@ -160,7 +160,7 @@ def keymap_of(table: Mapping[str, object], commands: Sequence[Command]) -> Keyma
             problems.append(f"There is no command `{id_}`{_nearest(id_, known)}")
         elif not listed or len(names) < len(listed):
             wrong = next((one for one in listed if one not in names), value)
-            problems.append(f"`{wrong}` is no key for `{id_}`{_nearest(str(wrong), _NAMED)}")
+            problems.append(f"`{wrong}` is not a key for `{id_}`{_nearest(str(wrong), _NAMED)}")
         else:
             keys[id_] = ",".join("comma" if name == "," else name for name in names)
     return Keymap(keys, (*problems, *_taken(keys, known)))
@@ -195,7 +195,7 @@ def _taken(keys: Mapping[str, str], known: Mapping[str, Command]) -> Iterator[st
             has = _spelled(keys.get(other.id, ",".join(other.keys)))
             both = [key for key in _spelled(assigned) if key in has]
             if other.id != id_ and other.scope == known[id_].scope and both:
-                yield f"`{both[0]}` is the key of `{id_}` and of `{other.id}`; one of them will not get it."
+                yield f"`{both[0]}` is the key of `{id_}` and of `{other.id}`; only one of them receives it."
 
 
 def _spelled(keys: str) -> list[str]:

@@ -54,7 +54,7 @@ def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]],
                 yield (*lead, *line)
                 lead = (Run(" " * (_KEYS + 1)),)
         yield ()
-    hint = f"`:` runs commands by name, `ctrl+p` finds them. Other keys go into `{keymap_path()}`."
+    hint = f"`:` runs commands by name, `ctrl+p` finds them. Set other keys in `{keymap_path()}`."
     yield from wrapped(quoted(hint), width)
 
 

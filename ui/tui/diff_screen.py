@@ -29,16 +29,16 @@ DIFF_COMMANDS = (
     Command("diff.previous", "Previous difference", "Go to the previous row in which the runs differ.", ("[",)),
     Command("diff.parting", "First difference", "Go to the first divergence of the runs.", ("f",), in_footer=True),
     Command("diff.next-run", "Next run", "Compare the first run with the next one.", ("n",), in_footer=True),
-    Command("diff.previous-run", "Run before", "Compare the first run with the previous one.", ("N",)),
+    Command("diff.previous-run", "Previous run", "Compare the first run with the previous one.", ("N",)),
     Command("diff.open", "Open step", "Open the compared run on the selected step.", ("o",), in_footer=True),
     Command("diff.open-first", "Open in first run", "Open the first run on the selected step.", ("O",)),
     Command("diff.whole", "Whole texts", "Show whole texts, or only the differences.", ("w",), in_footer=True),
-    Command("diff.asked", "How asked", "Show the verdict and the requests of the runs.", ("a",), in_footer=True),
+    Command("diff.asked", "Verdict", "Show the verdict and the requests of the runs.", ("a",), in_footer=True),
     Command("diff.requests", "Requests", "Show both requests of the row side by side.", ("r",), in_footer=True),
     Command("diff.layer", "Layer", "Compare the calls in the next layer.", ("l",), in_footer=True),
     Command("diff.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
     Command("diff.reload", "Reload", "Reload the runs.", ("ctrl+r",)),
-    Command("diff.back", "Back", "Go back to where this was opened.", ("escape", "q"), in_footer=True),
+    Command("diff.back", "Back", "Go back to the previous screen.", ("escape", "q"), in_footer=True),
 )
 """The scope `diff`."""
 
@@ -162,7 +162,7 @@ class DiffScreen(UpperScreen):
     def action_asked(self) -> None:
         """Show the verdict and the differences between the requests, in full."""
         if self._diff is not None:
-            self.query_one("#what", LineBar).say([(Run(" how the runs were asked", Style.STRONG),)])
+            self.query_one("#what", LineBar).say([(Run(" the requests of the runs, compared", Style.STRONG),)])
             self.texts.show(LineList(list(_request_lines(self._diff, max(self.size.width - 2, 20)))))
             self.texts.focus()
 
@@ -317,7 +317,7 @@ def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: 
 def _request_line(diff: RunDiff) -> Line:
     first = next(iter(diff.asked), None)
     if first is None:
-        return (Run(" ✔ ", Style.OK), Run("The runs were asked alike, as far as that was kept.", Style.DIM))
+        return (Run(" ✔ ", Style.OK), Run("The runs sent the same requests, as far as these were recorded.", Style.DIM))
     times = f" in {len(diff.asked)} ways (`a` shows them)" if len(diff.asked) > 1 else ""
     lead = quoted(f" ▲ different requests{times}: ", Style.WARNING)
     return (*lead, *quoted(first.message))

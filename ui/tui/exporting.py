@@ -41,7 +41,7 @@ def export_problem(path: str) -> str | None:
     if not path.strip():
         return "Enter a file name."
     if form_of(path) is None:
-        return f"The suffix says what is written: {FORMS}."
+        return f"The suffix selects the format: {FORMS}."
     target = Path(path).expanduser()
     if target.is_dir():
         return "This is a folder; name a file in it."
@@ -64,7 +64,7 @@ def edit_copy(app: App[None], text: str, name: str, line: int) -> str:
             with app.suspend():
                 ended = subprocess.run([*command, *place, str(path)], check=False)
         except SuspendNotSupported:
-            return "This terminal cannot be handed to an editor."
+            return "This terminal cannot run an editor."
         except OSError as error:
             return f"The editor `{command[0]}` could not be started: {error.strerror}."
-    return f"The editor `{command[0]}` ended with {ended.returncode}." if ended.returncode else ""
+    return f"The editor `{command[0]}` exited with code {ended.returncode}." if ended.returncode else ""

@@ -49,7 +49,7 @@ _KEYS = "enter imports, tab completes, esc leaves"
 _HINTS = 3  # lines of them
 
 _ABOUT = (
-    "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is kept."
+    "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is saved."
 )
 
 _MOST = 200
@@ -264,7 +264,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         if error is not None:
             lead.append((Run("✖ ", Style.ERROR), *quoted(error_sentence(error, self._place))))
         if progress.done < progress.files:
-            kept = f"{counted(progress.done, 'file')} of {progress.files:,} read; of the others nothing was kept."
+            kept = f"{counted(progress.done, 'file')} of {progress.files:,} read; nothing of the others was saved."
             lead.append((Run("… ", Style.WARNING), Run(kept)))
         if not progress.files and error is None:
             lead.append((Run("▲ ", Style.WARNING), Run("There are no files there.")))

@@ -40,10 +40,10 @@ from ui.views.styled_text import Line, Run, Style, clipped, counted, padded, quo
 from ui.views.text_diff import ReadingFacts, reading_diff_lines
 
 LAB_COMMANDS = (
-    Command("lab.next-cut", "Next way", "Go to the next chunking of the stream.", ("]", "l"), in_footer=True),
-    Command("lab.previous-cut", "Way before", "Go to the previous chunking.", ("[", "h")),
-    Command("lab.next-unlike", "Next unlike", "Go to the next reading that differs.", ("n",), in_footer=True),
-    Command("lab.seed", "Another seed", "Cut the stream at other random positions.", ("s",), in_footer=True),
+    Command("lab.next-cut", "Next chunking", "Go to the next chunking of the stream.", ("]", "l"), in_footer=True),
+    Command("lab.previous-cut", "Previous chunking", "Go to the previous chunking.", ("[", "h")),
+    Command("lab.next-unlike", "Next difference", "Go to the next reading that differs.", ("n",), in_footer=True),
+    Command("lab.seed", "New seed", "Cut the stream at other random positions.", ("s",), in_footer=True),
     Command("lab.whole", "All lines", "Show the whole reading, or only the differences.", ("w",), in_footer=True),
     Command("lab.write", "Write JSON", "Write the selected reading to a file.", ("S",), in_footer=True),
     Command("lab.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
@@ -97,7 +97,7 @@ class LabGrid:
     @staticmethod
     def head(width: int, cut: Chunking, single: int) -> Line:
         """The names of the columns; the chosen one in brackets."""
-        line = [*padded((Run(" format", Style.DIM),), _NAME), Run(f"{'sure':>4} ", Style.DIM)]
+        line = [*padded((Run(" format", Style.DIM),), _NAME), Run(f"{'conf':>4} ", Style.DIM)]
         for one in Chunking:
             name = f"{single:,} characters" if one is Chunking.SINGLE and single > 1 else one.value
             label = Run(f"[{name}]", Style.STRONG) if one is cut else Run(f" {name}", Style.DIM)
@@ -229,7 +229,7 @@ class LabScreen(UpperScreen):
                 self.grid.move_to(row)
                 self._say_all()
                 return
-        self.toast("No further reading differs, as far as they are done.")
+        self.toast("No other finished reading differs.")
 
     def action_seed(self) -> None:
         """Cut the stream at other random positions."""
@@ -249,7 +249,7 @@ class LabScreen(UpperScreen):
             return
         chosen = self._formats[self.grid.cursor][0]
         typed = f"trace-{self._trace_id}-turn-{self._sample.turn}-{chosen.name}.json"
-        about = "The file gets what `weaklink segment --json` prints: spans, calls and diagnostics."
+        about = "The file contains what `weaklink segment --json` prints: spans, calls and diagnostics."
         dialog = LineDialog(f"write the reading as {chosen.name}", about=about, typed=typed, wrong=write_problem)
         self.app.push_screen(dialog, partial(self._write, chosen, self._cut))
 
@@ -275,7 +275,9 @@ class LabScreen(UpperScreen):
             sample = await self.fetch(partial(sample_of, id=self._trace_id, place=self._place), of_traces=True)
         if sample is None:
             if not self.status.status_text.problem:
-                reason = "This trace holds no text that a format could read: its calls came as fields of an API."
+                reason = (
+                    "This trace contains no text that a format could read: its calls are fields of an API response."
+                )
                 self.query_one("#sample", LineBar).say([(Run(" "), *quoted(reason))])
             return
         self._sample, self._cells = sample, {}
@@ -408,7 +410,7 @@ class SelectedResult(Struct, frozen=True):
     def lines(self, width: int, is_left: Callable[[], bool], *, whole: bool) -> list[Line]:
         """The differences, as lines. Raises ResultNotNeededError once `is_left`."""
         if has_no_chunks(self.sample, self.cut):
-            reason = " The source did not keep in which pieces this text came."
+            reason = " The source did not record the chunks of this text."
             return list(wrapped(quoted(reason), width))
         found = self.read(is_left)
         if isinstance(found, str):
@@ -425,7 +427,7 @@ class SelectedResult(Struct, frozen=True):
 def sample_line(sample: LabSample, comparing: ResultComparison | None, seed: int) -> Line:
     """The facts of the sample, and its stored format."""
     chunks = sample.part.chunks
-    chunk_count = counted(len(chunks.ends), "chunk") if chunks is not None else "chunks not kept"
+    chunk_count = counted(len(chunks.ends), "chunk") if chunks is not None else "chunks not recorded"
     stored = f"stored as {sample.stored.format}"
     facts = [f" turn {sample.turn}", counted(len(sample.text), "character"), chunk_count, stored, f"seed {seed}"]
     if comparing is not None and comparing.beyond:

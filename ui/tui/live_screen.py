@@ -33,7 +33,7 @@ LIVE_COMMANDS = (
     Command("live.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
     Command("live.open", "Dissect", "Open the trace as recorded so far.", ("o",), in_footer=True),
     Command("live.reload", "Reload", "Start again from the beginning.", ("ctrl+r",)),
-    Command("live.back", "Back", "Go back to where this was opened.", ("escape", "q"), in_footer=True),
+    Command("live.back", "Back", "Go back to the previous screen.", ("escape", "q"), in_footer=True),
 )
 """The scope `live`."""
 

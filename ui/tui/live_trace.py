@@ -287,7 +287,7 @@ class GrowingLines:
         label = f"{_OPEN} {kind}" if is_model and not turn.ended else kind
         left_out = len(part.text) - start - _OPEN_END
         if left_out > 0:
-            yield (Run(" " * _GUTTER), Run(f"… {left_out:,} characters before", Style.DIM))
+            yield (Run(" " * _GUTTER), Run(f"… {left_out:,} earlier characters", Style.DIM))
             start = len(part.text) - _OPEN_END
         yield from self._rows(part, Range(start, len(part.text)), label, style)
 
@@ -317,7 +317,7 @@ class GrowingLines:
 
 
 def _left_out(turns: int) -> Line:
-    return (Run(f" … {counted(turns, 'turn')} before: `o` shows all of them", Style.DIM),)
+    return (Run(f" … {counted(turns, 'earlier turn')}: `o` shows all of them", Style.DIM),)
 
 
 def _begins_in(one: Diagnostic, row: Range, place: Range) -> bool:

@@ -32,7 +32,7 @@ RULE_COMMANDS = (
     ),
     Command("rules.copy", "Copy", "Copy the command that prints this page.", ("y",), in_footer=True),
     Command("rules.reload", "Reload", "Count again.", ("ctrl+r",)),
-    Command("rules.back", "Back", "Go back to where this was opened.", ("escape", "q"), in_footer=True),
+    Command("rules.back", "Back", "Go back to the previous screen.", ("escape", "q"), in_footer=True),
 )
 """The scope `rules`."""
 

@@ -191,7 +191,7 @@ def _written_blocks(turn: Turn) -> Iterator[Json]:
     for call in turn.calls:
         arguments = _value_of(texts.get(call.part, "") or "{}")
         if not isinstance(arguments, dict):
-            raise ValueError(f"the arguments of the call of `{call.name}` are no JSON object")
+            raise ValueError(f"the arguments of the call of `{call.name}` are not a JSON object")
         yield {"type": CALL_BLOCK, "id": call.id or call.part, "name": call.name or "", "input": arguments}
 
 

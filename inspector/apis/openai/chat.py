@@ -139,7 +139,7 @@ def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
     """
     document = parse_json(text)
     if not isinstance(document, dict) or not document.keys() & {"choices", "usage"}:
-        raise ValueError("no chat completion")
+        raise ValueError("not a chat completion")
     strange: list[str] = []
     choices = document.get("choices")
     return (

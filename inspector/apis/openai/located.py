@@ -195,8 +195,8 @@ def _reused(place: Range, index: int, name: str) -> Fault:
     return Fault(
         REUSED_CALL_INDEX,
         place,
-        f"The call of `{name}` comes under index {index}, which an earlier call of this answer has.",
-        "Clients that go by the index join both calls to one; weaklink went by id and name.",
+        f"The call of `{name}` has index {index}, which an earlier call of this answer has too.",
+        "Clients that match calls by index merge both into one; weaklink matched by id and name.",
     )
 
 

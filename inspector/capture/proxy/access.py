@@ -69,8 +69,8 @@ def read_timed_out(upstream: str, timeout_s: float) -> ProxyRefusal:
     return ProxyRefusal(
         504,
         "upstream_read_timeout",
-        f"The upstream `{upstream}` took the request and sent nothing for {timeout_s:g} s; raise the read timeout if "
-        "its model may think for longer.",
+        f"The upstream `{upstream}` accepted the request and sent nothing for {timeout_s:g} s; raise the read timeout "
+        "if its model may think for longer.",
     )
 
 
@@ -79,7 +79,7 @@ def dropped(upstream: str, words: str) -> ProxyRefusal:
     return ProxyRefusal(
         502,
         "upstream_dropped",
-        f"The upstream `{upstream}` ended the connection before it answered ({words}); look into its log, and send "
+        f"The upstream `{upstream}` closed the connection before it answered ({words}); check its log, and send "
         "the request again if it may run twice.",
     )
 
@@ -89,26 +89,26 @@ def too_large(at_most: int) -> ProxyRefusal:
     return ProxyRefusal(
         413,
         "body_too_large",
-        f"The request's body is larger than the {at_most} bytes that this proxy forwards; raise that bound to send it.",
+        f"The request's body is larger than the {at_most} bytes that this proxy forwards; raise that limit to send it.",
     )
 
 
 UPGRADE = ProxyRefusal(
     501,
     "upgrade_not_supported",
-    "This proxy records HTTP requests and forwards no websockets; use the HTTP interface of this API, or go to the "
-    "upstream itself.",
+    "This proxy records HTTP requests and does not forward websockets; use the HTTP interface of this API, or connect "
+    "to the upstream itself.",
 )
 
 NOT_A_PATH = ProxyRefusal(
     400,
     "not_a_path",
-    "The request's target is no path; this proxy has fixed upstreams, so use its address as the base URL of the client "
-    "and not as an HTTP proxy.",
+    "The request's target is not a path; this proxy has fixed upstreams, so use its address as the base URL of the "
+    "client and not as an HTTP proxy.",
 )
 
 NOT_OURS = ProxyRefusal(
-    404, "not_found", "weaklink itself has nothing at this path; `GET /weaklink/` says that it runs."
+    404, "not_found", "weaklink itself has nothing at this path; `GET /weaklink/` shows that it runs."
 )
 
 
@@ -142,16 +142,16 @@ class Gate(Struct, frozen=True):
 _NO_TOKEN = ProxyRefusal(
     403,
     "token_missing",
-    f"This proxy needs its token: put it into the path, as in `/t/TOKEN/v1/...`, or into the header `{TOKEN_HEADER}`.",
+    f"This proxy requires its token: put it into the path, as in `/t/TOKEN/v1/...`, or the header `{TOKEN_HEADER}`.",
 )
 
 _WRONG_TOKEN = ProxyRefusal(
-    403, "token_wrong", "The token of this request is not the one that this proxy was started with; look there for it."
+    403, "token_wrong", "The token of this request is not the one that this proxy was started with; use that one."
 )
 
 _UNKNOWN_HOST = ProxyRefusal(
     421,
     "host_not_loopback",
-    "This proxy is only for clients on its own machine, and the request's `Host` header names another; ask for it as "
-    "`127.0.0.1` or `localhost`, or start it with a token to use it by other names.",
+    "This proxy is only for clients on its own machine, and the request's `Host` header names another; use "
+    "`127.0.0.1` or `localhost`, or start the proxy with a token to use other names.",
 )

@@ -38,7 +38,7 @@ def parse_upstream(text: str) -> Upstream:
     """
     prefix, url = text.split("=", 1) if text.startswith("/") and "=" in text else ("", text)
     if text.startswith("/") and not url.strip("/"):
-        raise ProxyConfigError(f"`{text}` names no address; write `{text.rstrip('=')}=https://...`.")
+        raise ProxyConfigError(f"`{text}` has no address; write `{text.rstrip('=')}=https://...`.")
     if text.startswith("/") and "=" not in text:
         raise ProxyConfigError(f"`{text}` is a path without an address; write `{text}=https://...`.")
     return Upstream(_prefix(prefix), _address(url))
@@ -71,15 +71,15 @@ class ProxyConfig(Struct, frozen=True):
             raise ProxyConfigError("There is no upstream to forward to; name one with `--upstream https://...`.")
         for prefix in _repeated(upstream.prefix for upstream in self.upstreams):
             raise ProxyConfigError(
-                f"Two upstreams have the path `{prefix or '/'}`; give one of them a prefix of its own, as in `/other=https://...`."
+                f"Two upstreams have the path `{prefix or '/'}`; give one of them another prefix, as in `/other=https://...`."
             )
         if not self.token and not is_loopback(_bare(self.host)):
             raise ProxyConfigError(
-                f"`{self.host}` can be reached from other machines, so the proxy needs a token that its clients must "
-                "name; set one, or listen on `127.0.0.1`."
+                f"`{self.host}` can be reached from other machines, so the proxy requires a token that its clients "
+                "must send; set one, or listen on `127.0.0.1`."
             )
         if self.token and not (self.token.isascii() and self.token.replace("-", "").replace("_", "").isalnum()):
-            raise ProxyConfigError("A token is part of paths, so it may hold only letters, digits, `-` and `_`.")
+            raise ProxyConfigError("A token is part of paths, so it may contain only letters, digits, `-` and `_`.")
 
     def upstream_of(self, path: str) -> Upstream | None:
         """The upstream with the longest prefix that takes a raw path; None if none does."""
@@ -94,10 +94,10 @@ def _bare(host: str) -> str:
 def _prefix(text: str) -> str:
     prefix = text.rstrip("/")
     if any(prefix == own or prefix.startswith(f"{own}/") for own in (OWN_PREFIX, TOKEN_PREFIX)):
-        raise ProxyConfigError(f"The prefix `{prefix}` is weaklink's own; choose another one.")
+        raise ProxyConfigError(f"The prefix `{prefix}` is reserved for weaklink; choose another one.")
     if not prefix.isascii() or any(sign in prefix for sign in " ?#%") or not prefix.isprintable() or "//" in prefix:
         raise ProxyConfigError(
-            f"The prefix `{prefix}` is no plain path; write letters, digits, `-`, `_` and single slashes."
+            f"The prefix `{prefix}` is not a plain path; use only letters, digits, `-`, `_` and single slashes."
         )
     return prefix
 
@@ -120,18 +120,18 @@ def _fault(text: str, parts: SplitResult) -> str:
     """What is wrong with an address; `""` if nothing is."""
     if parts.username is not None or parts.password is not None:
         return (
-            f"The address of the upstream `{parts.hostname}` holds a user name or password; leave them out, since "
+            f"The address of the upstream `{parts.hostname}` contains a user name or password; remove them, since "
             "clients send their own credentials."
         )
     if parts.query or parts.fragment:
         return (
-            f"The address of the upstream `{parts.hostname}` goes on after its path; leave out what begins with `?` "
+            f"The address of the upstream `{parts.hostname}` continues after its path; remove what begins with `?` "
             "or `#`."
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        return f"`{text}` is no address of a server; write `http://` or `https://` before it, then its host."
+        return f"`{text}` is not an address of a server; write `http://` or `https://` before it, then its host."
     if not text.isascii() or not text.isprintable() or " " in text:
-        return f"`{text}` holds characters that no address holds; write its host and path in ASCII."
+        return f"`{text}` contains characters that an address must not contain; write its host and path in ASCII."
     return ""
 
 

@@ -84,7 +84,7 @@ class ForwardedResponse(web.StreamResponse):
         if self._to is None:
             self._to = request.writer
             if request.transport is None or request.transport.is_closing():
-                raise ConnectionResetError("The client left before the answer began.")
+                raise ConnectionResetError("The client disconnected before the answer began.")
             request.transport.write(self._head)
             if self._framing is ResponseFraming.CHUNKED:
                 self._to.enable_chunking()
@@ -154,9 +154,9 @@ class Forwarding:
             return self._refused(answer) if isinstance(answer, Exception) else await self._answer(answer)
         except asyncio.CancelledError:
             if self.is_stopping():
-                self._end(ExchangeEnd.NOT_STORED, "The proxy was stopped before the answer was whole.")
+                self._end(ExchangeEnd.NOT_STORED, "The proxy was stopped before the answer was complete.")
             else:
-                self._end(ExchangeEnd.CLIENT_LEFT, "The client left before the answer was whole.")
+                self._end(ExchangeEnd.CLIENT_LEFT, "The client disconnected before the answer was complete.")
             raise
 
     async def _send(self) -> aiohttp.ClientResponse | Exception:
@@ -190,12 +190,12 @@ class Forwarding:
             size_bytes += len(raw)
             if size_bytes > self.config.max_body_bytes:
                 self._is_too_large = True
-                raise ValueError("The body is above the bound.")  # aiohttp ends the request to the upstream
+                raise ValueError("The body is above the limit.")  # aiohttp ends the request to the upstream
             yield raw
 
     def _refused(self, fault: Exception) -> web.Response:
         if self.request.transport is None:
-            end, answer = ExchangeEnd.CLIENT_LEFT, refusal.dropped(self.upstream.url, "the client left first")
+            end, answer = ExchangeEnd.CLIENT_LEFT, refusal.dropped(self.upstream.url, "the client disconnected first")
         else:
             end, answer = self._failure(fault)
         self._end(end, answer.message)
@@ -223,7 +223,7 @@ class Forwarding:
             await passed_on.prepare(self.request)
             fault = await self._stream(answer, passed_on)
         except ConnectionResetError:
-            self._end(ExchangeEnd.CLIENT_LEFT, "The client left before the answer was whole.")
+            self._end(ExchangeEnd.CLIENT_LEFT, "The client disconnected before the answer was complete.")
             return passed_on
         finally:
             answer.close()  # no effect on a complete answer: its connection is back in the pool
@@ -233,7 +233,7 @@ class Forwarding:
             case TimeoutError():
                 self._end(ExchangeEnd.TIMED_OUT, f"The upstream sent nothing for {self.config.read_timeout_s:g} s.")
             case _:
-                self._end(ExchangeEnd.UPSTREAM_DROPPED, f"The upstream broke off its answer ({describe_error(fault)}).")
+                self._end(ExchangeEnd.UPSTREAM_DROPPED, f"The upstream truncated its answer ({describe_error(fault)}).")
         return passed_on
 
     async def _stream(self, answer: aiohttp.ClientResponse, to: ForwardedResponse) -> Exception | None:
@@ -272,7 +272,7 @@ def describe_error(fault: BaseException) -> str:
         case aiohttp.ClientPayloadError():
             return "the connection ended within the body"
         case aiohttp.ClientResponseError() | HttpProcessingError():
-            return "what it sent is no valid HTTP"
+            return "what it sent is not valid HTTP"
         case OSError(strerror=str(words)):
             return words.lower()
         case _:

@@ -238,7 +238,7 @@ def events_route(sink: Sink, *, most_bytes: int = MAX_BODY_BYTES) -> Handler:
     intake = EventIntake(sink, most_bytes=most_bytes)
 
     async def answer(request: web.BaseRequest) -> web.Response:
-        status, words = 405, "Record events are posted."
+        status, words = 405, "Record events must be sent with POST."
         if request.method == "POST":
             status, words = await intake.answer(request.headers, request.content.iter_any())
         return web.Response(status=status, text=words or None, headers={INSTANCE: intake.instance})

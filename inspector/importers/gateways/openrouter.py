@@ -167,7 +167,7 @@ def _generation(value: JsonObject) -> Generation:
         body=BodyState.NOT_STORED,
     )
     if value.get("cancelled") is True:
-        message = "The client left before the answer ended."
+        message = "The client disconnected before the answer ended."
         return replace(generation, error=GenerationError(ErrorPhase.CLIENT_ABORT, message))
     if generation.finish is FinishReason.ERROR:
         message = "OpenRouter reports that the generation ended with an error, without details."

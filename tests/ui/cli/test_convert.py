@@ -60,7 +60,7 @@ def test_a_packed_file_is_unpacked_and_damage_is_an_error(weaklink: Run, tmp_pat
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--from", "no-such", "--to", "hermes"), b"no format is called `no-such`"),
+        (("--from", "no-such", "--to", "hermes"), b"unknown format `no-such`"),
         (("--from", "hermes", "--to", "hermse"), b"did you mean `hermes`?"),
         (("--from", "hermes"), b"Missing option '--to'"),
         (("--to", "hermes", "no-such.jsonl"), b"cannot read no-such.jsonl"),

@@ -234,7 +234,7 @@ def test_no_command_writes_over_its_input() -> None:
         ("lint", "train.jsonl", "--rejected", "train.jsonl"),
     ):
         done = CliRunner().invoke(weaklink, ["data", *words])
-        assert "one of the files that are read" in str(done.exception)
+        assert "one of the input files" in str(done.exception)
     assert json.loads(Path("train.jsonl").read_text(encoding="utf-8")) == GOOD
 
 

@@ -111,7 +111,7 @@ def test_the_rollouts_of_an_atropos_group_are_its_candidates(weaklink: Run, tmp_
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--verifier", "tool-usage"), b"no verifier is called `tool-usage`"),
+        (("--verifier", "tool-usage"), b"unknown verifier `tool-usage`"),
         (("--k", "0"), b"expected numbers from 1"),
         (("--select", "Z9"), b"Z9"),
         (("--format", "hermess"), b"hermess"),
@@ -145,7 +145,7 @@ def test_a_row_that_cannot_be_read_ends_a_data_command_with_1(weaklink: Run, tmp
     good = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": call("Oslo")}]}
     file = write(tmp_path / "a.jsonl", {**good, "tools": TOOLS}, '{"messages": [{"role": "us')
     done = weaklink("data", command, file)
-    assert b"line 2: the JSON breaks off" in done.stderr
+    assert b"line 2: the JSON is truncated" in done.stderr
     assert done.returncode == 1, done.stderr
 
 

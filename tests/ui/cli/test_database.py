@@ -50,7 +50,7 @@ def test_reinspect_takes_ids_and_each_counts_once(weaklink: Run, database: Path)
     assert weaklink("reinspect", "2", "2", "--db", "t.db").stdout.startswith(b"1 trace inspected again")
     done = weaklink("reinspect", "77", "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"there is no trace" in done.stderr
+    assert b"no trace `" in done.stderr
 
 
 def test_reinspect_keeps_what_was_recorded(weaklink: Run, database: Path) -> None:
@@ -79,7 +79,7 @@ def test_stats_for_people_say_what_is_to_be_done(weaklink: Run, database: Path) 
 
 def test_upgrade_says_that_nothing_was_to_be_done(weaklink: Run, database: Path) -> None:
     done = weaklink("db", "upgrade", "--db", "t.db")
-    assert (done.returncode, done.stdout.decode()) == (0, f"{database} is of this version already\n")
+    assert (done.returncode, done.stdout.decode()) == (0, f"{database} already has this version\n")
 
 
 @pytest.mark.parametrize("command", [("stats",), ("upgrade",), ("vacuum",), ("prune", "--before", "1d", "--yes")])
@@ -192,7 +192,7 @@ def test_backup_writes_a_copy_and_never_over_a_file(weaklink: Run, database: Pat
     assert ids(copy) == ids(database)
     done = weaklink("db", "backup", str(copy), "--db", str(database))
     assert done.returncode == 2
-    assert b"there is a file already" in done.stderr
+    assert b"the file already exists" in done.stderr
 
 
 def test_prune_by_size_and_by_share(weaklink: Run, database: Path) -> None:

@@ -67,7 +67,7 @@ def test_colours_are_there_when_asked_for_and_never_against_no_color(weaklink: R
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["1"], "it takes two runs to compare them"),
+        (["1"], "a comparison requires two runs"),
         (["runs.jsonl#9", "1"], "runs.jsonl#9: none of its 3 traces is called `9`; #1 to #3 name them all"),
         (["gone.jsonl", "1"], "gone.jsonl: there is no such file"),
         (["1", "77"], "77"),

@@ -61,7 +61,7 @@ def test_the_bad_runs_part_where_most_of_them_differ_from_the_typical_good_run()
     lines = [plain(line) for line in task_diff_lines(found, 120)]
     assert lines[0] == "8 runs: 3 good, 4 bad, 1 without a verdict, by the source's outcome"
     assert "1 bad run makes the same calls." in lines
-    assert "step 2: 2 of 4 bad, 0 of 3 good runs part here" in lines
+    assert "step 2: 2 of 4 bad, 0 of 3 good runs diverge here" in lines
     assert "  ✖ 2 bad: `refund(order=71)`  [3, 4]" in lines
     assert lines[-1] == "`weaklink diff 2 3` shows one of them."
 

@@ -79,7 +79,7 @@ def test_what_a_tool_cannot_hold_is_said(weaklink: Run, tmp_path: Path) -> None:
         store.save([(trace, inspect_trace(trace))])
     done = weaklink("export", "1", "--to", "messages", "--db", "t.db")
     assert done.stderr.decode() == (
-        "weaklink: trace 1: The part `choice1:text` of turn 1: OpenAI's messages have no place for it.\n"
+        "weaklink: trace 1: The part `choice1:text` of turn 1: OpenAI's messages cannot contain it.\n"
     )
 
 

@@ -50,7 +50,7 @@ def test_an_error_stands_below_its_character(weaklink: Run, database: Path, argu
     assert (line, caret) == ("  ␛[1m or status:brokn", "                 ^")
     known = "broken, aborted, recovered, unknown, ok, running, idle"
     assert sentence == (
-        f"weaklink: filter, character 16: a status is one of {known}, not `brokn`; did you mean `broken`?"
+        f"weaklink: filter, character 16: status must be one of {known}, not `brokn`; did you mean `broken`?"
     )
 
 

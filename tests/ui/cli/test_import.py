@@ -120,7 +120,7 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
         *_, last = second
         rest = [list(items)[-1] for items in read]
     assert isinstance(last, tuple)
-    assert "the process that read it ended before its time (signal 9)" in str(last[0].refused)
+    assert "the process that read it exited unexpectedly (signal 9)" in str(last[0].refused)
     refused = [one[0].refused for one in rest if isinstance(one, tuple)]
     assert len(refused) == 3
     assert len([one for one in refused if one is not None]) <= 1  # what the other process read when it was killed

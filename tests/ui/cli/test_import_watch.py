@@ -157,4 +157,4 @@ def test_what_cannot_be_watched_is_told(weaklink: Run) -> None:
     for words in (("--watch", "-"), ("--watch", "--dry-run", ".")):
         done = weaklink("import", *words)
         assert done.returncode == 2
-        assert b"neither --dry-run nor `-` goes with it" in done.stderr
+        assert b"it cannot be combined with --dry-run or `-`" in done.stderr

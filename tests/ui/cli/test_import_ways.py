@@ -141,7 +141,7 @@ def test_where_the_store_refuses_a_file_those_before_it_are_kept(
         def refusing(items: Any) -> list[Saved]:
             drafts: list[TraceDraft] = list(items)
             if any("d-1" in draft.record.trace["file"] for draft in drafts):
-                raise StoreError("one value is larger than the database can hold")
+                raise StoreError("a value is too large for the database")
             return save(drafts)
 
         monkeypatch.setattr(store, "save_drafts", refusing)

@@ -20,7 +20,7 @@ def test_two_traces_are_joined_and_undone(weaklink: Run, tmp_path: Path) -> None
     shown = json.loads(weaklink("show", "1", "--json", "--db", "t.db").stdout)
     assert "L805" in [one["code"] for one in shown["diagnostics"]]
     assert weaklink("list", "layer:executed", "--columns", "id,layer", "--db", "t.db").stdout == b"1\texecuted\n"
-    assert weaklink("join", "1", "--undo", "--db", "t.db").stdout == b"trace 1: it is as it was before `join`\n"
+    assert weaklink("join", "1", "--undo", "--db", "t.db").stdout == b"trace 1: `join` was undone\n"
     assert weaklink("join", "1", "--undo", "--db", "t.db").stdout == b"trace 1: nothing was joined to it\n"
     with open_store(tmp_path / "t.db") as store:
         assert store.inspected(1)[0] == before
@@ -32,6 +32,6 @@ def test_what_cannot_be_joined_is_said(weaklink: Run, tmp_path: Path) -> None:
         store.save((trace, inspect_trace(trace)) for trace in traces)
     refused = weaklink("join", "1", "2", "--db", "t.db")
     assert refused.returncode == 2
-    assert b"share no id" in refused.stderr
+    assert b"they share no session" in refused.stderr
     for words in (("join", "1"), ("join", "1", "2", "--undo")):
         assert weaklink(*words, "--db", "t.db").returncode == 2

@@ -29,7 +29,7 @@ def test_of_a_link_to_a_step_only_the_turns_of_that_step_are_shown(weaklink: Run
 
 def test_a_place_that_the_trace_has_not_is_said_and_all_of_it_shown(weaklink: Run, where: str) -> None:
     ran = weaklink("show", "http://localhost:8501/trace?trace=1&turn=99&start=0&end=1", "--db", where)
-    assert b"the link leads to turn 99, text 0-1, which this trace does not have" in ran.stderr
+    assert b"the link points to turn 99, text 0-1, which this trace does not have" in ran.stderr
     assert ran.stdout == weaklink("show", "1", "--db", where).stdout
 
 

@@ -271,7 +271,7 @@ def test_a_running_recorder_takes_it_by_url(weaklink: Run) -> None:
         (("none.txt",), "cannot read none.txt: No such file or directory"),
         (("--format", "hermse"), "did you mean `hermes`"),
         (("--to", "none/a.jsonl"), "none/a.jsonl cannot be opened: No such file or directory."),
-        (("--to", "gopher://x"), "No installed package offers a sink for `gopher://`"),
+        (("--to", "gopher://x"), "No installed package provides a sink for `gopher://`"),
     ],
 )
 def test_what_cannot_run_says_why(weaklink: Run, words: tuple[str, ...], says: str) -> None:

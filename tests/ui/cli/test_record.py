@@ -47,7 +47,7 @@ def test_the_example_agents_story_is_told(tmp_path: Path, weaklink: Run) -> None
         assert recording.stop() == 0
     requests = "".join(recording.lines)
     assert requests.count("POST /v1/chat/completions hermes-4-70b 200") == 4
-    assert "the upstream dropped it  ▲ C504 aborted-stream" in requests
+    assert "the upstream closed the connection  ▲ C504 aborted-stream" in requests
     assert "✖ J104 trailing-comma" in requests
     assert "recorded 4 requests" in recording.said[-1]
 
@@ -164,7 +164,7 @@ def test_a_port_in_use_and_a_bad_upstream_are_told_in_words(tmp_path: Path, weak
     assert b"write `http://` or `https://` before it" in bad.stderr
     open_to_all = weaklink("record", "--upstream", "http://127.0.0.1:9", "--host", "0.0.0.0")
     assert open_to_all.returncode == 2
-    assert b"needs a token" in open_to_all.stderr
+    assert b"requires a token" in open_to_all.stderr
 
 
 def _sliced(text: str, size: int) -> list[str]:

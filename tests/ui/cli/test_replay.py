@@ -172,7 +172,9 @@ def test_answers_that_are_not_the_servers_bytes_are_announced(tmp_path: Path) ->
         done = weaklink(tmp_path, "run", "--upstream", upstream.url, "--", *once)
     assert key in done.stdout
     again = weaklink(tmp_path, "replay", "latest", "--", *once)
-    assert again.stderr.splitlines()[0] == ("weaklink: 1 recorded answer held secrets; the replay sends them redacted.")
+    assert again.stderr.splitlines()[0] == (
+        "weaklink: 1 recorded answer contained secrets; the replay sends them redacted."
+    )
     assert key not in again.stdout
     assert "*" * 40 in again.stdout
     assert again.returncode == 0
@@ -211,7 +213,7 @@ def test_an_import_redacts_what_it_keeps_of_exchanges(tmp_path: Path, recording:
     assert done.returncode == 0, done.stderr
     assert "*****" in done.stdout
     assert done.stderr.splitlines()[:2] == [
-        "weaklink: 1 recorded answer held secrets; the replay sends them redacted.",
+        "weaklink: 1 recorded answer contained secrets; the replay sends them redacted.",
         "weaklink: the bytes of 1 answer of 2 were not recorded; the replay sends them whole, rebuilt from the trace.",
     ]
 

@@ -50,7 +50,7 @@ def test_a_report_says_what_breaks_and_leads_to_the_worst_chains(weaklink: Run, 
     said = _words(folder / "index.html")
     assert said.startswith("Release <7> 3 traces, 2 broken (67 %).")
     assert "J104 trailing-comma 2 100 %" in said
-    assert "2023-11-14 to 2023-11-16, and in front the traces without a date" in said
+    assert "2023-11-14 to 2023-11-16, after the traces without a date" in said
     assert "other 100 %" in said
     assert all(measure.title in said and measure.meaning in said for measure in MEASURES)
     assert said.index("3 worse") < said.index("2 bad"), "the most errors come first"
@@ -99,7 +99,7 @@ def test_another_folder_is_left_alone(weaklink: Run, database: Path, tmp_path: P
     (folder / name).write_text("mine")
     done = weaklink("report", "--db", str(database), "-o", "r")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert f"r holds `{name}`, which is no part of a report".encode() in done.stderr
+    assert f"r contains `{name}`, which is not part of a report".encode() in done.stderr
     assert [(one.name, one.read_text()) for one in folder.iterdir()] == [(name, "mine")]
 
 
@@ -118,7 +118,7 @@ def test_by_force_other_files_stay(weaklink: Run, database: Path, tmp_path: Path
     [
         (("-f", "model:none"), "no trace matches this filter, so there is nothing to report"),
         (("-f", "status:"), "status"),
-        (("-o", "t.db"), "t.db is no folder"),
+        (("-o", "t.db"), "t.db is not a directory"),
         (("-o", "t.db/r"), "cannot write t.db/r: "),
     ],
 )

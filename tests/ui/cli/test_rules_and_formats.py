@@ -38,7 +38,7 @@ def test_a_rule_as_json(weaklink: Run) -> None:
 def test_an_unknown_rule_names_the_nearest(weaklink: Run) -> None:
     done = weaklink("rule", "trailing-coma")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == b"weaklink: no rule is called `trailing-coma`; did you mean `trailing-comma`?\n"
+    assert done.stderr == b"weaklink: unknown rule `trailing-coma`; did you mean `trailing-comma`?\n"
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "140"])
@@ -97,4 +97,4 @@ def test_a_broken_plug_in_is_told_and_hurts_nobody(weaklink: Run, tmp_path: Path
     assert "parrot" in [one["name"] for one in json.loads(run.stdout)]
     told = run.stderr.decode()
     assert "The plug-in `bad` (bad_plug_in:FORMAT) could not be loaded: RuntimeError('the ink is gone')." in told
-    assert "The plug-in `none` (good_plug_in:NONE) is no Format but `int`." in told
+    assert "The plug-in `none` (good_plug_in:NONE) is a `int`, not a Format." in told

@@ -146,5 +146,5 @@ def test_a_database_that_another_program_holds_is_listed_all_the_same(weaklink: 
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         done = weaklink("list", "--db", "t.db", "--json")
     assert (done.returncode, json.loads(done.stdout)["open_turns"]) == (0, 1)
-    assert done.stderr.startswith(b"weaklink: what a killed recorder left behind is shown as far as it was read")
+    assert done.stderr.startswith(b"weaklink: the traces of a killed recorder could not be closed")
     assert done.stderr.count(b"\n") == 1

@@ -62,7 +62,7 @@ def test_ctrl_c_leaves_what_was_found_and_says_how_far_it_came(
     done = _run(*way, "name:*0*of*")
     assert done.exit_code == 130
     assert [at for at in range(0, _TRACES, 3) if re.search(rf"run 0 of {at}\b", done.stdout)] == [18, 21, 24, 27]
-    assert f"interrupted; 12 of {_TRACES} traces were looked at" in done.stderr
+    assert f"interrupted; 12 of {_TRACES} traces were scanned" in done.stderr
 
 
 def _interrupted_at(number: int, step: Callable[..., ScanStep]) -> Callable[..., ScanStep]:
@@ -86,4 +86,4 @@ def test_the_first_rows_are_printed_before_the_list_is_read(monkeypatch: pytest.
 
 def test_no_match_is_said_at_the_end() -> None:
     assert "no trace matches this filter" in _run("list", "name:*zzz*").stderr
-    assert "no trace holds these words" in _run("search", "name:*zzz*").stderr
+    assert "no trace contains these words" in _run("search", "name:*zzz*").stderr

@@ -64,7 +64,7 @@ def test_a_filter_without_words_has_no_place(weaklink: Run, database: Path) -> N
 def test_nothing_found_is_said_and_no_failure(weaklink: Run, database: Path) -> None:
     done = weaklink("search", "nowhere", "--db", "t.db")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr == b"weaklink: no trace holds these words\n"
+    assert done.stderr == b"weaklink: no trace contains these words\n"
 
 
 def test_a_filter_that_cannot_be_read_is_refused(weaklink: Run, database: Path) -> None:
@@ -83,7 +83,7 @@ def test_while_another_writes_it_says_how_far_the_index_is(weaklink: Run, databa
     said = done.stderr.decode().splitlines()
     assert (done.returncode, done.stdout) == (0, b"")
     assert said[0].startswith("weaklink: the text index could not be written: ")
-    assert said[1] == "weaklink: the text index holds 0 of 3 traces; the others are not searched"
+    assert said[1] == "weaklink: the text index contains 0 of 3 traces; the others are not searched"
 
 
 @pytest.mark.parametrize("columns", ["40", "60", "100"])

@@ -126,7 +126,7 @@ def test_a_prompt_that_opened_reasoning_counts(weaklink: Run) -> None:
 def test_an_unknown_format_exits_with_2(weaklink: Run) -> None:
     done = weaklink("segment", "--format", "hermse", stdin=b"a")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == b"weaklink: no format is called `hermse`; did you mean `hermes`?\n"
+    assert done.stderr == b"weaklink: unknown format `hermse`; did you mean `hermes`?\n"
 
 
 def test_text_for_people_can_be_forced(weaklink: Run) -> None:

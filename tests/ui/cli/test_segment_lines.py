@@ -41,7 +41,7 @@ BAD = [
     ({"text": ["a"]}, "`text` must be a string"),
     ({"deltas": "a"}, "`deltas` must be a list of strings"),
     ({"deltas": ["a", 5]}, "`deltas` must be a list of strings"),
-    ({"text": "a", "format": "no-such"}, "no format is called `no-such`"),
+    ({"text": "a", "format": "no-such"}, "unknown format `no-such`"),
     ({"text": "a", "format": 5}, "`format` must be a string"),
     ({"text": "a", "model": 5}, "`model` must be a string"),
     ({"text": "a", "prompt": {}}, "`prompt` must be a string"),
@@ -77,8 +77,8 @@ def test_a_schema_that_nests_thousands_of_levels_is_told_and_the_text_is_read() 
     found = json.loads(answer(line.encode(), Defaults(format="hermes")))
     assert found["tool_calls"][0]["valid"]
     assert [one["name"] for one in found["diagnostics"]] == ["schema-not-checked"]
-    assert "nests deeper" in found["diagnostics"][0]["message"]
-    assert "not JSON besides" in json.loads(answer(line.encode()[:-3], Defaults()))["error"]
+    assert "is nested deeper" in found["diagnostics"][0]["message"]
+    assert "nested too deeply, and not JSON" in json.loads(answer(line.encode()[:-3], Defaults()))["error"]
 
 
 def test_missing_keys_take_the_defaults_of_the_command() -> None:

@@ -82,7 +82,7 @@ def test_importing_again_changes_nothing(weaklink: Run, logs: Path) -> None:
     report(weaklink, "logs")
     assert listed(weaklink) == before
     again = weaklink("import", "--db", "t.db", "logs").stdout.decode()
-    assert "3 traces (3 known already)" in again
+    assert "3 traces (3 unchanged)" in again
 
 
 def test_nothing_readable_exits_with_2_and_still_reports(weaklink: Run, logs: Path) -> None:
@@ -170,7 +170,7 @@ def test_in_a_pipe_values_are_whole_between_tabs(weaklink: Run, logs: Path) -> N
         assert broken == ("" if traces[id_]["break"] is None else "#1 J104 trailing-comma get_weather")
     done = weaklink("list", "--db", "t.db", "--columns", "id,colour")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"there is no column `colour`; there are status, id, when" in done.stderr
+    assert b"there is no column `colour`; the columns are status, id, when" in done.stderr
 
 
 def test_a_trace_is_named_by_its_place_in_the_last_list_by_latest_and_by_the_beginning_of_an_id(
@@ -179,7 +179,7 @@ def test_a_trace_is_named_by_its_place_in_the_last_list_by_latest_and_by_the_beg
     report(weaklink, "logs")
     done = weaklink("show", "#1", "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"`weaklink list` has shown none" in done.stderr
+    assert b"`weaklink list` has not shown one yet" in done.stderr
     ids = [one["id"] for one in listed(weaklink, "--sort", "broken")]
     shown = [json.loads(weaklink("show", f"#{at}", "--json", "--db", "t.db").stdout) for at in range(1, len(ids) + 1)]
     assert [one["id"] for one in shown] == ids

@@ -132,7 +132,7 @@ def test_spans_and_faults_are_told_while_the_model_speaks(sink: StoreSink, tmp_p
         sink.accept(TurnStarted("a", 4, Role.ASSISTANT, GENERATION))
         feed(sink, "a", 4, "I am so")
         sink.accept(TraceEnded("a"))
-        assert tail.shows("1/4     turn        … cut off after 7 characters")
+        assert tail.shows("1/4     turn        … truncated after 7 characters")
         assert tail.shows("1       ✖ broken  #1 T406 error-result get_weather  4 turns, 2 calls, 1 error")
         assert tail.text.count("tool_call") == 2
         assert tail.text.count("J104") == 1
@@ -221,7 +221,7 @@ def test_a_killed_recorders_turn_is_told_as_cut(tmp_path: Path) -> None:
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as recorder:
             assert tail.shows("1       ▸ running")
             recorder.send_signal(signal.SIGKILL)
-        assert tail.shows("… cut off after")
+        assert tail.shows("… truncated after")
         assert tail.shows("1       … aborted  by connection  2 turns")
 
 
@@ -245,7 +245,7 @@ def test_json_is_an_object_a_line(sink: StoreSink, tmp_path: Path) -> None:
 def test_a_filter_that_cannot_be_read_ends_it(weaklink: Run) -> None:
     done = weaklink("tail", "--db", "t.db", "--filter", "status:strange")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"weaklink: filter, character 8: a status is one of" in done.stderr
+    assert b"weaklink: filter, character 8: status must be one of" in done.stderr
 
 
 class Remembering:

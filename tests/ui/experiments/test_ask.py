@@ -187,11 +187,11 @@ def test_bounds_hold(tmp_path: Path) -> None:
         tokens = json.loads(run(*common, "--max-tokens", "250", "--yes").stdout)
         refused = run(*common)
     assert (few["requests"], few["counted"], sent) == (3, 3, 3)
-    assert few["stopped"] == "the bound of 3 requests is reached (`--max-requests`)"
+    assert few["stopped"] == "the limit of 3 requests is reached (`--max-requests`)"
     assert 0 < tokens["requests"] < 20
     assert tokens["tokens"] <= 250
     assert refused.exit_code == 2
-    assert "goes out 20 times, about 1,000 tokens of prompts" in refused.stderr
+    assert "will be sent 20 times (about 1,000 prompt tokens" in refused.stderr
     assert len(upstream.requests) == sent + tokens["requests"]
 
 
@@ -276,7 +276,7 @@ def test_an_interrupt_keeps_what_came(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--set", "nonsense"), "is no NAME=VALUE"),
+        (("--set", "nonsense"), "is not of the form NAME=VALUE"),
         (("--rule", "J999"), "there is no rule `J999`"),
         (("--key-env", "NO_SUCH_KEY"), "is not set"),
         (("--upstream", "ftp://there"), "write `http://` or `https://` before it"),
@@ -308,7 +308,7 @@ def test_marked_traces_are_asked_one_after_the_other_within_the_same_bounds(tmp_
 
 def test_what_cannot_be_asked_again_is_refused() -> None:
     trace = broken_trace("openai")
-    with pytest.raises(ResendError, match="turn 2 is no answer of a model, as are 3"):
+    with pytest.raises(ResendError, match="turn 2 is not an answer of a model, as are 3"):
         turn_request(trace, (), 2)
     answer = trace.turns[2]
     assert answer.generation is not None

@@ -126,7 +126,7 @@ def test_the_report_counts_equal_and_broken_runs_and_names_the_earliest_parting(
     assert (compared.equal.hits, compared.broken.hits) == (3, 1)
     text = "\n".join(map(plain, comparison_lines(compared)))
     assert "4 runs: 3 of 4 (" in text
-    assert "Runs 1 and 4 first part at request 1: a date or time in the prompt." in text
+    assert "Runs 1 and 4 first diverge at request 1: a date or time in the prompt." in text
     assert "run 4: 1" not in text.splitlines()[0]
     report = comparison_json(compared)
     assert (report["source"], report["groups"]) == ("clock", [[1, 2, 3], [4]])

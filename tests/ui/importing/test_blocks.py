@@ -333,7 +333,7 @@ def test_a_folder_that_others_may_write_into_is_refused(tmp_path: Path) -> None:
     work, options = Numbers(str(tmp_path), counts, 1), EngineOptions(resume=str(tmp_path / "kept"))
     list(run_blocks(BLOCKS, work, options))
     next((tmp_path / "kept").iterdir()).chmod(0o777)
-    with pytest.raises(UnsafeFolderError, match="others may write"):
+    with pytest.raises(UnsafeFolderError, match="writable by others"):
         list(run_blocks(BLOCKS, work, options))
 
 

@@ -201,4 +201,4 @@ def test_of_thousands_of_faults_a_page_lists_so_many_and_counts_the_others(monke
 def test_the_chain_shows_calls_as_written_and_marks_repairs() -> None:
     text = "".join(read(page_of(_answered(_BAD))).text)
     assert "get({'city': 'x',})" in text
-    assert 'read by repair as get(city: "x")' in text
+    assert 'repaired to get(city: "x")' in text

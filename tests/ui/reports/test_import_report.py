@@ -124,7 +124,7 @@ def test_notes_beyond_the_limit_are_counted() -> None:
 def test_people_read_what_the_database_had_already() -> None:
     files = [FileReport("a", "s", counts=Counts(traces=3), unchanged=1, replaced=1), FileReport("b", "s", unchanged=2)]
     *_, last = import_lines(files, width=200)
-    assert plain(last).startswith("2 files read: 3 traces (3 known already, 1 grown), 0 turns")
+    assert plain(last).startswith("2 files read: 3 traces (3 unchanged, 1 updated), 0 turns")
 
 
 def test_an_empty_report_is_a_report() -> None:

@@ -50,7 +50,7 @@ REFUSED = {
     "filter status:": "status",
     "sort sideways": "`sort` takes one of newest, broken, longest, errors, tokens.",
     "goto": "`goto` needs a trace",
-    "export trace.zip": "The suffix says what is written",
+    "export trace.zip": "The suffix selects the format",
     "export": "Enter a file name.",
     "view none": "There is no view `none`",
     "save-view": "A view needs a name.",
@@ -124,7 +124,7 @@ async def test_marked_and_shown_are_targets_of_mark_unmark_export_and_diff(where
         await run(pilot, "unmark @marked")
         assert "4 traces unmarked." in told(app)
         await run(pilot, "diff 1")
-        assert "`diff` compares 2 to 6 traces; these are 1." in told(app)
+        assert "`diff` compares 2 to 6 traces; got 1." in told(app)
     with open_store(where) as store:
         assert not store.traces("marked:yes")
 

@@ -103,7 +103,7 @@ async def test_a_keymap_gives_other_keys_and_says_what_is_wrong_in_it(
     monkeypatch.setenv("WEAKLINK_KEYMAP", str(keymap))
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         assert "There is no command `chains.fliter`; did you mean `chains.filter`?" in told(app)
-        assert "`contrl+m` is no key for `chains.mark`" in told(app)
+        assert "`contrl+m` is not a key for `chains.mark`" in told(app)
         await press(pilot, "b")
         assert home(app).chains.filter_text == ""
         await press(pilot, "B")
@@ -114,10 +114,10 @@ async def test_a_keymap_gives_other_keys_and_says_what_is_wrong_in_it(
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ({"chains": {"open": "f1"}, "app.help": 3}, "`3` is no key for `app.help`"),
+        ({"chains": {"open": "f1"}, "app.help": 3}, "`3` is not a key for `app.help`"),
         (
             {"chains": {"open": "f"}},
-            "`f` is the key of `chains.open` and of `chains.filter`; one of them",
+            "`f` is the key of `chains.open` and of `chains.filter`; only one of them",
         ),
         ({"chains": {"open": ["slash"]}}, "`slash` is the key of `chains.open` and of `chains.search`"),
     ],

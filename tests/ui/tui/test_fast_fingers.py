@@ -55,8 +55,8 @@ async def test_what_still_stands_there_is_said_anew_and_not_twice(tmp_path: Path
     async with running(filled(tmp_path / "runs.db"), toasts=True) as (app, pilot):
         await press(pilot, "n")
         await at_once(app, pilot, "n", "n", "n")
-        assert shown(app).count("No words are searched") == 1
-        assert told(app).count("No words are searched") == 1
+        assert shown(app).count("No search words") == 1
+        assert told(app).count("No search words") == 1
 
 
 async def test_the_way_back_and_the_help_always_stand_at_the_bottom(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_the_request_of_a_turn_has_its_messages_in_their_own_words() -> None:
         ["3", "tool", "turn"],
         ["4", "user", "turn"],
     ]
-    assert "turn 3, other words" in lines[3]
+    assert "turn 3, different text" in lines[3]
     assert "order 4711 was shipp[cut]" in lines[3]
 
 
@@ -70,7 +70,7 @@ def test_the_difference_names_what_was_added_dropped_and_cut() -> None:
     assert f"kept: {RESULT[:20]}" in " ".join(lines)
     assert f"lost: {RESULT[20:]}" in " ".join(lines)
     assert lines[-1].startswith("prompt cache: 2 equal messages,")
-    assert lines[-1].endswith("differs in message 3 (character 20); cached: 8 tokens of about 17 tokens that could be")
+    assert lines[-1].endswith("differs in message 3 (character 20); cached: 8 tokens of about 17 cacheable tokens")
 
 
 def after(first: Generation, second: Generation, *words: str) -> list[str]:
@@ -92,17 +92,17 @@ def after(first: Generation, second: Generation, *words: str) -> list[str]:
 
 def test_why_a_prompt_cache_ends_and_what_else_changed() -> None:
     clock = after(Generation(), Generation(), "It is 10:31. Be kind.", "It is 10:32. Be kind.")
-    assert "differs in message 1 (a clock, character 10)" in clock[-1]
+    assert "differs in message 1 (a time or date, character 10)" in clock[-1]
     day = after(Generation(), Generation(), "It is 2026-03-09. Be kind.", "It is 2026-03-10. Be kind.")
-    assert "(a clock, character 14)" in day[-1]
+    assert "(a time or date, character 14)" in day[-1]
     near = after(Generation(), Generation(), "At 10:31 you are kind.", "At 10:31 you are blunt.")
     assert "differs in message 1 (character 17)" in near[-1]
     rule = after(Generation(), Generation(), "Be kind.", "Be blunt.")
     assert "differs in message 1 (character 3)" in rule[-1]
     one, other = ToolDefinition("a", "", {}), ToolDefinition("b", "", {})
     tools = after(Generation(tools=(one, other)), Generation(tools=(other, one)), "Be kind.", "Be kind.")
-    assert "0 equal messages, 0 characters, differs in the tools (put in another order)" in tools[-1]
-    assert "~ tools: put in another order" in tools
+    assert "0 equal messages, 0 characters, differs in the tools (reordered)" in tools[-1]
+    assert "~ tools: reordered" in tools
     cold, hot = (Generation(parameters=f'{{"temperature":{value}}}') for value in (0, 1))
     assert '~ parameters: {"temperature":0} became {"temperature":1}' in after(cold, hot, "Be kind.", "Be kind.")
     assert not any(line.startswith("~") for line in after(cold, cold, "Be kind.", "Be kind."))
@@ -110,7 +110,7 @@ def test_why_a_prompt_cache_ends_and_what_else_changed() -> None:
 
 def test_without_a_turn_the_last_recorded_request_is_meant() -> None:
     assert text(list(context_lines(TRACE, 0, width=120)))[0].startswith("The request of turn 6:")
-    assert text(list(context_diff_lines(TRACE, 2, width=120)))[0].endswith("the first that is recorded")
+    assert text(list(context_diff_lines(TRACE, 2, width=120)))[0].endswith("the first recorded")
 
 
 def test_a_turn_without_a_request_is_not_recorded() -> None:
@@ -133,7 +133,7 @@ def test_two_requests_are_side_by_side_with_what_both_have_folded() -> None:
 
 def test_what_is_before_an_answer_stands_for_a_request_that_was_not_recorded() -> None:
     lines = text(list(request_pair_lines((TRACE, 7), (Trace(()), 0), 121, whole=True)))
-    assert "Turn 7: not recorded, what is before it" in lines[0]
+    assert "Turn 7: request not recorded; earlier turns" in lines[0]
     assert any("Which van?" in line for line in lines)
 
 
@@ -160,7 +160,7 @@ def test_the_share_is_of_the_window_that_is_stated_and_estimated_where_no_server
     asked = Generation(parameters='{"options":{"num_ctx":1000}}', usage=Usage(250))
     told = Generation(context_window=500, usage=Usage(250))
     assert after(asked, asked, "be", "be")[-2].endswith("tokens: +0, 25% of a window of 1,000 (`num_ctx`)")
-    assert after(told, told, "be", "be")[-2].endswith("tokens: +0, 50% of a window of 500 (as the source says)")
+    assert after(told, told, "be", "be")[-2].endswith("tokens: +0, 50% of a window of 500 (from the source)")
     guessed = Generation(parameters='{"num_ctx":20}')
     assert (
         "tokens: +2, about 9, estimated, 45% of a window of 20 (`num_ctx`)"

@@ -50,7 +50,7 @@ def test_nothing_but_the_file_is_left_behind_and_only_its_owner_reads_it() -> No
 
 
 def test_a_view_needs_a_name() -> None:
-    with pytest.raises(WeaklinkError, match="under a name"):
+    with pytest.raises(WeaklinkError, match="needs a name"):
         save_view(SavedView("  ", "triage", {}))
 
 
@@ -70,11 +70,11 @@ def test_so_many_views_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "ab":
         save_view(SavedView(name, "triage", {}))
     save_view(SavedView("b", "tools", {}))
-    with pytest.raises(WeaklinkError, match="forget one first"):
+    with pytest.raises(WeaklinkError, match="delete one first"):
         save_view(SavedView("c", "triage", {}))
 
 
 def test_a_folder_that_cannot_be_made_is_said(home: Path) -> None:
     (home / "weaklink").write_text("a file")
-    with pytest.raises(WeaklinkError, match="cannot be"):
+    with pytest.raises(WeaklinkError, match="cannot read"):
         save_view(SavedView("a", "triage", {}))

@@ -72,13 +72,13 @@ def test_every_measure_has_its_value_its_interval_and_its_counts() -> None:
     text = shown(whole())
     assert re.search(r"broken +0\.23 \(0\.19–0\.28\) +412 +412  █", text)
     assert re.search(r"schema compliance +0\.88 \(0\.86–0\.90\) +824 +412", text)
-    assert re.search(r"calls per turn +1\.00 \(all alike\)", text)
+    assert re.search(r"calls per turn +1\.00 \(all equal\)", text)
 
 
 def test_what_was_never_tried_says_so_and_is_not_nothing() -> None:
     text = shown(whole())
     assert re.search(r"tool selection +– +no expected calls known", text)
-    assert re.search(r"source's success +– +no source says how it ended", text)
+    assert re.search(r"source's success +– +no source states the outcome", text)
 
 
 def test_far_steps_stand_together() -> None:
@@ -148,7 +148,7 @@ def test_no_difference_is_said_too() -> None:
 
 def test_groups_too_small_to_compare_say_so() -> None:
     few = by_model(group("a", traces=4, broken=1), group("b", traces=3, broken=2), compares=True)
-    assert "fewer than 5 traces on a side" in shown(few, 160)
+    assert "one side has fewer than 5 traces" in shown(few, 160)
 
 
 def test_groups_that_share_traces_are_not_taken_for_independent() -> None:
@@ -168,7 +168,7 @@ def test_compliance_is_told_by_the_depth_of_schemas() -> None:
     assert re.search(r"^ +2 +1 +0 +18 +1\.00 \(0\.70–1\.00\)", text, re.MULTILINE)
     assert re.search(r"^ +4 +1 +1 +18 +0\.56 \(", text, re.MULTILINE)
     assert re.search(r"^deep +4 +9 +2 +1 +0\.56 \(", text, re.MULTILINE)
-    assert text.index("deep   ", text.index("most intricate")) < text.index("flat ", text.index("most intricate"))
+    assert text.index("deep   ", text.index("most complex")) < text.index("flat ", text.index("most complex"))
 
 
 def test_json_has_every_key_for_traces_and_for_none() -> None:

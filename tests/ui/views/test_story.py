@@ -90,8 +90,8 @@ def test_what_became_of_a_call_is_said_without_carets_under_all_of_it() -> None:
             "say: Well. I could not reach the service. Bye.",
             "The agent reported it (turn 3): “I could not reach the ser",
         ),
-        ("say: Oslo is nice.", "as if nothing had happened; its last words (turn 3): “Oslo is nice.”"),
-        ("say: Oslo has 24.", "with values that it invented; its last words (turn 3): “Oslo has 24.”"),
+        ("say: Oslo is nice.", "as if nothing had happened; its last message (turn 3): “Oslo is nice.”"),
+        ("say: Oslo has 24.", "with values that it invented; its last message (turn 3): “Oslo has 24.”"),
         ("say: Leider nicht erreichbar.\n\nTschüss.", "reported it (turn 3): “Leider nicht erreichbar.”"),
     ],
 )
@@ -100,14 +100,14 @@ def test_the_break_quotes_what_the_agent_said(after: str, words: str) -> None:
 
 
 def test_a_break_at_the_end_says_that_nothing_follows() -> None:
-    assert "The trace ends before the agent says what it made of it." in told(CALL, ERROR)
+    assert "The trace ends before the agent responds to it." in told(CALL, ERROR)
 
 
 def test_the_break_is_told_with_its_place_its_rule_and_what_helps() -> None:
     said = told(CALL, ERROR, "say: I could not get it.")
     assert "--> turn 2, text, line 1 column 1 | 1 | Error: timeout | ^^^^^^^^^^^^^^ rule: T406 error-result" in said
     assert "expected: a result without an error" in said
-    assert "help: The call reads well: look at the tool first" in said
+    assert "help: The call is valid: check the tool first" in said
     malformed = told('call: get_weather {"city": "Oslo",}', "say: Hm.")
     assert '--> turn 1, call:0, line 1 column 16 | 1 | {"city": "Oslo",} | ^ rule: J104 trailing-comma' in malformed
 
@@ -118,8 +118,8 @@ def test_what_helps_a_call_that_was_cut_is_to_ask_once_more() -> None:
     for one, is_cut in ((turn, False), (cut, True)):
         trace = Trace((one,))
         said = "\n".join(map(plain, break_lines(trace, inspect_trace(trace, format="hermes"), 300)))
-        assert ("help: Ask for this call once more" in said) == is_cut
-        assert ("was never complete: the output limit was reached" in said) == is_cut
+        assert ("help: Request this call again: it was truncated." in said) == is_cut
+        assert ("is incomplete: the output limit was reached" in said) == is_cut
 
 
 def test_where_carets_would_not_stand_under_their_text_the_place_is_told_in_words() -> None:
@@ -142,18 +142,18 @@ MANY = tuple(line.replace("open", f"open_{n}") for n in range(12) for line in NE
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ((CALL, ERROR, "say: No."), "downstream: No other call came after it."),
-        ((CALL, ERROR, CALL, ERROR, "say: No."), "downstream: No other call came after it."),
+        ((CALL, ERROR, "say: No."), "downstream: No other call followed."),
+        ((CALL, ERROR, CALL, ERROR, "say: No."), "downstream: No other call followed."),
         ((CALL, ERROR, 'call: f {"a": "x"}', "result: y", "say: It failed."), "downstream: Nothing later used it."),
         ((CALL, "say: Hm.", 'call: f {"a": "x"}', "result: y", "say: It failed."), "downstream: It returned nothing"),
-        ((CALL, f"{ERROR}, see T-4711", *NEXT, "say: No."), "downstream: Steps 2 and 3 went on with what it returned."),
+        ((CALL, f"{ERROR}, see T-4711", *NEXT, "say: No."), "downstream: Steps 2 and 3 used its result."),
         (
             (CALL, ERROR, NEXT[0], NEXT[1], "say: Oslo."),
-            "downstream: Step 2 went on with what was made up in its place",
+            "downstream: Step 2 used invented values instead",
         ),
         (
             (CALL, f"{ERROR}, see T-4711", *MANY, "say: It failed."),
-            "downstream: Steps 2, 3, 4, 5, 6, 7, 8, 9 and 4 more went on with what it returned.",
+            "downstream: Steps 2, 3, 4, 5, 6, 7, 8, 9 and 4 more used its result.",
         ),
     ],
 )
@@ -178,7 +178,7 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
     story(wide, ERROR.replace(" a1", ""), wide, "result: " + "日" * 400, "say: 4.", width=width)
 
 
-@pytest.mark.parametrize(("text", "said"), [("", "answer not kept"), ("Par", "answer not kept whole")])
+@pytest.mark.parametrize(("text", "said"), [("", "answer not recorded"), ("Par", "answer recorded only in part")])
 def test_an_answer_that_was_not_stored_is_told_from_an_empty_one(text: str, said: str) -> None:
     lost = Turn(Role.ASSISTANT, (Part("text", text),), generation=Generation(body=BodyState.NOT_STORED))
     empty = replace(lost, generation=Generation())
@@ -193,7 +193,7 @@ def test_a_trace_whose_last_answer_was_not_stored_is_good_only_as_far_as_it_was_
     for turns, said in (((asked, answer), True), ((asked, answer, kept), False)):
         trace = Trace(turns)
         lines = [plain(line) for line in trace_lines(trace, inspect_trace(trace, format="hermes"), id=1, width=100)]
-        assert any("? unknown the last answer was not kept" in line for line in lines) == said
+        assert any("? unknown the last answer was not recorded" in line for line in lines) == said
 
 
 def test_a_fault_of_an_answer_without_text_stands_beside_its_text() -> None:

@@ -56,7 +56,7 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     app = page("trace", Path(database(tmp_path)), trace="1")
     _press(app, "Preview")
-    assert any("name a server" in one.value for one in app.error)
+    assert any("server URL is required" in one.value for one in app.error)
 
 
 def test_the_form_is_not_offered_to_other_machines(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_commands_make_list_and_revoke_tokens(weaklink: Run, team: _Team, tmp_pa
     assert b"a token named `dan` already exists" in again.stderr
     assert weaklink("db", "token", "revoke", "dan", *where).stdout == b"the token of dan is revoked\n"
     listed = weaklink("db", "token", "list", *where).stdout.decode()
-    assert any(line.startswith("dan: read, made ") and ", revoked " in line for line in listed.splitlines())
+    assert any(line.startswith("dan: read, created ") and ", revoked " in line for line in listed.splitlines())
     word = weaklink("db", "token", "create", "fay", "--expires", "90d", *where).stdout.decode().strip()
     with open_store(team.database) as store:
         held = store.tokens.holder(word)
@@ -117,7 +117,7 @@ def test_commands_make_list_and_revoke_tokens(weaklink: Run, team: _Team, tmp_pa
     assert abs(held.expires_at_s - held.made_at_s - 90 * 86_400) < 600
     day = datetime.fromtimestamp(held.expires_at_s, UTC).date()
     listed = weaklink("db", "token", "list", *where).stdout.decode()
-    assert f", ends {day}" in listed
+    assert f", expires {day}" in listed
     past = weaklink("db", "token", "create", "gil", "--expires", "2020-01-01", *where)
     assert (past.returncode, past.stdout) == (2, b"")
     assert b"would already be expired" in past.stderr
@@ -132,7 +132,7 @@ def test_a_dashboard_for_which_nobody_has_a_token_does_not_start(weaklink: Run, 
         store.tokens.revoke("ann")
     done = weaklink("web", "--tokens", "--db", str(tmp_path / "new.db"))
     assert done.returncode == 2
-    assert b"`weaklink db token create NAME` makes one" in done.stderr
+    assert b"`weaklink db token create NAME` creates one" in done.stderr
 
 
 @pytest.mark.parametrize(

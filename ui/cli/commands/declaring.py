@@ -96,7 +96,7 @@ block_size_option = click.option(
     default=BLOCK_MIB,
     show_default=True,
     metavar="MIB",
-    help="Size of the pieces that workers take, in MiB.",
+    help="Size of the blocks that workers process, in MiB.",
 )
 ray_address_option = click.option(
     "--ray-address",
@@ -113,7 +113,7 @@ jobs_options = all_of(
         "  [default: 1; with --engine ray, one per CPU of the cluster]",
     ),
     engine_option,
-    click.option("--resume", metavar="DIR", help="Keep finished blocks in DIR; the same command goes on from there."),
+    click.option("--resume", metavar="DIR", help="Keep finished blocks in DIR; the same command continues from there."),
     block_size_option,
     ray_address_option,
 )
@@ -221,7 +221,7 @@ class Size(click.ParamType[int]):
             return value
         found = _SIZE.fullmatch(str(value).strip())
         if found is None:
-            self.fail(f"`{value}` is no size such as 500MB, 10GB or 2TB.", param, ctx)
+            self.fail(f"`{value}` is not a size such as 500MB, 10GB or 2TB.", param, ctx)
         return round(float(found[1]) * _BYTES[found[2].upper()])
 
 
@@ -241,7 +241,7 @@ class ColumnsType(click.ParamType[tuple[str, ...]]):
         found = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
         unknown = next((name for name, column in found if column is None), None)
         if unknown is not None:
-            self.fail(f"there is no column `{visible_line(unknown)}`; there are {COLUMNS}", param, ctx)
+            self.fail(f"there is no column `{visible_line(unknown)}`; the columns are {COLUMNS}", param, ctx)
         return tuple(column.key for _, column in found if column is not None)
 
 

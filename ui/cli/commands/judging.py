@@ -40,12 +40,17 @@ def check() -> None:
 @click.command("ask")
 @click.argument("word", metavar="ID")
 @click.option(
-    "--turn", type=click.IntRange(min=1), metavar="N", help="The answer to ask for again.  [default: the break]"
+    "--turn",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The turn whose request is sent again.  [default: the break]",
 )
 @click.option("--upstream", metavar="URL", help="The server; without it, nothing is sent.")
-@click.option("-n", "count", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How often.")
-@click.option("--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Requests at a time.")
-@click.option("--model", metavar="NAME", help="Ask another model.")
+@click.option("-n", "count", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Number of requests.")
+@click.option(
+    "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Maximum number of requests at a time."
+)
+@click.option("--model", metavar="NAME", help="Send to another model.")
 @click.option(
     "--set",
     "settings",
@@ -53,12 +58,14 @@ def check() -> None:
     metavar="NAME=VALUE",
     help="Change a member of the request, such as temperature=0; no value removes it. Can be repeated.",
 )
-@click.option("--system", type=click.Path(exists=True, dir_okay=False), help="Another system prompt: a file.")
-@click.option("--tools", type=click.Path(exists=True, dir_okay=False), help="Other tools: a JSON file.")
+@click.option(
+    "--system", type=click.Path(exists=True, dir_okay=False), help="Replace the system prompt with this file."
+)
+@click.option("--tools", type=click.Path(exists=True, dir_okay=False), help="Replace the tools with this JSON file.")
 @click.option("--edit", is_flag=True, help="Edit the request in $EDITOR.")
 @click.option("--with-fix", is_flag=True, help="Add advice against the turn's fault to the prompt or the tool.")
 @click.option("--rule", "rules", multiple=True, metavar="CODE", help="Stop early when this rule's rate has changed.")
-@click.option("--no-early-stop", is_flag=True, help="Ask as often as planned.")
+@click.option("--no-early-stop", is_flag=True, help="Send all planned requests.")
 @click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens.")
 @click.option("--yes", is_flag=True, help="Do not ask before sending.")
@@ -69,12 +76,12 @@ def check() -> None:
 @declaring.color_option
 @declaring.implemented_by("ui.cli.ask:ask")
 def ask() -> None:
-    """Ask a turn's request again and count which rules the answers break.
+    """Send a turn's request again and count which rules the answers break.
 
-    The request of the turn (by default the one that broke the chain) is sent -n times to --upstream; a changed one is
-    compared with the original in pairs, and stops once the rates differ (wrong in 5 % of experiments at most). Every
-    answer is kept as a fork of the trace. Without --upstream, prints what would be sent. Keys come from the environment
-    (OPENAI_API_KEY, ...) and are never stored. `@marked` or `@shown` as ID asks each of those traces in turn.
+    The request of the turn (by default the one that broke the chain) is sent -n times to --upstream. A changed request
+    is compared with the original in pairs, until the rates differ (wrong in 5 % of experiments at most). Every answer
+    is saved as a fork of the trace. Without --upstream, prints what would be sent. Keys come from the environment
+    (OPENAI_API_KEY, ...) and are never stored. `@marked` or `@shown` as ID repeats this for each of those traces.
 
     \b
     weaklink ask 12 --upstream https://api.openai.com
@@ -85,16 +92,16 @@ def ask() -> None:
 
 @click.command("doctor", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-@click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="How many runs.")
+@click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="Number of runs.")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
-@click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs part or a chain is broken.")
+@click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs diverge or a chain is broken.")
 @click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
 @declaring.implemented_by("ui.cli.doctor:doctor")
 def doctor() -> None:
-    """Run COMMAND several times and show where its runs first part, and why.
+    """Run COMMAND several times and show where and why its runs first diverge.
 
     Each run is recorded as by `weaklink run`, with the same servers, and sends what the command sends. The runs are
     aligned by their requests. The first difference has one of these sources: other answers to equal requests, the
@@ -104,7 +111,7 @@ def doctor() -> None:
     weaklink doctor -- python agent.py
     weaklink doctor -n 20 --fail-on-findings -- ./evaluate.sh
 
-    The exit code is 0; 1 with --fail-on-findings where something was found; 125, 126 and 127 as for `weaklink run`.
+    The exit code is 0; 1 with --fail-on-findings if something was found; 125, 126 and 127 as for `weaklink run`.
     """  # noqa: D301  # Click needs the backspace itself
 
 
@@ -162,7 +169,7 @@ def sql() -> None:
     """Run one SELECT over results in Parquet, with DuckDB (the extra `duckdb`).
 
     The tables are traces, turns, calls, steps and diagnostics; docs/scaling.md lists their columns. The statement can
-    read nothing else, and runs for at most 10 seconds in 1 GB. --json prints one object a row.
+    read nothing else, and runs for at most 10 seconds in 1 GB. --json prints one object per row.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ from ui.cli.commands.declaring import Moment, Size, color_option, database_optio
     help="What to write.  [default: by the suffix of --output, else trace]",
 )
 @click.option(
-    "--to", "tool", type=click.Choice(["otlp", "messages"]), help="A format of other tools, one line per trace."
+    "--to", "tool", type=click.Choice(["otlp", "messages"]), help="A format that other tools read, one line per trace."
 )
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @database_option
@@ -32,7 +32,7 @@ def export() -> None:
     otlp       OTLP JSON with the GenAI conventions, for Phoenix, Langfuse or a collector
     messages   OpenAI messages; what they cannot express is listed on stderr
 
-    ID is the number that `weaklink list` prints, or an id of the source's own; `@marked` means all marked traces,
+    ID is the number that `weaklink list` prints, or an id from its source; `@marked` means all marked traces,
     `@shown` those of the last list. FILE is written completely or not at all.
     """  # noqa: D301  # Click needs the backspace itself
 
@@ -40,15 +40,15 @@ def export() -> None:
 @click.command("join")
 @click.argument("first", metavar="ID")
 @click.argument("second", metavar="[OTHER]", required=False)
-@click.option("--undo", is_flag=True, help="Take out of the trace what `join` brought into it.")
+@click.option("--undo", is_flag=True, help="Remove what `join` added to the trace.")
 @database_option
 @implemented_by("ui.cli.database:join")
 def join() -> None:
     """Join two traces of one session, such as a recording of the proxy and the agent's own log.
 
     The trace ID keeps its texts and its number; each of its calls gets what OTHER recorded of its run: the arguments
-    that were executed, and the result that was returned. What differs is then a difference between layers. The traces
-    must share an id of the session, of a response or of a call. OTHER stays as it is.
+    that were executed, and the result that was returned. Where they differ, the trace shows a difference between
+    layers. The traces must share an id of the session, of a response or of a call. OTHER is not changed.
 
     \b
     weaklink join 12 15
@@ -86,14 +86,17 @@ def token() -> None:
     help="`read` sees every trace; `write` also sets marks and imports.",
 )
 @click.option(
-    "--expires", type=Moment(ahead=True), metavar="DATE_OR_AGE", help="When it ends: a date in UTC, or 90d from now."
+    "--expires",
+    type=Moment(ahead=True),
+    metavar="DATE_OR_AGE",
+    help="When the token expires: a date in UTC, or 90d from now.",
 )
 @database_option
 @implemented_by("ui.cli.database:create_token")
 def create_token() -> None:
-    """Make a token for NAME, and print it once.
+    """Create a token for NAME, and print it once.
 
-    The database keeps a hash of it, so it cannot be shown again. Marks and notes bear NAME.
+    The database keeps a hash of it, so it cannot be shown again. Marks and notes show NAME.
     """
 
 
@@ -102,7 +105,7 @@ def create_token() -> None:
 @database_option
 @implemented_by("ui.cli.database:list_tokens")
 def list_tokens() -> None:
-    """List the tokens, those that were revoked or have ended too."""
+    """List the tokens, including revoked and expired ones."""
 
 
 @token.command("revoke")
@@ -110,7 +113,7 @@ def list_tokens() -> None:
 @database_option
 @implemented_by("ui.cli.database:revoke_token")
 def revoke_token() -> None:
-    """Make the token of NAME invalid, within seconds on every open page."""
+    """Revoke the token of NAME; open pages lose access within seconds."""
 
 
 @database.command("stats")
@@ -166,7 +169,7 @@ def copy() -> None:
 @click.option(
     "--before", "--older-than", "before", type=Moment(), metavar="DATE_OR_AGE", help="A date in UTC, or an age: 30d."
 )
-@click.option("--max-size", type=Size(), metavar="SIZE", help="Delete the oldest until the rest takes so much: 10GB.")
+@click.option("--max-size", type=Size(), metavar="SIZE", help="Delete the oldest until the rest fits this size: 10GB.")
 @click.option("--keep-broken", is_flag=True, help="Keep the traces that broke.")
 @click.option(
     "--keep-ok",
@@ -181,8 +184,8 @@ def copy() -> None:
 def prune() -> None:
     """Delete old traces: those from before a date or an age (12h, 30d, 8w, 1y), or the oldest beyond a size.
 
-    A trace is as old as its first request, or as its import where the source keeps no times. What --keep-ok keeps is
-    chosen by the trace, so that a later run keeps the same ones. Asks before it deletes; without a terminal it
+    A trace is as old as its first request, or as its import if the source records no times. --keep-ok chooses by
+    the identity of a trace, so that a later run keeps the same ones. Asks before it deletes; without a terminal it
     requires --yes. `weaklink db vacuum` frees the space; on PostgreSQL a partition of old traces is dropped at once.
 
     \b
@@ -198,7 +201,7 @@ def prune() -> None:
 @database_option
 @implemented_by("ui.cli.database:delete")
 def delete() -> None:
-    """Delete traces with everything that was kept of them: texts, search index, sums, marks, recorded requests.
+    """Delete traces and everything that is stored with them: texts, search index, sums, marks, recorded requests.
 
     ID is a trace's number or an id from its source; an id that several traces have, such as that of a session or a
     run, deletes all of them. In an SQLite file what was deleted is overwritten. A PostgreSQL server overwrites it

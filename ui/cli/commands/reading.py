@@ -54,7 +54,7 @@ def segment_text() -> None:
     type=click.Choice(("newest", "broken", "longest", "errors", "tokens")),
     help="Order; `broken` puts broken traces first, the newest of them on top.",
 )
-@click.option("--columns", type=declaring.ColumnsType(), help=f"Columns between commas, of {declaring.COLUMNS}.")
+@click.option("--columns", type=declaring.ColumnsType(), help=f"Columns, separated by commas, of {declaring.COLUMNS}.")
 @click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
 @declaring.json_option
 @declaring.database_option
@@ -77,11 +77,11 @@ def list_traces() -> None:
     What it did    tool, arg, kind, calls, turns, tokens, reasoning
     What failed    code, severity, errors, warnings, step (at which it broke)
     How long       duration, first_token, gap, since, before
-    What you said  marked:yes, note
+    Your marks     marked:yes, note
 
-    A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units. docs/commands.md
+    A comma is `or` between values, `*` matches anything, numbers take > >= < <= and units. docs/commands.md
     lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `#3` for the third
-    trace of the last list, and `latest` for the newest trace that is no fork.
+    trace of the last list, and `latest` for the newest trace that is not a fork.
     """  # noqa: D301  # Click needs the backspace itself
 
 
@@ -96,9 +96,9 @@ def list_traces() -> None:
 @declaring.color_option
 @declaring.implemented_by("ui.cli.list_traces:search")
 def search() -> None:
-    """Find the traces that hold all of WORDS, the newest first, and show where the first of them is.
+    """Find the traces that contain all of WORDS, the newest first, and show the first match of each.
 
-    Case and accents are ignored, and so are the borders of chunks. `word*` finds words that start so, '"two words"'
+    Case and accents are ignored, and so are chunk boundaries. `word*` finds words with this prefix, '"two words"'
     finds a phrase, and terms of `list --filter` can be added:
 
     \b
@@ -127,7 +127,7 @@ def search() -> None:
     flag_value=0,
     type=click.IntRange(min=0),
     metavar="[TURN]",
-    help="Print what changed in that request since the one before.",
+    help="Print what changed in that request since the previous one.",
 )
 @declaring.json_option
 @declaring.database_option
@@ -136,9 +136,9 @@ def search() -> None:
 def show() -> None:
     """Show one trace: its verdict, break and answer, then its chain, and its turns with faults marked in place.
 
-    ID is the number that `weaklink list` prints, the beginning of an id of the source, `latest`, or '#3' for the third
-    trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows only
-    the turns that it points to. Long texts are shortened in the middle, faults never.
+    ID is the number that `weaklink list` prints, the beginning of an id from its source, `latest`, or '#3' for the
+    third trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows
+    only the turns that it points to. Long texts are shortened in the middle, faults never.
     """
 
 
@@ -152,12 +152,12 @@ def show() -> None:
     "turns",
     metavar="TURN[,TURN]",
     callback=declaring.read_turns,
-    help="Print what the first two runs' models were sent for this turn, side by side.",
+    help="Print the requests of the first two runs for this turn, side by side.",
 )
 @click.option(
     "--layer",
     type=click.Choice(("emitted", "parsed", "executed", "returned", "read")),
-    help="Compare calls and results as this layer has them; steps without it are left out.",
+    help="Compare calls and results as this layer recorded them; steps without it are left out.",
 )
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @declaring.json_option
@@ -171,7 +171,7 @@ def diff() -> None:
     reads, with all its traces; or FILE#RECORD, one of them by its number, name or id. All are compared with the first.
     Differences between the requests come first.
 
-    --task or --filter compare all runs of a task: where the bad runs part from the good ones most often.
+    --task or --filter compare all runs of a task: where the bad runs most often diverge from the good ones.
 
     \b
     weaklink diff 12 15
@@ -199,10 +199,10 @@ def diff() -> None:
 def tui() -> None:
     """Browse traces in the terminal; a trace opens at the step where it broke.
 
-    ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
-    address of a trace in the web page. FILE opens a file of training data, with the faults that `data lint` finds in
-    each row, or any log that `import` reads; nothing is kept of it. `?` shows all keys; change them in keymap.toml in
-    your config folder, or in the file that WEAKLINK_KEYMAP names.
+    ID opens a trace at once. A link opens the place that it points to: `weaklink://trace/12?step=4`, which `y` copies,
+    or the address of a trace in the web page. FILE opens a file of training data, with the faults that `data lint`
+    finds in each row, or any log that `import` reads; nothing of it is stored. `?` shows all keys; change them in
+    keymap.toml in your config folder, or in the file that WEAKLINK_KEYMAP names.
     """
 
 
@@ -214,7 +214,9 @@ def tui() -> None:
 @click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
 @click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
 @click.option("--on", "results", metavar="DIR", help="Show the results that `import --to DIR` wrote; folder or URL.")
-@click.option("--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open it.")
+@click.option(
+    "--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open the dashboard."
+)
 @declaring.implemented_by("ui.cli.web:web")
 def web() -> None:
     """Serve the dashboard: which models, tools and prompts break chains, how often, and where.

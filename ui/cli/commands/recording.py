@@ -5,13 +5,15 @@ import click
 from ui.cli.commands import declaring
 
 _pattern_option = click.option(
-    "--redact", "patterns", multiple=True, metavar="PATTERN", help="A pattern that the recording was made with."
+    "--redact",
+    "patterns",
+    multiple=True,
+    metavar="PATTERN",
+    help="A `--redact` pattern that was used for the recording.",
 )
 _pace_option = click.option("--pace", is_flag=True, help="Send answers at the recorded pace.")
-_strict_option = click.option("--strict", is_flag=True, help="Ignore no difference between JSON bodies.")
-_unused_option = click.option(
-    "--allow-unused", is_flag=True, help="Recorded requests that are never made are no divergence."
-)
+_strict_option = click.option("--strict", is_flag=True, help="Require identical JSON bodies.")
+_unused_option = click.option("--allow-unused", is_flag=True, help="Accept recorded requests that are never made.")
 _report_option = click.option(
     "--json",
     "as_json",
@@ -42,8 +44,8 @@ def run() -> None:
     weaklink run --upstream http://localhost:8000 -- pytest tests/agents
     weaklink run --check -- ./evaluate.sh
 
-    The exit code is the command's own; 128 and the number of the signal that ended it, 125 where weaklink failed, 126
-    and 127 where the command could not be started, 1 with --check.
+    The exit code is the command's own; 128 plus the number of the signal that ended it, 125 if weaklink failed, 126
+    and 127 if the command could not be started, 1 with --check.
     """  # noqa: D301  # Click needs the backspace itself
 
 
@@ -57,11 +59,11 @@ def run() -> None:
     type=click.Choice(("stop", "nearest", "live")),
     default="stop",
     show_default=True,
-    help="What a request gets that matches nothing: an error, the most similar answer, or the upstream's.",
+    help="The answer to a request that matches nothing: an error, the most similar answer, or the upstream's.",
 )
-@click.option("--upstream", metavar="URL", help="The server for requests that go on live.")
+@click.option("--upstream", metavar="URL", help="The server for requests that continue live.")
 @click.option(
-    "--fork", "fork_after", type=click.IntRange(min=0), metavar="N", help="Answer up to turn N, then go on live."
+    "--fork", "fork_after", type=click.IntRange(min=0), metavar="N", help="Answer up to turn N, then continue live."
 )
 @click.option("--inject", metavar="KIND[@turnN]", help="Put a fault into a recorded answer; `all` tries every kind.")
 @_pattern_option
@@ -82,8 +84,8 @@ def replay() -> None:
     weaklink run -- python agent.py
     weaklink replay latest -- python agent.py
 
-    The exit code is the command's own; 3 where a request is not in the recording, 125 where weaklink failed, 126 and
-    127 where the command could not be started.
+    The exit code is the command's own; 3 if a request is not in the recording, 125 if weaklink failed, 126 and 127 if
+    the command could not be started.
     """  # noqa: D301  # Click needs the backspace itself
 
 
@@ -107,8 +109,9 @@ def replay() -> None:
 def serve() -> None:
     """Answer requests from a recording until Ctrl-C.
 
-    ID is as for `weaklink replay`. The addresses for clients are printed as environment variables, a line each, once
-    the server listens on 127.0.0.1. The exit code is 3 where a request matched nothing, or one was never made.
+    ID is as for `weaklink replay`. The addresses for clients are printed as environment variables, one per line,
+    once the server listens on 127.0.0.1. The exit code is 3 if a request matched nothing, or a recorded one was never
+    made.
     """
 
 
@@ -136,7 +139,13 @@ def serve() -> None:
     metavar="TEXT",
     help="A token that clients must send; required for addresses other than loopback.",
 )
-@click.option("--connect-timeout", default=30.0, show_default=True, metavar="S", help="Seconds to reach an upstream.")
+@click.option(
+    "--connect-timeout",
+    default=30.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds to wait for a connection to an upstream.",
+)
 @click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
 @click.option(
     "--idle-after",
@@ -150,8 +159,10 @@ def serve() -> None:
 @click.option(
     "--to-token", default="", envvar="WEAKLINK_COLLECTOR_TOKEN", metavar="TEXT", help="A token of the role `write`."
 )
-@click.option("--queue", metavar="DIR", help="Where the record waits while the collector is away.")
-@click.option("--queue-size", type=declaring.Size(), default="1GB", show_default=True, help="How much may wait there.")
+@click.option("--queue", metavar="DIR", help="Folder of the queue while the collector is unreachable.")
+@click.option(
+    "--queue-size", type=declaring.Size(), default="1GB", show_default=True, help="Maximum size of the queue."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
 @declaring.redaction_options
 @declaring.database_option
@@ -185,7 +196,7 @@ def record() -> None:
     type=click.Choice((declaring.AUTO, "text", "sse", "ndjson")),
     default=declaring.AUTO,
     show_default=True,
-    help="What FILE holds.",
+    help="The content of FILE: text, or events as a provider streams them.",
 )
 @click.option(
     "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
@@ -214,13 +225,13 @@ def log() -> None:
     "--jobs",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Read in N processes besides the one that writes.  [default: 2 where there is a second core and much to read]",
+    help="Read in N processes besides the one that writes.  [default: 2 if there is a second core and much to read]",
 )
 @click.option("--verbose", "-v", is_flag=True, help="List every file, every skipped record and every refused file.")
 @click.option(
     "--to",
     metavar="DIR",
-    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; a run that ended goes on. "
+    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; an interrupted run continues. "
     "See docs/scaling.md.",
 )
 @declaring.engine_option

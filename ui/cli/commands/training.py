@@ -49,7 +49,7 @@ _making_options = declaring.all_of(_output_option, _rejected_option, declaring.j
 @declaring.color_option
 @declaring.implemented_by("ui.cli.data.lint:lint")
 def lint() -> None:
-    """Find faults in training data, by the rules D7xx and by all rules for calls, results and reasoning.
+    """Find faults in training data, with the rules D7xx and all rules for calls, results and reasoning.
 
     Each PATH is a file of JSON lines, JSON or Parquet, a folder, a data set that Hugging Face's `save_to_disk` wrote,
     a pattern, or FOLDER#CONFIG/SPLIT, as the README.md of a data set names them. A row that could not be read is an
@@ -71,7 +71,7 @@ def lint() -> None:
     "--min", "minimum", type=click.FloatRange(0, 1), metavar="X", help="Keep rows with at least this overall score."
 )
 @click.option(
-    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Rows of the table."
+    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Group the table by this."
 )
 @click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
 @_output_option
@@ -107,7 +107,7 @@ def score() -> None:
 @_rejected_option
 @declaring.implemented_by("ui.cli.data.report:report")
 def report() -> None:
-    """Show how diverse a set is, and where it is off the recommended distribution.
+    """Show how diverse a set is, and where it differs from the recommended distribution.
 
     It shows shares of tools, calls, samples without a call, argument types, error recovery, languages, formats and
     faults, with lengths and duplicates. A share more than 5 points off is marked, and the command that lists its
@@ -123,19 +123,17 @@ def report() -> None:
 
 @click.command("convert")
 @click.argument("file", default=declaring.STDIN)
-@click.option(
-    "--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The format of what comes in."
-)
-@click.option("--to", "target", required=True, metavar="NAME", help="The format of what goes out.")
+@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
+@click.option("--to", "target", required=True, metavar="NAME", help="The output format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
 @declaring.implemented_by("ui.cli.data.convert:convert")
 def convert() -> None:
     """Rewrite raw model outputs and conversations into another format.
 
-    FILE holds JSON lines, plain or packed with gzip or zstd; `-`, or nothing, is standard input. A line is one raw
+    FILE contains JSON lines, plain or packed with gzip or zstd; `-`, or nothing, is standard input. A line is one raw
     output, {"id", "text", "prompt"?, "tools"?}, or a conversation in `messages` or `conversations`. Each is answered
-    by one line of the same shape; `dropped` says what the new format cannot hold and which calls were malformed. A bad
-    line is answered by {"id", "error"}, and the command then exits with 1.
+    by one line of the same shape; `dropped` lists what the new format cannot express and which calls were malformed.
+    An invalid line is answered by {"id", "error"}, and the command then exits with 1.
 
     \b
     Example:
@@ -165,7 +163,9 @@ def convert() -> None:
 @click.option(
     "--groups", "groups_file", metavar="FILE", help="Write all candidates as Atropos's scored groups to FILE."
 )
-@click.option("--scores", "score_values", default="1,0", show_default=True, metavar="PASS,FAIL", help="Their scores.")
+@click.option(
+    "--scores", "score_values", default="1,0", show_default=True, metavar="PASS,FAIL", help="Scores in --groups."
+)
 @click.option("--report", "report_file", metavar="FILE", help="Write the rates and the groups without signal as JSON.")
 @click.option(
     "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
@@ -212,15 +212,15 @@ def verify() -> None:
     metavar="SHARE",
     help="Share of injected rows among all that are written.",
 )
-@click.option("--only-injected", is_flag=True, help="Leave the copies of the rows out: one injected row for each row.")
+@click.option("--only-injected", is_flag=True, help="Omit the copies of the rows: one injected row for each row.")
 @_making_options
 @declaring.implemented_by("ui.cli.data.inject:inject")
 def inject() -> None:
     """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.
 
     Every row is copied, and some are written again with a fault. A faulty row is written only if weaklink's own
-    inspection finds exactly that fault, in its place, and calls the chain recovered. It has the new column `injected`:
-    the rule and the place of the fault, the seed and the row that it was made from.
+    inspection finds exactly that fault, at its position, and calls the chain recovered. It has the new column
+    `injected`: the rule and the position of the fault, the seed and the row that it was made from.
 
     \b
     Examples:
@@ -237,7 +237,7 @@ def inject() -> None:
     default=0.3,
     show_default=True,
     metavar="SHARE",
-    help="Share of rows without a call among all that are written, those that are there already included.",
+    help="Share of rows without a call among all that are written, including existing ones.",
 )
 @click.option(
     "--kind",
@@ -246,14 +246,12 @@ def inject() -> None:
     type=click.Choice(("tool-removed", "irrelevant-tools", "already-given")),
     help="Make only this kind. Can be repeated.",
 )
-@click.option("--leave-open", is_flag=True, help="Leave the last answer out, for a model to write.")
-@click.option(
-    "--only-negatives", is_flag=True, help="Leave the copies of the rows out, and make all possible negatives."
-)
+@click.option("--leave-open", is_flag=True, help="Omit the last answer, for a model to write.")
+@click.option("--only-negatives", is_flag=True, help="Omit the copies of the rows, and make all possible negatives.")
 @_making_options
 @declaring.implemented_by("ui.cli.data.negatives:negatives")
 def negatives() -> None:
-    """Make samples in which no tool should be called, to a share of the set, balanced over the tools.
+    """Make samples in which no tool should be called, up to a share of the set, balanced over the tools.
 
     Every row is copied. New rows are made from its question: without the tool that it needs (`tool-removed`), with the
     tool's result in the user's words (`already-given`), or with unrelated tools of the set (`irrelevant-tools`). They
@@ -276,16 +274,14 @@ def negatives() -> None:
     help="The formats to write.  [default: hermes, mistral, llama3, qwen, functionary, openai, claude, gemini, "
     "pythonic, react, json_schema]",
 )
-@click.option(
-    "--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The format of what comes in."
-)
+@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option(
     "--as",
     "layout",
     type=click.Choice(("messages", "sharegpt", "trl", "axolotl", "llama-factory")),
     default="messages",
     show_default=True,
-    help="The shape of the rows. The last three hold calls in fields of their own, one row a scenario.",
+    help="The shape of the rows. The last three have separate fields for calls, one row per scenario.",
 )
 @click.option(
     "--on-loss",
@@ -303,8 +299,8 @@ def render() -> None:
     """Write each conversation in all eleven formats, or in those chosen, one row each.
 
     The rows of one conversation share `scenario`; `format` names the format. `messages` has the conversation with
-    tools, calls, results and reasoning as the format holds them, `text` all of it through the format's chat template,
-    and `dropped` what the format cannot hold.
+    tools, calls, results and reasoning in the form of the format, `text` all of it through the format's chat template,
+    and `dropped` what the format cannot express.
 
     \b
     Examples:

@@ -53,7 +53,9 @@ def annotate(
     paths = [word for word in words if is_path(word)]
     ids = [word for word in words if not is_path(word)]
     if expression and words:
-        raise click.UsageError("--filter chooses among all traces of the database; give it, or IDs and PATHs.")
+        raise click.UsageError(
+            "--filter selects from all traces of the database; it cannot be combined with IDs or PATHs."
+        )
     reader = _TraceReader(source)
     with open_output(output) as out, ExitStack() as opened:
         stored: Iterable[_NumberedTrace] = ()

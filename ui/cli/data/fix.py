@@ -195,8 +195,8 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
     file = SourceFile(path)
     if reading.source not in {*_ROWS, _RAW_TEXT}:
         raise UnreadableFileError(
-            f"{path}: `fix` repairs training data (raw outputs, conversations, raw text), and this is a log "
-            f"of `{reading.source}`, which is evidence and stays as it is"
+            f"{path}: `fix` repairs training data (raw outputs, conversations, raw text), but this is a log "
+            f"of `{reading.source}`, and `fix` never changes logs"
         )
     if file.packing:
         raise UnreadableFileError(f"{path}: unpack it first: `fix` writes a copy that differs only where it repairs")
@@ -348,7 +348,7 @@ def _targets(paths: Iterable[str], output: str | None, out_dir: str | None) -> l
         for path in files_below([argument]):
             found.append((path, _target(argument, path, output, out_dir)))
     if output is not None and len(found) > 1:
-        raise click.UsageError(f"`--output` takes the copy of one file, and these are {len(found)}; see `--out-dir`.")
+        raise click.UsageError(f"`--output` writes the copy of one file, but there are {len(found)}; use `--out-dir`.")
     copies = [target for _, target in found if target is not None]
     if len(set(copies)) < len(copies):
         twice = Counter(copies).most_common(1)[0][0]
@@ -375,7 +375,7 @@ def _refuse_originals(targets: Iterable[tuple[str, str | None]]) -> None:
     for _, target in pairs:
         original = originals.get(_identity(target)) if target is not None else None
         if original is not None:
-            raise _OriginalError(f"{target} is {original} itself: `fix` never writes over an original")
+            raise _OriginalError(f"{target} is {original} itself: `fix` never overwrites an original")
 
 
 def _identity(path: str) -> tuple[int, int] | None:

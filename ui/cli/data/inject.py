@@ -112,7 +112,7 @@ def _rates(text: str | None) -> Mapping[str, float]:
             kind, _, weight = word.partition("=")
             found[kind] = float(weight or 1)
             if not 0 <= found[kind] < float("inf"):
-                raise ValueError(f"`{word}` is no rate of 0 or more")
+                raise ValueError(f"`{word}` is not a rate of 0 or more")
         if not any(found.values()):
             raise ValueError("at least one kind needs a rate above 0")
         return known_kinds(found)

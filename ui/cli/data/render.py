@@ -39,7 +39,9 @@ def render(
     shape = RowLayout(layout)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:
-        raise click.UsageError(f"`--as {layout}` holds calls in fields of their own: the trainer chooses the format.")
+        raise click.UsageError(
+            f"`--as {layout}` has separate fields for calls: the trainer chooses the format; omit `--format`."
+        )
     targets = tuple(find_format(name).name for name in names or FORMATS)
     source_format = source if source == AUTO else find_format(source).name
     if tokenizer is not None:

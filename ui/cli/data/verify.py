@@ -296,7 +296,7 @@ def _rate_object(rate: verified_rows.PassRate) -> JsonObject:
 
 def _rate_words(rate: verified_rows.PassRate | None) -> str:
     if rate is None:
-        return "not known: no group has that many candidates"
+        return "unknown: no group has that many candidates"
     if rate.interval is None:
         return f"{rate.value:.3f} over 1 group"
     bounds = f"95 % interval {rate.interval.low:.3f} to {rate.interval.high:.3f}"

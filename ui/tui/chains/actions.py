@@ -182,7 +182,7 @@ class FollowedChains(Screen[None]):
     def _lost(self) -> Line:
         """The number of running turns that were not kept whole; empty if there are none."""
         short = self.short_turns
-        return (Run(f"  … {counted(short, 'turn')} not kept whole", Style.WARNING),) if short else ()
+        return (Run(f"  … {counted(short, 'turn')} shown in part", Style.WARNING),) if short else ()
 
     @property
     def chains(self) -> ChainList:
@@ -236,7 +236,7 @@ class FollowedChains(Screen[None]):
             return
         mark = _trace_mark(marks)
         typed = mark.note if mark is not None else ""
-        about = "The note stays with the trace; an empty one takes it away."
+        about = "The note is saved with the trace; an empty one removes it."
         dialog = LineDialog(f"note on trace {id}", about=about, typed=typed)
         self.app.push_screen(dialog, partial(self._note, id, typed))
 
@@ -321,15 +321,15 @@ def _toggled(id: int, store: Store) -> str:
         return "This mark has a note: delete the note with `;` to remove the mark."
     store.marks.remove(id, own_only=True)
     left = len(marks) - 1
-    return f"The mark of trace {id} is taken away." + (f" {counted(left, 'mark')} in it stay." if left else "")
+    return f"The mark of trace {id} is removed." + (f" {counted(left, 'mark')} in it remain." if left else "")
 
 
 def _noted(id: int, note: str, store: Store) -> str:
     if note.strip():
         store.marks.put(id, note=note.strip())
-        return f"The note on trace {id} is kept."
+        return f"The note on trace {id} is saved."
     store.marks.remove(id, own_only=True)
-    return f"The note on trace {id} is taken away."
+    return f"The note on trace {id} is removed."
 
 
 def _trace_mark(marks: Sequence[Mark]) -> Mark | None:
@@ -379,7 +379,7 @@ def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Seq
         return (
             f"There is no database at `{place}` yet.",
             "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
-            "What they bring appears here by itself. `weaklink tui --db PATH` opens another database.",
+            "New traces appear here automatically. `weaklink tui --db PATH` opens another database.",
         )
     if problem is not None:
         sentence = error_sentence(problem).removesuffix(" `ctrl+r` tries again.")
@@ -387,8 +387,8 @@ def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Seq
     if filter_text:
         return (f"No chain matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
     return (
-        f"The database `{place}` holds no traces yet.",
-        "`weaklink import PATH` reads logs, `weaklink record` records agents; what they bring appears here by itself.",
+        f"The database `{place}` contains no traces yet.",
+        "`weaklink import PATH` reads logs, `weaklink record` records agents; new traces appear here automatically.",
     )
 
 

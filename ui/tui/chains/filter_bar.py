@@ -28,7 +28,7 @@ _STATUS_TERM = lazy_pattern(r"(?<!\S)status:[\w*]+(?!\S)")
 _OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
 
 FILTER_COMMANDS = (
-    Command("filter.accept", "Accept", "Keep the filter and goes back to the list.", ("enter",), in_footer=True),
+    Command("filter.accept", "Accept", "Keep the filter and go back to the list.", ("enter",), in_footer=True),
     Command("filter.leave", "Leave", "Restore the previous filter.", ("escape",), in_footer=True),
     Command("filter.complete", "Complete", "Select the next completion.", ("tab",), in_footer=True),
     Command("filter.older", "Older", "Recall the previous filter.", ("up",), in_footer=True),

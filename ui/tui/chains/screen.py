@@ -150,7 +150,7 @@ class ChainsScreen(actions.FollowedChains):
         """Show what is known of the list now."""
         scanned = self.chains.scanned
         if scanned is not None and scanned.total and not self.chains.pages.is_complete:
-            progress = f"looked at {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
+            progress = f"scanned {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
             self.query_one(StatusLine).working = progress
         self.say_all()
         self._look()
@@ -248,7 +248,7 @@ class ChainsScreen(actions.FollowedChains):
             self.toast(str(error), is_error=True)
             return
         choices = [DialogChoice(one.name, one.state.get("filter", ""), one.name) for one in views]
-        present = DialogChoice("save …", "Saves the present filter and order under a name.", "")
+        present = DialogChoice("save …", "Saves the current filter and order under a name.", "")
         self.app.push_screen(ChoiceDialog("views", [*choices, present]), partial(self._choose_view, views))
 
     def _choose_view(self, views: Sequence[SavedView], name: str | None) -> None:
@@ -350,10 +350,10 @@ class ChainsScreen(actions.FollowedChains):
         try:
             while read := await self._access.query(lambda store: store.search.index_pending(limit=_INDEXED)):
                 done += read
-                status.working = f"read {counted(done, 'trace')} into the text index"
+                status.working = f"added {counted(done, 'trace')} to the text index"
         except WeaklinkError as error:
             self.toast(
-                f"What waits for the text index is not searched: {error_sentence(error, self._access.name)}",
+                f"Traces not yet in the text index are not searched: {error_sentence(error, self._access.name)}",
                 is_error=True,
             )
 
@@ -361,7 +361,7 @@ class ChainsScreen(actions.FollowedChains):
         """Go to another chain that contains the words: if the filter has words, the list contains no others."""
         at = self.chains.cursor + by
         if not has_words(self.chains.filter_text):
-            self.toast("No words are searched: `/` asks for some.")
+            self.toast("No search words; press `/` to enter some.")
         elif 0 <= at < self.chains.pages.count:
             self.chains.move_to(at)
         else:

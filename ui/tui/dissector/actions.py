@@ -30,7 +30,7 @@ from ui.views.turn import continued
 _LONG = 1_000_000
 _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as one turn or fault
 MARK_WORK = "writing the mark"
-_NOTE_HINT = "The note stays with the trace; an empty one takes it away."
+_NOTE_HINT = "The note is saved with the trace; an empty one removes it."
 _LONGEST = 1_000_000  # characters: terminals refuse more
 
 
@@ -271,16 +271,16 @@ def _marked(id: int, step: int | None, mark: Mark | None, store: Store) -> tuple
         store.marks.put(id, step=step)
         return f"{what} is marked.", store.marks.of([id]).get(id, ())
     store.marks.remove(id, step=step, own_only=True)
-    return f"The mark of {what.lower()} is taken away.", store.marks.of([id]).get(id, ())
+    return f"The mark of {what.lower()} is removed.", store.marks.of([id]).get(id, ())
 
 
 def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tuple[Mark, ...]]:
     what = f"step {step}" if step else f"trace {id}"
     if note:
         store.marks.put(id, step=step, note=note)
-        return f"The note on {what} is kept.", store.marks.of([id]).get(id, ())
+        return f"The note on {what} is saved.", store.marks.of([id]).get(id, ())
     store.marks.remove(id, step=step, own_only=True)
-    return f"The note on {what} is taken away.", store.marks.of([id]).get(id, ())
+    return f"The note on {what} is removed.", store.marks.of([id]).get(id, ())
 
 
 def copies_of(

@@ -83,9 +83,7 @@ DISSECTOR_COMMANDS = (
     ),
     Command("dissector.follow", "Follow", "Follow a running trace as it grows.", ("F",)),
     Command("dissector.reload", "Reload", "Reload the trace.", ("ctrl+r",)),
-    Command(
-        "dissector.back", "Back", "Show all panes again, or goes back to the list.", ("escape", "q"), in_footer=True
-    ),
+    Command("dissector.back", "Back", "Show all panes again, or go back to the list.", ("escape", "q"), in_footer=True),
 )
 """The scope `dissector`: commands that work in every pane."""
 
@@ -117,6 +115,6 @@ STREAM_COMMANDS = (
 SIDE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-down", "page-up", "first", "last", "choose")),
     Command("side.next", "Next view", "Show the next view.", ("right",), in_footer=True, short="View"),
-    Command("side.previous", "View before", "Show the previous view.", ("left", "h")),
+    Command("side.previous", "Previous view", "Show the previous view.", ("left", "h")),
 )
 """The scope `side`."""

@@ -220,7 +220,7 @@ class DissectorScreen(TraceActions):
 
     def action_search(self) -> None:
         """Ask for words, and go to their next match."""
-        about = "Words without capitals are found in any spelling; `n` and `N` go on from there."
+        about = "Lower-case words match upper case too; `n` and `N` go to the next and the previous match."
         self.app.push_screen(LineDialog("search in this trace", about=about, typed=self._words), self._search)
 
     def action_next_match(self) -> None:
@@ -244,7 +244,7 @@ class DissectorScreen(TraceActions):
             else []
         )
         if here is None or not places:
-            self.toast("Select a call or a result: its layers are the versions that others have of it.")
+            self.toast("Select a call or a result: its layers are the versions that other records have of it.")
             return
         at = next((at for at, one in enumerate(places) if (one.turn, one.part) == (here.turn, here.part)), -1)
         if at == 0 and len(places) == 1:
@@ -320,7 +320,7 @@ class DissectorScreen(TraceActions):
         link, self._link = self._link, None
         place = link.find(found.dissection) if link is not None else None
         if link is not None and link.leads and place is None:
-            self.toast(f"The link leads to {link.leads}, which this trace does not have.", is_error=True)
+            self.toast(f"The link points to {link.leads}, which this trace does not have.", is_error=True)
         return place
 
     def _show(self, found: OpenedTrace, landing: Location | None) -> None:

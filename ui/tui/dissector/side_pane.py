@@ -257,7 +257,7 @@ class SidePane(Vertical):
         flow = self.flow_of(step.number) if step is not None else DataFlow()
         if flow is None:
             self.post_message(self.FlowRequested())
-            return SideLines([SideLine((Run("Looking where the values came from …", Style.DIM),))])
+            return SideLines([SideLine((Run("Searching the origins of the values …", Style.DIM),))])
         return origins(flow, step)
 
     def flow_of(self, step: int) -> DataFlow | None:
@@ -270,7 +270,7 @@ class SidePane(Vertical):
         if self._times is not None:
             return timing(dissection, self._times)
         start_work(self, self._look_at_times, _TIMING)
-        return SideLines([SideLine((Run("Looking when the answers came …", Style.DIM),))])
+        return SideLines([SideLine((Run("Computing the times of the answers …", Style.DIM),))])
 
     async def _look_at_times(self) -> None:
         """Compute the times in a thread; stops when another view or trace is shown."""

@@ -41,11 +41,11 @@ async def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path
             await press(pilot, "ctrl+s")
             assert not upstream.requests
             await press(pilot, "enter")
-            assert "goes out 12 times (6 of each setting)" in shown(app)
+            assert "will be sent 12 times (6 per setting; " in shown(app)
             assert "/temperature  0.7 → 0" in shown(app)
             assert not upstream.requests
             await press(pilot, "ctrl+s")
-            assert "6 pairs of 6 counted; 12 answers kept as forks." in shown(app)
+            assert "6 pairs of 6 counted; 12 answers saved as forks." in shown(app)
             assert "any error" in shown(app)
             assert "-100 points" in shown(app)
             await press(pilot, "escape")
@@ -58,11 +58,11 @@ async def test_fields_that_cannot_be_read_are_named_and_nothing_is_sent(tmp_path
     where = database(tmp_path)
     async with running(where, size=_WIDE, named="1") as (app, pilot):
         await press(pilot, "a", "enter")
-        assert "Name a server" in shown(app)
+        assert "A server URL is required" in shown(app)
         for fields, said in (
-            ({"server": "http://127.0.0.1:1", "settings": "nonsense"}, "is no NAME=VALUE"),
-            ({"settings": "", "times": "many"}, "`many` is no number for how often"),
-            ({"times": "3", "bounds": "x"}, "`x` is no number for a bound"),
+            ({"server": "http://127.0.0.1:1", "settings": "nonsense"}, "is not of the form NAME=VALUE"),
+            ({"settings": "", "times": "many"}, "`many` is not a valid number of times"),
+            ({"times": "3", "bounds": "x"}, "`x` is not a valid bound"),
         ):
             _type(app, **fields)
             await press(pilot, "enter")
@@ -113,7 +113,7 @@ async def test_leaving_the_screen_stops_the_experiment_and_keeps_what_came(tmp_p
             await _until_shown(app, pilot, "any error")
             await pilot.press("ctrl+t")
             await settled(pilot)
-            assert "Stopped: it was interrupted." in shown(app)
+            assert "Stopped: interrupted." in shown(app)
     assert len(upstream.requests) < 5000
     with open_store(where) as store:
         assert 1 < store.paging().count("") <= len(upstream.requests) + 1

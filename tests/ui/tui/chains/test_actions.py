@@ -118,7 +118,7 @@ async def test_what_is_wrong_with_a_filter_is_said_to_its_end_on_a_narrow_screen
     async with running(filled(tmp_path / "runs.db"), size=(80, 24)) as (app, pilot):
         await press(pilot, "f", *"color:blue")
         said = " ".join(shown(app).split())
-        assert "there is no key `color`" in said
+        assert "unknown key `color`" in said
         assert "Put text to search for in quotes." in said
         bar = app.screen.query_one(FilterBar)
         assert bar.region.bottom <= app.size.height - 2
@@ -226,7 +226,7 @@ async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: P
         await press(pilot, "m")
         assert "Trace 1 is marked." in told(app)
         await press(pilot, "m")
-        assert "The mark of trace 1 is taken away. 2 marks in it stay." in told(app)
+        assert "The mark of trace 1 is removed. 2 marks in it remain." in told(app)
         await press(pilot, ";", *"mine", "enter")
         await press(pilot, ";", *["backspace"] * 4, "enter")
         with open_store(where) as store:
@@ -241,7 +241,7 @@ async def test_a_chain_is_written_to_a_file_whose_suffix_says_how(tmp_path: Path
         await press(pilot, "S")
         app.screen.query_one("Input").value = str(tmp_path / "out.docx")  # type: ignore[attr-defined]  # an Input
         await press(pilot, "enter")
-        assert "The suffix says what is written" in shown(app)
+        assert "The suffix selects the format" in shown(app)
         app.screen.query_one("Input").value = str(tmp_path / "out.md")  # type: ignore[attr-defined]  # an Input
         await press(pilot, "enter")
         assert "session 5" in (tmp_path / "out.md").read_text()
@@ -283,7 +283,7 @@ async def test_a_database_that_is_not_there_yet_is_opened_when_it_comes(tmp_path
 async def test_an_empty_database_says_how_to_fill_it(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db", traces=0)
     async with running(where) as (app, pilot):
-        assert "holds no traces yet" in shown(app)
+        assert "contains no traces yet" in shown(app)
         with open_store(where) as store:
             store.save(inspected(trace("first", "Hello.")))
         await home(app).beat()
@@ -314,7 +314,7 @@ async def test_a_database_that_a_newer_weaklink_changed_is_said(tmp_path: Path) 
             connection.execute("UPDATE weaklink_version SET version_num = 'v9999'")
             connection.execute("ALTER TABLE trace RENAME COLUMN name TO title")
         await press(pilot, "ctrl+r")
-        assert "made by a newer weaklink" in told(app)
+        assert "created by a newer version of weaklink" in told(app)
         assert len(names(app)) == 6
 
 
@@ -327,7 +327,7 @@ async def test_a_database_that_another_program_holds_locked_is_said(
         connection = sqlite3.connect(where, isolation_level=None)
         connection.execute("BEGIN IMMEDIATE")
         await press(pilot, "m")
-        assert "Another program is writing to the database" in told(app)
+        assert "The database is locked: another program is writing to it" in told(app)
         connection.execute("ROLLBACK")
         connection.close()
         await press(pilot, "m")

@@ -30,7 +30,7 @@ async def test_n_goes_from_hit_to_hit_and_capital_n_back(tmp_path: Path) -> None
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "t")
         await press(pilot, "n")
-        assert "No words are searched" in told(app)
+        assert "No search words" in told(app)
         await press(pilot, "/", *"weather", "enter")
         await press(pilot, "g", "n", "n")
         assert current(app) == "session 3"
@@ -103,14 +103,14 @@ async def test_what_a_recorder_could_not_keep_of_running_traces_is_counted_and_n
         async with running(where) as (app, pilot):
             await home(app).beat()
             await settled(pilot)
-            assert "not kept whole" not in shown(app)
+            assert "shown in part" not in shown(app)
             short = with_losses(Turn(Role.ASSISTANT, (Part("text", "Well"),)), ["12 bytes were dropped."], is_gap=True)
             sink.accept(TurnEnded("run", 2, short))
             sink.flush()
             await home(app).beat()
             await settled(pilot)
-            assert "… 1 turn not kept whole" in shown(app).splitlines()[0]
+            assert "… 1 turn shown in part" in shown(app).splitlines()[0]
             sink.close()
             await home(app).beat()
             await settled(pilot)
-            assert "not kept whole" not in shown(app)
+            assert "shown in part" not in shown(app)

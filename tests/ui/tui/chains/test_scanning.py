@@ -88,11 +88,11 @@ async def test_what_is_found_is_shown_at_once_with_how_far_it_came(where: str, h
         assert not home(app).chains.pages.is_complete
         while f"of {_TRACES} traces" not in shown(app):
             await pilot.pause(0.01)
-        assert "looked at" in shown(app)
+        assert "scanned" in shown(app)
         held.permit(100)
         await settled(pilot)
         assert home(app).chains.pages.is_complete
-        assert "looked at" not in shown(app)
+        assert "scanned" not in shown(app)
 
 
 @pytest.mark.parametrize("way", ["escape", "another filter"])
@@ -107,7 +107,7 @@ async def test_a_scan_is_left_by_escape_and_by_another_filter(where: str, held: 
         else:
             home(app).load('name:"session 3"')
         await settled(pilot)
-        assert "looked at" not in shown(app)
+        assert "scanned" not in shown(app)
         assert home(app).chains.pages.is_complete
         assert home(app).chains.pages.count == (_TRACES if way == "escape" else 1)
         assert way == "escape" or names(app) == ["session 3"]

@@ -124,7 +124,7 @@ async def test_a_shows_how_the_runs_were_asked_and_w_the_texts_whole(tmp_path: P
         await press(pilot, "w")
         assert "line 7" in texts(screen)
         await press(pilot, "a")
-        assert "The user's first words differ" in texts(screen)
+        assert "The first user message differs" in texts(screen)
         assert app.focused is screen.texts
         await press(pilot, "tab")
         assert app.focused is screen.grid
@@ -221,4 +221,4 @@ async def test_a_trace_is_compared_at_once_with_one_that_was_named(tmp_path: Pat
         assert [*kinds, type(app.screen)] == [DiffScreen, DissectorScreen]
     async with running(where, size=(120, 40), named="2", against="9", toasts=True) as (app, _):
         assert at_home(app)
-        assert "there is no trace `9`" in told(app)
+        assert "no trace `9`" in told(app)

@@ -99,7 +99,7 @@ async def test_o_goes_to_where_a_value_stood_first_and_ctrl_o_back(tmp_path: Pat
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j", "o")
         assert (stage.place.turn, stage.selected) == (1, "Oslo")
-        assert "came from the user's words" in told(stage.app)
+        assert "came from a user message" in told(stage.app)
         await stage.press("ctrl+o")
         assert stage.selected == '"Oslo"'
         await stage.press("ctrl+o")
@@ -197,7 +197,7 @@ async def test_a_lane_that_the_recording_has_not_says_so(tmp_path: Path) -> None
     async with dissecting(tmp_path, scenes.of_text("No chunks.")) as (stage, _):
         for key in ("C", "i", "l"):
             await stage.press(key)
-            assert told(stage.app).count("The recording kept the text only") == 1  # said anew, not twice
+            assert told(stage.app).count("The recording has only text") == 1  # said anew, not twice
             stage.app.clear_notifications()
 
 
@@ -380,7 +380,7 @@ async def test_capital_e_opens_the_raw_text_in_the_editor_at_its_line(
     monkeypatch.setenv("EDITOR", "nano -w")
     async with dissecting(tmp_path, scenes.of_text(text)) as (stage, _):
         await stage.press("2", "G", "E")
-        assert "cannot be handed to an editor" in told(stage.app)
+        assert "cannot run an editor" in told(stage.app)
         monkeypatch.setattr(stage.app, "suspend", nullcontext)
         await stage.press("E")
         assert started == [["nano", "-w", "+3", "one\ntwo\x1b[2J\nthree \\udc80"]]

@@ -128,7 +128,7 @@ async def test_enter_on_a_line_of_the_origins_goes_to_where_the_value_stood_firs
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("3", *["left"] * 5)
         assert stage.screen.panes.side.kind is SideKind.ORIGINS
-        assert "← the user's words, turn 1" in stage.side
+        assert "← a user message, turn 1" in stage.side
         await stage.press("j", "enter")
         assert (stage.place.turn, stage.selected) == (1, "Oslo")
 
@@ -181,7 +181,7 @@ async def test_a_hostile_trace_changes_nothing_on_the_screen(tmp_path: Path, siz
 
 async def test_a_trace_without_turns_says_so(tmp_path: Path) -> None:
     async with dissecting(tmp_path, scenes.dissected(Trace(()))) as (stage, _):
-        assert "The trace holds no turns." in shown(stage.app)
+        assert "The trace has no turns." in shown(stage.app)
         await stage.press("e", "]", "o", "y", "m", "1", "j", "enter", "2", "j", "G", "right", "n")
 
 

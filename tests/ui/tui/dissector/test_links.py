@@ -23,5 +23,5 @@ async def test_a_copied_link_opens_the_trace_on_the_same_characters(tmp_path: Pa
 async def test_a_link_to_a_place_that_is_not_there_says_so_and_opens_the_trace(tmp_path: Path) -> None:
     where = stored(tmp_path / "runs.db", scenes.streamed())
     async with running(where, size=WIDE, named="weaklink://trace/1?step=77") as (app, pilot):
-        assert "The link leads to step 77, which this trace does not have." in told(app)
+        assert "The link points to step 77, which this trace does not have." in told(app)
         assert Stage(app, pilot).screen.place is not None

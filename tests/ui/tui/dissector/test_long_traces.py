@@ -115,9 +115,9 @@ async def test_the_times_of_a_long_trace_are_looked_at_while_the_screen_goes_on(
         await asyncio.gather(*waiting)
         await settled(pilot)
         await press(pilot, "right")
-        assert "Looking when the answers came" in said
+        assert "Computing the times of the answers" in said
         assert "[origins]" in elsewhere
-        assert "turn 1   no times were kept" in shown(stage.app)
+        assert "turn 1   no times recorded" in shown(stage.app)
 
 
 async def test_a_search_in_a_long_trace_says_that_it_is_going_on(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ async def test_how_a_text_came_is_not_made_up(tmp_path: Path) -> None:
     async with reading(tmp_path) as (_, pilot, screen):
         assert screen.cells["hermes", Chunking.AS_RECEIVED].likeness is ResultMatch.UNCUT
         await press(pilot, "]")
-        assert "did not keep in which pieces" in unlike(screen)
+        assert "did not record the chunks" in unlike(screen)
         await press(pilot, "[")
         assert "the same reading" in unlike(screen)
 
@@ -133,7 +133,7 @@ async def test_the_lab_is_left_while_it_reads(tmp_path: Path) -> None:
 async def test_a_trace_without_text_says_so(tmp_path: Path) -> None:
     empty = Trace((Turn(Role.ASSISTANT, ()),), name="empty", format="hermes")
     async with reading(tmp_path, empty) as (app, pilot, _):
-        assert "holds no text that a format could read" in shown(app)
+        assert "contains no text that a format could read" in shown(app)
         await press(pilot, "n", "s", "w", "S", "]", "j", "escape")
         assert at_home(app)
 

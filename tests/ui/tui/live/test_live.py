@@ -220,7 +220,7 @@ def test_of_very_many_turns_the_last_are_held_and_what_is_read_stays_in_sight() 
     assert (found.chunks, found.faults) == (count, found.turns[0].faults * count)
     assert found.faults >= count
     said = [plain(lines.line(index, 80)) for index in range(lines.count)]
-    assert "50 turns before" in said[0]
+    assert "50 earlier turns" in said[0]
     assert "── 51 assistant" in said[1]
     assert said[at] == read
 
@@ -231,7 +231,7 @@ def test_of_a_long_open_span_the_end_is_laid_out() -> None:
     shown_lines = GrowingLines(found, 80)
     shown_lines.update()
     assert shown_lines.count < 120
-    assert "characters before" in plain(shown_lines.line(1, 80))
+    assert "earlier characters" in plain(shown_lines.line(1, 80))
 
 
 def test_the_rate_counts_by_the_second() -> None:
