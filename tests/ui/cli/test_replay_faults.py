@@ -24,7 +24,7 @@ _TOOL = {
     },
 }
 _AGENT = f"""
-import json, os, sys, urllib.error, urllib.request
+import http.client, json, os, sys, urllib.error, urllib.request
 address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
 messages = [{{"role": "user", "content": "Is it warm in Oslo?"}}]
 for attempt in range(8):
@@ -32,7 +32,7 @@ for attempt in range(8):
     request = urllib.request.Request(address, json.dumps(body).encode(), {{"content-type": "application/json"}})
     try:
         message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         if sys.argv[1:] == ["careless"]:
             sys.exit(7)
         continue
@@ -113,7 +113,7 @@ def test_all_faults_give_a_table(recording: Path) -> None:
 
 
 _TEXT_AGENT = f"""
-import json, os, re, urllib.request
+import http.client, json, os, re, urllib.request
 address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
 system = "You call functions within <tool_call></tool_call>. <tools>" + json.dumps({_TOOL!r}) + "</tools>"
 messages = [{{"role": "system", "content": system}}, {{"role": "user", "content": "Is it warm in Oslo?"}}]
@@ -122,7 +122,7 @@ for attempt in range(8):
     request = urllib.request.Request(address, body, {{"content-type": "application/json"}})
     try:
         text = json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
-    except (OSError, ValueError):
+    except (OSError, ValueError, http.client.HTTPException):
         continue
     found = re.search("<tool_call>(.*?)</tool_call>", text, re.DOTALL)
     messages.append({{"role": "assistant", "content": text}})
@@ -147,8 +147,7 @@ def test_all_faults_that_a_text_can_have_are_found_in_it(tmp_path: Path) -> None
         weaklink(tmp_path, "run", "--upstream", upstream.url, "--", sys.executable, "-c", _TEXT_AGENT)
     words = ("replay", "latest", "--json", "--inject", "all", "--", sys.executable, "-c", _TEXT_AGENT)
     results = {one["kind"]: one for one in json.loads(weaklink(tmp_path, *words).stdout)}
-    # The only call decides which format is detected, so that none is the wrong one.
-    assert {kind for kind, one in results.items() if one["status"] == "not possible"} == {"unknown-key", "wrong-format"}
+    assert {kind for kind, one in results.items() if one["status"] == "not possible"} == {"unknown-key"}
     assert all(bool(one["found"]) == bool(one["rules"]) for one in results.values() if "found" in one), results
     assert all(one["was_sent"] for one in results.values() if "was_sent" in one)
 
