@@ -11,7 +11,7 @@ from inspector.chain.data_flow import DataFlow, step_values, trace_values
 from inspector.chain.failure_words import Speech
 from inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
 from inspector.chain.history import history_diagnostics
-from inspector.chain.pairing import Echoes, PlacedCall, PlacedResult, pair, with_attempts
+from inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.steps import Chain, Step, tool_named
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.context import check_context
@@ -149,12 +149,12 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
     """Every part, checked against the tools that its turn's request offered, else those that earlier texts define."""
     reported: set[str] = set()
     is_parsed = any(turn.calls for turn in trace.turns)
-    defined, requested = OfferedTools(), OfferedTools(told=reported)
-    echoes = Echoes()
+    defined, requested = OfferedTools(), OfferedTools(reported=reported)
+    echoes = EchoFilter()
     for number, turn in enumerate(trace.turns, 1):
         tools = turn.generation.tools if turn.generation is not None else ()
         if tools and tools != requested.definitions:
-            requested = OfferedTools(tools, told=reported)
+            requested = OfferedTools(tools, reported=reported)
         read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
         calls = [call for inspected, _ in read for call in inspected.calls]
         parsed = [call for inspected, _ in read if inspected.part.startswith("call:") for call in inspected.calls]
@@ -162,7 +162,9 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
             found = list(echoes.without(faults, part.text, calls)) if faults else []
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
-                defined = OfferedTools((*defined.definitions, *inspected.definitions), told=reported, is_whole=is_whole)
+                defined = OfferedTools(
+                    (*defined.definitions, *inspected.definitions), reported=reported, is_whole=is_whole
+                )
             if is_parsed and turn.role is Role.ASSISTANT and part.name == "text":
                 found += _left_in_content(turn, inspected, parsed)
             yield inspected, found
@@ -202,7 +204,7 @@ def read_part(
         cuts = places_of_cuts(reading.faults)
         faults = list(reading.faults)
         for call in reading.calls:
-            wrong = check_arguments(call, offered, chosen.own_tools)
+            wrong = check_arguments(call, offered, chosen.builtin_tools)
             faults += without_unfinished(wrong, call, cuts) if cuts else wrong
         inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
         return inspected, [fault.at(number, part.name) for fault in faults]

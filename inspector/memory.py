@@ -69,7 +69,7 @@ def json_memory(raw: bytes) -> int:
     return needed
 
 
-def held_memory(raw: bytes) -> int:
+def estimated_memory(raw: bytes) -> int:
     """An upper bound in bytes for the turn made from a session's row; the row's JSON value is freed by then."""
     return _ROW + len(raw) * (1 + _width(raw))
 

@@ -11,11 +11,11 @@ from io import BytesIO
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-SpoolPlace = tuple[int, int]
+SpoolPosition = tuple[int, int]
 """A record's offset and its size in bytes; later records have higher offsets."""
 
 
-class SealedSpool:
+class EncryptedSpool:
     """Stores byte records and returns each by its place. Must be closed. Not thread-safe.
 
     `room_bytes` is the maximum number of bytes kept in memory.
@@ -28,7 +28,7 @@ class SealedSpool:
         self._key = os.urandom(32)
         self._end = 0
 
-    def put(self, record: bytes) -> SpoolPlace:
+    def put(self, record: bytes) -> SpoolPosition:
         """Store a record and return its place."""
         size = len(record)
         if self._file is None and self._end + size > self._room:
@@ -44,7 +44,7 @@ class SealedSpool:
         self._end += size
         return place
 
-    def take(self, place: SpoolPlace) -> bytes:
+    def take(self, place: SpoolPosition) -> bytes:
         """The record at a place."""
         start, size = place
         if self._file is None or start < self._room:

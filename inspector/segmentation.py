@@ -165,7 +165,7 @@ class _CheckedAssembler:
         self._assembler = assembler
         self._search = call_search(written_in) if written_in is not None else None
         self._attempts: list[Fault] = []
-        self._own_tools = written_in.own_tools if written_in is not None else frozenset()
+        self._own_tools = written_in.builtin_tools if written_in is not None else frozenset()
         self._wrappers = Wrappers(written_in) if written_in is not None and markers_of(written_in).wrappers else None
         self._requested = _offered(tools)
         self._defined = _NO_TOOLS

@@ -188,7 +188,7 @@ class StoreSink:
     def _write(self, *, may_lag: bool) -> None:
         """Write the new part of every session."""
         sessions = [*self._ended, *self._sessions.values()]
-        if self._store.make_again_if_gone():
+        if self._store.recreate_if_missing():
             for session in sessions:
                 session.forget_written()
         began_s = time.monotonic()

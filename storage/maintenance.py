@@ -331,7 +331,7 @@ class Maintenance:
                 done += inspect_again(connection, self._database.place, inspect, group, on_damaged)
         return done
 
-    def doomed(self, retention: Retention) -> int:
+    def count_to_prune(self, retention: Retention) -> int:
         """The number of traces that `prune` would delete."""
         with self._database.reading() as connection:
             return len(doomed_traces(connection, retention))

@@ -42,7 +42,7 @@ from storage.search_queries import TextSearch
 from storage.statistics_queries import TraceStatistics
 from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
-from storage.writing import KeptInspection, Saved, TraceDraft, delete_traces, kept_inspection, trace_rows, write
+from storage.writing import Saved, StoredInspection, TraceDraft, delete_traces, stored_inspection, trace_rows, write
 
 _GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how large their texts are
 _RECOVERED = 5  # traces to recover in one transaction
@@ -141,13 +141,13 @@ class Store:
         """
         return self.save_drafts(trace_rows(trace, inspection) for trace, inspection in items)
 
-    def kept_inspection(self, record: RecordRows) -> KeptInspection | None:
+    def stored_inspection(self, record: RecordRows) -> StoredInspection | None:
         """The stored inspection of exactly this record; None if this version of weaklink has not inspected it yet.
 
-        `storage.record_rows.record_rows` makes `record`. Save a trace whose inspection is stored as `KeptRows`.
+        `storage.record_rows.record_rows` makes `record`. Save a trace whose inspection is stored as `UninspectedRows`.
         """
         with self._database.reading() as connection:
-            return kept_inspection(connection, record)
+            return stored_inspection(connection, record)
 
     def save_drafts(self, items: Iterable[TraceDraft]) -> list[Saved]:
         """Like `save`, for traces that `storage.writing.trace_rows` has already converted to rows, in any process."""
@@ -200,7 +200,7 @@ class Store:
             drop_unused_toolsets(connection)
             merge_index(connection)
 
-    def make_again_if_gone(self) -> bool:
+    def recreate_if_missing(self) -> bool:
         """Create a new database if the file of this one was moved, deleted or replaced; whether it was."""
         if not self.is_gone():
             return False

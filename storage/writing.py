@@ -54,7 +54,7 @@ def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
     return TraceRows(record_rows(trace), derived_rows(inspection, trace))
 
 
-class KeptRows(Struct, frozen=True):
+class UninspectedRows(Struct, frozen=True):
     """A trace that was not inspected again: the database already had this version of it with its inspection.
 
     `trace` is needed if the database has changed by the time the trace is written.
@@ -73,11 +73,11 @@ class KeptRows(Struct, frozen=True):
         return TraceRows(self.record, derived_rows(inspect_trace(self.trace), self.trace))
 
 
-TraceDraft: TypeAlias = TraceRows | KeptRows
+TraceDraft: TypeAlias = TraceRows | UninspectedRows
 """A trace on its way into the database."""
 
 
-class KeptInspection(Struct, frozen=True):
+class StoredInspection(Struct, frozen=True):
     """The stored part of a trace's inspection: each call's turn and name, and the number of diagnostics by rule code.
 
     A name is `""` if it is unreadable.
@@ -111,7 +111,7 @@ class _Known(NamedTuple):
     digest: bytes | None
 
 
-def kept_inspection(connection: sa.Connection, record: RecordRows) -> KeptInspection | None:
+def stored_inspection(connection: sa.Connection, record: RecordRows) -> StoredInspection | None:
     """The stored inspection of exactly this record; None if it is not stored, or has to be inspected again."""
     trace, call, code = tables.trace.c, tables.call.c, tables.trace_code.c
     same = (trace.identity == record.identity) & (trace.fingerprint == record.fingerprint)
@@ -122,7 +122,7 @@ def kept_inspection(connection: sa.Connection, record: RecordRows) -> KeptInspec
     if any(len(name or "") > _PLAIN_NAME for _, name in calls):  # longer names are stored truncated
         return None
     codes = connection.execute(sa.select(code.code, code.diagnostics).where(code.trace_id == id_).order_by(code.code))
-    return KeptInspection(tuple((turn, unescaped(name or "")) for turn, name in calls), dict(codes.all()))
+    return StoredInspection(tuple((turn, unescaped(name or "")) for turn, name in calls), dict(codes.all()))
 
 
 def write(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float) -> list[Saved]:
@@ -134,7 +134,7 @@ def write(connection: sa.Connection, drafts: Sequence[TraceDraft], now_s: float)
         identity = draft.record.identity
         before = last.get(identity)
         verdict = _verdict(draft, known.get(identity), before)
-        if isinstance(draft, KeptRows):
+        if isinstance(draft, UninspectedRows):
             if verdict is Verdict.UNCHANGED:
                 verdicts.append(verdict)
                 continue

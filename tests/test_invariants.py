@@ -115,7 +115,7 @@ def check_what_is_held_back(dialect: Format, text: str, prompt: str) -> None:
     told: list[ParseEvent] = []
     for character in text:
         told += parser.feed(character)
-        assert not isinstance(parser, Machine) or parser.held < parser.longest_marker or parser.is_in_doubt
+        assert not isinstance(parser, Machine) or parser.held < parser.longest_marker or parser.is_ambiguous
     told += parser.close()
     opened = [event for event in told if isinstance(event, SpanOpened)]
     closed = [event for event in told if isinstance(event, SpanClosed)]

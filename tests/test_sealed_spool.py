@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector import sealed_spool
-from inspector.sealed_spool import SealedSpool
+from inspector.sealed_spool import EncryptedSpool
 
 
 @given(st.lists(st.binary(max_size=40), max_size=12), st.integers(0, 100))
 def test_records_come_back(records: list[bytes], room: int) -> None:
-    spool = SealedSpool(room)
+    spool = EncryptedSpool(room)
     places = [spool.put(record) for record in records]
     assert [spool.take(place) for place in reversed(places)] == records[::-1]
     assert places == sorted(places)
@@ -28,7 +28,7 @@ def test_no_record_is_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return tempfile._TemporaryFileWrapper(made[0].open("w+b"), str(made[0]), delete=False)
 
     monkeypatch.setattr(sealed_spool, "TemporaryFile", named)
-    spool = SealedSpool(100)
+    spool = EncryptedSpool(100)
     record = b"a record with a secret in it, twice the same"
     places = [spool.put(record) for _ in range(10)]
     assert [spool.take(place) for place in places] == [record] * 10

@@ -438,7 +438,7 @@ class GeminiShapes:
         self._has_ended = False
 
     @property
-    def awaits_end(self) -> bool:
+    def expects_end(self) -> bool:
         """See `ApiShapeReader`: whether several responses came, but no finish reason."""
         return self._responses > 1 and not self._has_ended
 

@@ -38,7 +38,7 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
 
     `place` is its object. `key` identifies the call that a piece belongs to; None if the call is whole. `arguments` is
     a string that contains JSON (in a stream a fragment of it), an object, or None. `is_text`: they are free text;
-    `foreign_key` is the position of a wrong key for them; `wants_id`: a result must name the call's id.
+    `foreign_key` is the position of a wrong key for them; `requires_id`: a result must name the call's id.
     """
 
     place: Range
@@ -48,7 +48,7 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
     arguments: JsonNode | None = None
     is_text: bool = False
     foreign_key: Range | None = None
-    wants_id: bool = False
+    requires_id: bool = False
 
 
 class RefusedCall(msgspec.Struct, frozen=True):
@@ -103,13 +103,13 @@ class ApiShapeReader(Protocol):
     """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to.
 
     `strings`: the API's whole calls have their arguments as a string, like OpenAI's, and not as an object.
-    `awaits_end`: a stream began whose end has not come yet.
+    `expects_end`: a stream began whose end has not come yet.
     """
 
     strings: bool
 
     @property
-    def awaits_end(self) -> bool:
+    def expects_end(self) -> bool:
         """See above."""
         ...
 

@@ -113,7 +113,7 @@ class OpenTrace:
         if not offered:
             return self._defined
         if offered != self._requested.definitions:
-            self._requested = OfferedTools(offered, told=self._requested.told)
+            self._requested = OfferedTools(offered, reported=self._requested.reported)
         return self._requested
 
     def learn_tools(self, turn: Turn) -> None:

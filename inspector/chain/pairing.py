@@ -217,7 +217,7 @@ def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
         )
 
 
-class Echoes:
+class EchoFilter:
     """Finds attempted calls that only repeat what the trace has so far; takes its turns in order."""
 
     def __init__(self) -> None:

@@ -23,16 +23,16 @@ _decode = msgspec.json.Decoder().decode
 _format = msgspec.json.format
 
 
-def check_arguments(call: ToolCall, offered: OfferedTools, own_tools: Container[str] = ()) -> Iterator[Fault]:
+def check_arguments(call: ToolCall, offered: OfferedTools, builtin_tools: Container[str] = ()) -> Iterator[Fault]:
     """The faults of a call against the offered tools; none if none were offered, or the call could not be parsed.
 
-    `own_tools` are the tools that a format's models may call without a definition.
+    `builtin_tools` are the tools that a format's models may call without a definition.
     """
     if not offered or call.name is None or not (call.valid or call.recovered):
         return
     tool = offered.find(call.name)
     if tool is None:
-        yield from unknown_tool(call, offered, own_tools)
+        yield from unknown_tool(call, offered, builtin_tools)
         return
     schema = offered.schema_of(tool)
     if schema.problems:

@@ -28,7 +28,7 @@ class ContextWindow(NamedTuple):
     basis: str = ""
 
     @property
-    def said(self) -> str:
+    def described(self) -> str:
         """The size with its basis: `131,072 (assumed)`."""
         return f"{self.tokens:,} ({self.basis})" if self.basis else f"{self.tokens:,}"
 
@@ -99,7 +99,7 @@ def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnosti
             share = f"{one.share:.0%} of" if one.tokens <= one.window.tokens else "more than"
             message = (
                 f"With this turn the conversation takes {how}{one.tokens:,} tokens, {source}: {share} the context "
-                f"window of {one.window.said}."
+                f"window of {one.window.described}."
             )
             yield at_end(one.turn, one.number, CONTEXT_NEARLY_FULL, message, _HINT)
         was_full = is_full

@@ -21,15 +21,15 @@ _MOST_PROBLEMS = 10
 class OfferedTools:
     """The tools that one request offered, by name; of two with the same name the last counts.
 
-    `told` has the names of those whose faults were already reported; pass the same set on if several requests offer
+    `reported` has the names of those whose faults were already reported; pass the same set on if several requests offer
     the same tools. `is_whole` means that there are no other tools: only then is any other name unknown.
     """
 
     def __init__(
-        self, definitions: Iterable[ToolDefinition] = (), *, told: set[str] | None = None, is_whole: bool = True
+        self, definitions: Iterable[ToolDefinition] = (), *, reported: set[str] | None = None, is_whole: bool = True
     ) -> None:
         self.definitions = tuple(definitions)
-        self.told: set[str] = set() if told is None else told
+        self.reported: set[str] = set() if reported is None else reported
         self.is_whole = is_whole
         self._by_name = {tool.name: tool for tool in self.definitions}
         self._prepared: dict[str, PreparedSchema] = {}
@@ -58,9 +58,9 @@ class OfferedTools:
         return list(self._by_name)
 
 
-def unknown_tool(call: ToolCall, offered: OfferedTools, own_tools: Container[str] = ()) -> Iterator[Fault]:
-    """The fault of a call that names none of the offered tools; `own_tools` are always offered."""
-    if call.name is None or not offered.is_whole or offered.find(call.name) is not None or call.name in own_tools:
+def unknown_tool(call: ToolCall, offered: OfferedTools, builtin_tools: Container[str] = ()) -> Iterator[Fault]:
+    """The fault of a call that names none of the offered tools; `builtin_tools` are always offered."""
+    if call.name is None or not offered.is_whole or offered.find(call.name) is not None or call.name in builtin_tools:
         return
     names = offered.names
     shown = ", ".join(map(quoted, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
@@ -89,9 +89,9 @@ def check_definition(tool: ToolDefinition) -> Iterator[Fault]:
 
 def check_structured_definition(tool: ToolDefinition, call: ToolCall, offered: OfferedTools) -> Iterator[Fault]:
     """The faults of a definition in a structured field: reported once, on the name of a call."""
-    if tool.range is not None or tool.name in offered.told:
+    if tool.range is not None or tool.name in offered.reported:
         return
-    offered.told.add(tool.name)
+    offered.reported.add(tool.name)
     for problem in offered.schema_of(tool).problems[:_MOST_PROBLEMS]:
         yield _fault(tool, problem, call.name_range or call.range)
 

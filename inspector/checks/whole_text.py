@@ -137,25 +137,25 @@ class WholeTexts:
 
     def _checked(self, found: WholeText, offered: OfferedTools) -> bool:
         """Check the calls, and convert their values by their tools' schemas; False if there is anything to report."""
-        reported = set(offered.told)
+        reported = set(offered.reported)
         for index, call in enumerate(found.calls):
             found.calls[index], is_sound = self._check_call(call, offered)
             if not is_sound:
-                offered.told.clear()
-                offered.told.update(reported)  # what is reported once for all texts was not reported yet
+                offered.reported.clear()
+                offered.reported.update(reported)  # what is reported once for all texts was not reported yet
                 return False
         return True
 
     def _check_call(self, call: ToolCall, offered: OfferedTools) -> tuple[ToolCall, bool]:
-        own_tools = self._own.own_tools if self._is_model else frozenset()
-        if call.name is None or (call.name in own_tools and offered.find(call.name) is None):
+        builtin_tools = self._own.builtin_tools if self._is_model else frozenset()
+        if call.name is None or (call.name in builtin_tools and offered.find(call.name) is None):
             return call, False
         if call.parameters:
             typed = typed_by(call, offered)
             if typed.faults or not typed.call.valid:
                 return call, False
             call = typed.call
-        return call, not any(True for _ in check_arguments(call, offered, own_tools))
+        return call, not any(True for _ in check_arguments(call, offered, builtin_tools))
 
 
 def _is_quoted(before: SpanClosed, event: SpanClosed) -> bool:

@@ -304,13 +304,13 @@ def tool_fits(tool: ToolDefinition, words: str, needed: ToolDefinition | None = 
     """Whether a tool may serve a request; the module docstring has the rule. `needed` was called with `arguments`."""
     if is_search(tool.name) or is_interpreter(tool.name) or _GENERIC.search(tool.name.lower()):
         return True
-    if not tool_words(tool).isdisjoint(telling_words(words)):
+    if not tool_words(tool).isdisjoint(significant_words(words)):
         return True
     if needed is None:
         return False
-    if not telling_words(_spaced(tool.name)).isdisjoint(telling_words(_spaced(needed.name))):
+    if not significant_words(_spaced(tool.name)).isdisjoint(significant_words(_spaced(needed.name))):
         return True
-    if len(telling_words(tool.description) & telling_words(needed.description)) > 1:
+    if len(significant_words(tool.description) & significant_words(needed.description)) > 1:
         return True
     schema = tool.parameters if isinstance(tool.parameters, dict) else {}
     required = schema.get("required")
@@ -323,11 +323,11 @@ def tool_words(tool: ToolDefinition) -> frozenset[str]:
     schema = tool.parameters if isinstance(tool.parameters, dict) else {}
     properties = schema.get("properties")
     names = " ".join(properties) if isinstance(properties, dict) else ""
-    return telling_words(f"{_spaced(tool.name)} {tool.description} {_spaced(names)}")
+    return significant_words(f"{_spaced(tool.name)} {tool.description} {_spaced(names)}")
 
 
 @lru_cache(maxsize=4096)
-def telling_words(text: str) -> frozenset[str]:
+def significant_words(text: str) -> frozenset[str]:
     """The words of a text, folded and without endings, except function words and words that most tools have."""
     return frozenset(
         _stem(word)

@@ -116,7 +116,7 @@ TURN_STATES = (
         (Transition("\n", MarkerSplit.AFTER, ROLE),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\-\n]",
-        other_goes=_TO_ROLE,
+        other_transition=_TO_ROLE,
     ),
     State(
         "llama_header",
@@ -124,11 +124,11 @@ TURN_STATES = (
         (Transition(HEADER_END, MarkerSplit.NOWHERE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
-        other_goes=_TO_ROLE,
+        other_transition=_TO_ROLE,
     ),
-    State("llama_header_end", SpanKind.MARKUP, (), label="turn_header", other=r"[^\n]", other_goes=_TO_ROLE),
-    State(_TURN_END, SpanKind.MARKUP, (), label="turn_end", other=r"[^\n]", other_goes=_TO_HOME),
-    State("marker", SpanKind.MARKUP, (), label="marker", other=r"[\s\S]", other_goes=_TO_HOME),
+    State("llama_header_end", SpanKind.MARKUP, (), label="turn_header", other=r"[^\n]", other_transition=_TO_ROLE),
+    State(_TURN_END, SpanKind.MARKUP, (), label="turn_end", other=r"[^\n]", other_transition=_TO_HOME),
+    State("marker", SpanKind.MARKUP, (), label="marker", other=r"[\s\S]", other_transition=_TO_HOME),
 )
 """The states of the template's own tokens; `marker` is that of a single stray marker."""
 

@@ -231,7 +231,7 @@ def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -
     """The state `tool turn`: a tool's turn whose results have no turn header before them."""
     transitions = (*into_results, *turns)
     bare = Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0)
-    return State("tool turn", SpanKind.TEXT, transitions, other=r"\S", other_goes=bare)
+    return State("tool turn", SpanKind.TEXT, transitions, other=r"\S", other_transition=bare)
 
 
 TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in chat_turns.ROLE_HOMES.items()}
@@ -263,7 +263,7 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
             SpanKind.TEXT,
             tuple(Transition(marker, MarkerSplit.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
             other=r"[^\s:]",
-            other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "system", width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "system", width=0),
             by_model=False,
         ),
         State(
@@ -277,7 +277,7 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
             SpanKind.TEXT,
             (*transitions.results, *transitions.turns),
             other=r"\S",
-            other_goes=Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0),
             by_model=False,
         ),
         State("bare_result", SpanKind.TOOL_RESULT, (*transitions.results, *transitions.turns), label="bare"),
@@ -297,7 +297,7 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
             closer="]",
             payload=JSON,
             then=Transition("(end of the list)", MarkerSplit.AFTER, HOME, width=0),
-            broken_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
+            broken_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
         ),
         *(_definitions(enclosed, transitions.turns) for enclosed in definitions),
     )

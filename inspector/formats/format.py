@@ -100,7 +100,7 @@ class Format(Struct, frozen=True, eq=False):
     calls; `expresses` returns whether the format can express a call at all. `ids` says that calls have ids on the wire.
     `near_calls` are expressions for what is nearly the beginning of a call, each with what belongs there, if the
     markers themselves do not show it. `calls_only` says that its servers read a reply without markers as calls only if
-    it contains nothing else. `own_tools` are the tools that the family's models may call without a definition.
+    it contains nothing else. `builtin_tools` are the tools that the family's models may call without a definition.
     """
 
     name: str
@@ -113,7 +113,7 @@ class Format(Struct, frozen=True, eq=False):
     write_calls: Callable[[Sequence[ToolCall]], str]
     expresses: Callable[[ToolCall], bool]
     ids: bool = False
-    own_tools: frozenset[str] = frozenset()
+    builtin_tools: frozenset[str] = frozenset()
     near_calls: tuple[tuple[re.Pattern[str], str], ...] = ()
     calls_only: bool = False
 

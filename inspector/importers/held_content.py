@@ -6,7 +6,7 @@ from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
-from inspector.sealed_spool import SealedSpool
+from inspector.sealed_spool import EncryptedSpool
 
 MEMORY_BYTES = 32 << 20
 """How much of a content is kept in memory; the rest is encrypted in a temporary file without a name."""
@@ -31,11 +31,14 @@ class HeldContent:
     """All bytes of a stream: standard input, an upload, an unpacked archive.
 
     Nothing is redacted before it is read as a whole, so the bytes are never written to disk in the clear: see
-    `SealedSpool`. `size_bytes` is their number. A context manager that discards the bytes at its end. Not thread-safe.
+    `EncryptedSpool`. `size_bytes` is their number. A context manager that discards the bytes at its end. Not
+    thread-safe.
     """
 
     def __init__(self, stream: BinaryIO, *, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._spool = SealedSpool(memory_bytes // _BLOCK * _BLOCK)  # whole blocks: positions are multiples of `_BLOCK`
+        self._spool = EncryptedSpool(
+            memory_bytes // _BLOCK * _BLOCK
+        )  # whole blocks: positions are multiples of `_BLOCK`
         self.size_bytes = 0
         for block in _full_blocks(stream):
             self._spool.put(block)
@@ -73,7 +76,7 @@ def _full_blocks(stream: BinaryIO) -> Iterable[bytes]:
 class _HeldReader(io.RawIOBase):
     """Reads a spool of full blocks from any position."""
 
-    def __init__(self, spool: SealedSpool, size_bytes: int) -> None:
+    def __init__(self, spool: EncryptedSpool, size_bytes: int) -> None:
         self._spool = spool
         self._size = size_bytes
         self._at = 0

@@ -30,7 +30,7 @@ MAX_FILE_BYTES = 8 << 20
 MAX_TOGETHER_BYTES = 64 << 20
 """The most stored bytes that are read as one log; memory grows with them."""
 
-UNREAD_RULES = frozenset({UNREADABLE_RECORD, UNREADABLE_FILE})
+UNREADABLE_RULES = frozenset({UNREADABLE_RECORD, UNREADABLE_FILE})
 """The rules on records and files that could not be read. They count whichever other rules a user selects."""
 
 _CLOSE = 0.25
@@ -126,20 +126,20 @@ def _by_name(source: str) -> ReadsSeveralFiles:
     return cast("ReadsSeveralFiles", found)
 
 
-def unread_record(skipped: Skipped, text: str) -> Fault:
+def unreadable_record_fault(skipped: Skipped, text: str) -> Fault:
     """A record that was skipped, as a fault; its range is one character of `text`, the record's own text."""
     start = min(skipped.offset, max(len(text) - 1, 0))
     message = f"This record could not be read: {skipped.reason.removesuffix('.')}."
     return Fault(UNREADABLE_RECORD, Range(start, min(start + 1, len(text))), message)
 
 
-def unread_file(name: str, reason: str) -> Fault:
+def unreadable_file_fault(name: str, reason: str) -> Fault:
     """A file that was refused or ended early, as a fault at its beginning; `reason` may begin with the file's name."""
     detail = reason.removeprefix(f"{name}: ").removesuffix(".")
     return Fault(UNREADABLE_FILE, Range(0, 0), f"This file could not be read: {detail}.")
 
 
-def unread_in(text: str) -> Iterator[Fault]:
+def unreadable_faults(text: str) -> Iterator[Fault]:
     """The faults for the records of a text that could not be read, at their positions in it; records are lines."""
     with HeldContent(io.BytesIO(text.encode("utf-8", "surrogateescape"))) as content:
         try:
@@ -147,12 +147,12 @@ def unread_in(text: str) -> Iterator[Fault]:
                 if isinstance(record, Skipped) and not record.is_irrelevant:
                     yield _line_fault(record, LineIndex(text))
         except UnreadableFileError as error:
-            yield unread_file("file", str(error))
+            yield unreadable_file_fault("file", str(error))
 
 
 def _line_fault(skipped: Skipped, lines: LineIndex) -> Fault:
     line = lines.line(int(skipped.record.removeprefix("line ")))
-    return unread_record(skipped, line.of(lines.text)).moved(line.start)
+    return unreadable_record_fault(skipped, line.of(lines.text)).moved(line.start)
 
 
 class RecognisedSource(Struct, frozen=True):

@@ -22,7 +22,7 @@ from inspector.model import ExternalId, Json
 from inspector.scanning import closing_quote
 from inspector.text import decode
 
-AFTER_THE_ARRAY = Skipped("end of file", "more text follows the array")
+TEXT_AFTER_ARRAY = Skipped("end of file", "more text follows the array")
 """The last record of a file in which text follows the array, for example because the array is a member of an object."""
 
 _BLOCK = 1 << 16
@@ -108,7 +108,7 @@ class _ElementSplitter:
         if not end:
             yield Skipped("end of file", "the array is not closed: the file may be truncated")
         elif self.skip_blank():
-            yield AFTER_THE_ARRAY
+            yield TEXT_AFTER_ARRAY
 
     def documents(self) -> Iterator[Element | Skipped]:
         """Every document of the stream; a document ends where its brackets balance."""

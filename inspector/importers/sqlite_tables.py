@@ -55,7 +55,7 @@ class LogTables:
         """Begin another trace: the following rows may again take `RECORD_MEMORY`."""
         self._left = RECORD_MEMORY
 
-    def refuse_generated(self, tables: Iterable[str]) -> None:
+    def reject_generated_columns(self, tables: Iterable[str]) -> None:
         """Raise sqlite3.DataError if one of these tables has a generated column.
 
         There a few stored bytes may give a text of any length (https://sqlite.org/gencol.html); no program writes its
@@ -84,7 +84,7 @@ class LogTables:
 
     def index(self) -> None:
         """Build the indexes that `of` needs, in a temporary database: the tables have none."""
-        self.refuse_generated((*OLD_SCHEMA, *NEW_SCHEMA, *_INDEXED, *_NAMED))
+        self.reject_generated_columns((*OLD_SCHEMA, *NEW_SCHEMA, *_INDEXED, *_NAMED))
         for table, column in _INDEXED.items():
             if table in self.names:
                 self._connection.execute(

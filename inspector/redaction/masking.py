@@ -126,7 +126,7 @@ class TextStream(Protocol):
         """The text that has become certain with this piece."""
         ...
 
-    def takes_as_it_is(self, piece: str) -> bool:
+    def accepts_unchanged(self, piece: str) -> bool:
         """Accept a piece that is certain at once and has no secret; False, without accepting it, for any other."""
         ...
 
@@ -145,7 +145,7 @@ class SecretStream:
         self._patterns = patterns
         self._finder = Finder()
         self._raw = _Raw() if patterns else None
-        self.takes_as_it_is = _takes_nothing if patterns else self._finder.passes
+        self.accepts_unchanged = _takes_nothing if patterns else self._finder.passes
         self.count = 0
 
     def feed(self, piece: str) -> str:
@@ -212,7 +212,7 @@ class ContentStream:
         self._held = text[end:]
         return mask_content(text[:end], self._kept)
 
-    def takes_as_it_is(self, piece: str) -> bool:
+    def accepts_unchanged(self, piece: str) -> bool:
         """See `TextStream`."""
         return False
 

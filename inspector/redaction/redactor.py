@@ -338,7 +338,7 @@ class TurnRedactor:
         if part is None or part.name != name:
             return False
         texts = [chunk.text for chunk in chunks if chunk.part == name]
-        return len(texts) == len(chunks) and part.takes_as_it_is("".join(texts))
+        return len(texts) == len(chunks) and part.accepts_unchanged("".join(texts))
 
     def close(self) -> tuple[Chunk, ...]:
         """The remaining chunks, redacted."""
@@ -367,11 +367,11 @@ class TurnRedactor:
 class _RedactedPart:
     """One part: its redacted name, its stream, and the stream's output that no chunk has taken yet."""
 
-    __slots__ = ("name", "ready", "stream", "taken", "takes_as_it_is")
+    __slots__ = ("accepts_unchanged", "name", "ready", "stream", "taken")
 
     def __init__(self, stream: TextStream, name: str) -> None:
         self.stream = stream
-        self.takes_as_it_is = stream.takes_as_it_is
+        self.accepts_unchanged = stream.accepts_unchanged
         self.name = name
         self.ready = ""
         self.taken = 0

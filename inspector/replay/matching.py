@@ -298,7 +298,7 @@ class RunExchange(Struct, frozen=True):
     turn: Turn | None = None
 
 
-class CommandParting(Struct, frozen=True):
+class RunDivergence(Struct, frozen=True):
     """Where two runs first diverge.
 
     `request` counts the second run's requests from 1, in the order in which they began (END: the first run's).
@@ -313,7 +313,7 @@ class CommandParting(Struct, frozen=True):
     differences: tuple[BodyDifference, ...] = ()
 
 
-def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> CommandParting | None:
+def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> RunDivergence | None:
     """Where two runs diverge, None if they are equal; both in the order in which their requests began."""
     recording = Recording(tuple(one.exchange for one in first), (None,) * len(first))
     replayer = Replayer(recording, levels=_LEVELS)
@@ -326,11 +326,11 @@ def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> Comm
         other = first[found.number - 1]
         changed = tuple(islice(differences(_answer(other), _answer(one)), _MOST))
         if changed:
-            return CommandParting(DifferenceSource.ANSWER, number, other, one, changed)
+            return RunDivergence(DifferenceSource.ANSWER, number, other, one, changed)
     missing = next(iter(replayer.never_made()), None)
     if missing is None:
         return None
-    return CommandParting(DifferenceSource.END, missing.number, first[missing.number - 1], None)
+    return RunDivergence(DifferenceSource.END, missing.number, first[missing.number - 1], None)
 
 
 def _answer(one: RunExchange) -> Json:
@@ -344,13 +344,13 @@ def _answer(one: RunExchange) -> Json:
     return {**facts, **names, **parts}
 
 
-def _request_parting(number: int, first: RunExchange | None, second: RunExchange) -> CommandParting:
+def _request_parting(number: int, first: RunExchange | None, second: RunExchange) -> RunDivergence:
     if first is None:
-        return CommandParting(DifferenceSource.PROMPT, number, None, second)
+        return RunDivergence(DifferenceSource.PROMPT, number, None, second)
     old, new = (canonical(body_value(one.exchange.request or b""), MatchLevel.CANONICAL) for one in (first, second))
     found = tuple(islice(differences(old, new), _MOST))
     source = _source(old, new, found[0]) if found else DifferenceSource.PROMPT
-    return CommandParting(source, number, first, second, found)
+    return RunDivergence(source, number, first, second, found)
 
 
 def _source(old: Json, new: Json, place: BodyDifference) -> DifferenceSource:

@@ -20,7 +20,7 @@ from inspector.text import Range
 _SPACE = re.compile(r"[ \t\n\r]*")
 _USUAL_SIZE = 65_536
 """The size, in code points, that most values do not exceed."""
-DOUBT_LIMIT = 65_536
+AMBIGUITY_LIMIT = 65_536
 """The maximum number of code points that the machine holds back to resolve an ambiguous marker."""
 
 
@@ -202,9 +202,9 @@ class Ambiguity:
         """Read more of `text`, from `start`; returns whether the marker is data, or None while that is not known.
 
         It is data if the payload's value completes. It counts as a marker if a character comes that no JSON can
-        contain, after DOUBT_LIMIT code points, or if the text is `final`, so that nothing follows.
+        contain, after AMBIGUITY_LIMIT code points, or if the text is `final`, so that nothing follows.
         """
-        limit = start + self.at + DOUBT_LIMIT - self.read_to
+        limit = start + self.at + AMBIGUITY_LIMIT - self.read_to
         read = self._follower.feed(text, start, min(len(text), limit))
         self.read_to += read - start
         if self._follower.completed:

@@ -294,13 +294,13 @@ def _next_transition(state: State, text: str, pos: int, markers: _FoundMarkers) 
                 return size, None
             at, transition = (
                 match.start(),
-                state.by_marker.get(match[0]) if match.lastindex is None else state.other_goes,
+                state.by_marker.get(match[0]) if match.lastindex is None else state.other_transition,
             )
         if transition is None:
             return at, None
         found = transition if transition.ahead is None else _counting_transition(state, transition, text, at)
-        if found is None and transition is not state.other_goes and _is_other(state, text, at):
-            found = _counting_transition(state, state.other_goes, text, at)
+        if found is None and transition is not state.other_transition and _is_other(state, text, at):
+            found = _counting_transition(state, state.other_transition, text, at)
         if found is not None:
             return at + found.lead, found
         at += 1
@@ -309,7 +309,7 @@ def _next_transition(state: State, text: str, pos: int, markers: _FoundMarkers) 
 def _counting_transition(state: State, transition: Transition | None, text: str, at: int) -> Transition | None:
     """The transition whose lookahead matches after the marker at `at`: `transition`, or one of its alternatives."""
     for candidate in (transition, *state.shorter.get(transition.marker, ())) if transition is not None else ():
-        after = at if candidate is state.other_goes else at + len(candidate.marker)
+        after = at if candidate is state.other_transition else at + len(candidate.marker)
         if candidate.ahead is None or candidate.ahead.whole.match(text, after) is not None:
             return candidate
     return None

@@ -87,8 +87,8 @@ class PayloadReading(OpenSpan, ABC):
         if follower.completed:
             return self._end_payload(then)
         if follower.broken:
-            if self._state.broken_goes is not None:
-                self._take(self._state.broken_goes, self._pos)
+            if self._state.broken_transition is not None:
+                self._take(self._state.broken_transition, self._pos)
             return True
         if transition is None:
             return False
@@ -212,7 +212,7 @@ class Machine(PayloadReading):
         return self._held
 
     @property
-    def is_in_doubt(self) -> bool:
+    def is_ambiguous(self) -> bool:
         """Whether a marker is ambiguous; only then `held` exceeds `longest_marker`."""
         return self._ambiguity is not None
 
@@ -392,7 +392,7 @@ class Machine(PayloadReading):
         assert transition.rule is not None
         start = self._window.base + at
         marker = transition.marker[transition.lead :]
-        seen = 1 if transition is self._state.other_goes else len(marker)
+        seen = 1 if transition is self._state.other_transition else len(marker)
         place = Range(start, start + (transition.taken or seen))
         expected = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:

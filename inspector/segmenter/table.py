@@ -201,9 +201,9 @@ class State(Struct, frozen=True, dict=True):
     `opener` is the marker that usually begins a span of this state, `closer` the one expected at its end; "" if there
     is none. `by_model` is False if the text is not the model's. `payload` is the kind of payload of the text, from
     where the state is entered; its strings hide markers. `then` is the transition at the end of the payload's value;
-    without it only a marker ends the state. `broken_goes` is the transition (consuming nothing) at the character
+    without it only a marker ends the state. `broken_transition` is the transition (consuming nothing) at the character
     that breaks such a payload; without it, the state continues to the next marker. `other` is a character class and
-    `other_goes` the transition (consuming nothing) for the first character in it that begins no marker; it may
+    `other_transition` the transition (consuming nothing) for the first character in it that begins no marker; it may
     have a lookahead too, from the character on, and if this fails, `otherwise` is taken. Of two markers at one position
     the longer counts, unless its lookahead fails.
 
@@ -219,19 +219,19 @@ class State(Struct, frozen=True, dict=True):
     payload: Payload | None = None
     by_model: bool = True
     then: Transition | None = None
-    broken_goes: Transition | None = None
+    broken_transition: Transition | None = None
     other: str = ""
-    other_goes: Transition | None = None
+    other_transition: Transition | None = None
     otherwise: Transition | None = None
 
     def __post_init__(self) -> None:
         markers = [transition.marker for transition in self.transitions]
         if len(set(markers)) != len(markers) or "" in markers:
             raise ValueError(f"state {self.name}: a marker appears twice, or is empty")
-        if bool(self.other) != (self.other_goes is not None) or (self.other and self.then):
-            raise ValueError(f"state {self.name}: `other` goes with `other_goes`, and not with `then`")
-        if bool(self.otherwise) != bool(self.other_goes and self.other_goes.ahead):
-            raise ValueError(f"state {self.name}: `otherwise` goes with an `other_goes` that looks ahead")
+        if bool(self.other) != (self.other_transition is not None) or (self.other and self.then):
+            raise ValueError(f"state {self.name}: `other` goes with `other_transition`, and not with `then`")
+        if bool(self.otherwise) != bool(self.other_transition and self.other_transition.ahead):
+            raise ValueError(f"state {self.name}: `otherwise` goes with an `other_transition` that looks ahead")
         if self.then is not None and self.payload is None:
             raise ValueError(f"state {self.name}: `then` needs a payload")
 
@@ -258,8 +258,8 @@ class State(Struct, frozen=True, dict=True):
             for transition in self.transitions
             if transition.ahead
         }
-        if self.otherwise is not None and self.other_goes is not None:
-            found[self.other_goes.marker] = (self.otherwise,)
+        if self.otherwise is not None and self.other_transition is not None:
+            found[self.other_transition.marker] = (self.otherwise,)
         return found
 
     @cached_property
@@ -309,7 +309,11 @@ class State(Struct, frozen=True, dict=True):
     @cached_property
     def longest(self) -> int:
         """The length of the longest marker with its lookahead."""
-        others = (self.other_goes.ahead.longest + 1,) if self.other_goes is not None and self.other_goes.ahead else ()
+        others = (
+            (self.other_transition.ahead.longest + 1,)
+            if self.other_transition is not None and self.other_transition.ahead
+            else ()
+        )
         return max((*map(_reach, self.transitions), *others), default=0)
 
     @property
@@ -368,7 +372,13 @@ class Table:
         names = {state.name for state in states}
         known = {HOME, HERE, ROLE, *names}
         for state in states:
-            transitions = (*state.transitions, state.other_goes, state.otherwise, state.then, state.broken_goes)
+            transitions = (
+                *state.transitions,
+                state.other_transition,
+                state.otherwise,
+                state.then,
+                state.broken_transition,
+            )
             for unknown in {transition.target for transition in transitions if transition is not None} - known:
                 raise ValueError(f"state {state.name}: its target {unknown} is not a state")
         entries = {*self._homes.values(), self.default_home, self._headless or self.default_home, *self.tails.values()}

@@ -57,7 +57,7 @@ class SearchWindow:
             if transition is None or transition.ahead is None:
                 return at, transition
             for candidate in (transition, *state.shorter.get(transition.marker, ())):
-                after = at if candidate is state.other_goes else at + len(candidate.marker)
+                after = at if candidate is state.other_transition else at + len(candidate.marker)
                 counts = candidate.ahead is None or candidate.ahead.counts(self.text, after, final=final)
                 if counts is None:
                     return at, None
@@ -76,7 +76,7 @@ class SearchWindow:
         if state.other_pattern is not None:
             other = state.other_pattern.search(self.text, start, found)
             if other is not None:
-                found, transition = other.start(), state.other_goes
+                found, transition = other.start(), state.other_transition
         if not final and found + state.longest > len(self.text):
             cut = cut_short(state, self.text, at, found)
             if cut is not None:

@@ -146,7 +146,7 @@ def joined(begun: Turn, answer: Turn) -> Turn:
     return structs.replace(answer, parts=(Part("text", text), *(part for part in answer.parts if part.name != "text")))
 
 
-def says_nothing(turn: Turn) -> bool:
+def has_no_content(turn: Turn) -> bool:
     """Whether an answer has neither text nor calls, so that a client has nothing to send back."""
     return not turn.calls and not any(one.strip() for one in _compared_texts(turn))
 

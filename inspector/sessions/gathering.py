@@ -27,7 +27,7 @@ from inspector.model import (
     Usage,
 )
 from inspector.scanning import lazy_pattern
-from inspector.sealed_spool import SealedSpool
+from inspector.sealed_spool import EncryptedSpool
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from inspector.sessions.resolver import Placement, SessionResolver
 from inspector.wire.content_encoding import ContentDecoder
@@ -140,8 +140,8 @@ def _why_no_answer(turn: Turn, learned: Generation) -> str:
         return ""
     unread = turn.part(UNREAD_PART)
     if unread is None or not unread.text:
-        says_nothing = learned.body is BodyState.COMPLETE and not learned.answered_model and learned.usage == Usage()
-        return _NOTHING if says_nothing else ""
+        has_no_content = learned.body is BodyState.COMPLETE and not learned.answered_model and learned.usage == Usage()
+        return _NOTHING if has_no_content else ""
     return _NO_ANSWER if learned.body is BodyState.COMPLETE or not _looks_truncated(unread.text) else ""
 
 
@@ -414,7 +414,7 @@ class ExchangeSpool:
     """
 
     def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
-        self._spool = SealedSpool(spool_bytes)
+        self._spool = EncryptedSpool(spool_bytes)
 
     def __enter__(self) -> Self:
         return self

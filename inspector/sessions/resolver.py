@@ -135,7 +135,7 @@ class SessionResolver:
         trace.in_flight -= 1
         generation = turn.generation
         self._cache.touch(trace, generation.ended.at_s if generation and generation.ended else None)
-        if fingerprints.says_nothing(turn):
+        if fingerprints.has_no_content(turn):
             self._cache.mark_response(trace, waiting.request, answer.response_id)
             return
         message = fingerprints.message_digest(turn, raw=waiting.raw)

@@ -13,7 +13,7 @@ from inspector.importers.telemetry.framework_calls import one_answer, read_answe
 from inspector.importers.telemetry.otlp import read_span
 from inspector.importers.telemetry.otlp_span import Messages, OtlpSpan
 from inspector.importers.telemetry.span_traces import traces_of_spans
-from inspector.importers.telemetry.spans import without_duplicates
+from inspector.importers.telemetry.spans import merge_duplicates
 from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 
 WORDS = st.text("ab\n", max_size=4)
@@ -72,7 +72,7 @@ def said(words: str) -> dict[str, Json]:
 
 
 def kept(*spans: OtlpSpan) -> list[str]:
-    return [span.id for span in without_duplicates([read_span(span, Messages()) for span in spans])]
+    return [span.id for span in merge_duplicates([read_span(span, Messages()) for span in spans])]
 
 
 def test_start_success_and_finish_are_one_request() -> None:
@@ -84,7 +84,7 @@ def test_start_success_and_finish_are_one_request() -> None:
     again = (phase("4", "llm.start", 4.0, **asked("a")), phase("5", "llm.success", 5.0, **said("b")))
     assert kept(*first) == ["1"]
     assert kept(*first, *again) == ["1", "4"]
-    one = without_duplicates([read_span(span, Messages()) for span in first])[0].call
+    one = merge_duplicates([read_span(span, Messages()) for span in first])[0].call
     assert one is not None
     assert [part.text for part in one.answer.parts] == ["b"]
     assert [turn.parts[0].text for turn in one.request.turns] == ["a"]

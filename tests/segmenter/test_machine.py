@@ -51,8 +51,8 @@ def test_a_doubtful_closer_counts_when_the_payload_never_becomes_json(behind: st
 
 
 def test_a_doubt_ends_after_64_ki_code_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert doubt.DOUBT_LIMIT == 64 * 1024
-    monkeypatch.setattr(doubt, "DOUBT_LIMIT", 40)
+    assert doubt.AMBIGUITY_LIMIT == 64 * 1024
+    monkeypatch.setattr(doubt, "AMBIGUITY_LIMIT", 40)
     first = '<tool_call>{"a": "</tool_call>'
     assert spans(first + "x" * 100 + '"}</tool_call>')[0] == ("tool_call", first)
     whole = first + "x" * 20 + '"}</tool_call>'

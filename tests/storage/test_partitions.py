@@ -121,7 +121,7 @@ def test_a_partition_is_dropped_once_everything_in_it_is_older(store: Store, clo
     clock.save(store, "c", "d")
     store.catch_up()
     before_s = clock.now_s - 1.0
-    assert store.maintenance.doomed(Retention(before_s)) == 2
+    assert store.maintenance.count_to_prune(Retention(before_s)) == 2
     assert store.maintenance.prune(Retention(before_s)) == 2
     assert 0 not in _partitions(store)
     assert {one.name for one in store.traces()} == {"c", "d"}

@@ -94,7 +94,7 @@ def test_a_share_of_what_did_not_break_is_kept_the_same_one_every_time(store: St
     store.save(inspected(*(trace(f"s{number}", GOOD_CALL, started_s=float(number)) for number in range(400))))
     store.save(inspected(trace("broken", BAD_CALL, started_s=0.0)))
     retention = Retention(before_s=1e9, keep_ok=0.1)
-    assert store.maintenance.doomed(retention) == store.maintenance.prune(retention)
+    assert store.maintenance.count_to_prune(retention) == store.maintenance.prune(retention)
     kept = {one.name for one in store.traces(limit=1_000)}
     assert "broken" in kept
     assert 20 <= len(kept) <= 60

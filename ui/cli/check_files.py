@@ -15,7 +15,7 @@ from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers import records
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.proxies.har import open_har
-from inspector.importers.reading import UNREAD_RULES, unread_file, unread_record
+from inspector.importers.reading import UNREADABLE_RULES, unreadable_file_fault, unreadable_record_fault
 from inspector.importers.source import Skipped, SourceFile
 from inspector.inspected import Inspection
 from inspector.inspection import REASONING_BUDGET, inspect_trace
@@ -66,7 +66,7 @@ class CheckOptions(Struct, frozen=True):
     @property
     def unread_rules(self) -> frozenset[Rule]:
         """The rules for unreadable input that apply: all that are not ignored, even if others are selected."""
-        return frozenset() if self.allow_skipped else UNREAD_RULES - select_rules(tuple(self.ignore))
+        return frozenset() if self.allow_skipped else UNREADABLE_RULES - select_rules(tuple(self.ignore))
 
 
 class InspectedRecord(Struct, frozen=True):
@@ -263,7 +263,7 @@ class _RecordReader:
         only_found = self._file.is_walked and not is_failure
         if UNREADABLE_FILE not in self._unread_rules or (only_found and not self._options.strict):
             return None
-        fault = unread_file(self._file.name, self._redactor.text(why))
+        fault = unreadable_file_fault(self._file.name, self._redactor.text(why))
         fingerprint = check_report.unread_fingerprint(fault.rule.code, check_report.in_repository(self._file.name), "")
         return check_report.UnreadRecord(
             self._file.name, "", fault, place=check_report.FilePlace(1, 1), fingerprint=fingerprint
@@ -357,7 +357,7 @@ def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> 
     text = found.text if found is not None else ""
     if skipped.record == _END:
         skipped = structs.replace(skipped, offset=len(text))
-    fault = unread_record(skipped, text)
+    fault = unreadable_record_fault(skipped, text)
     if found is None and skipped.start is not None:
         message = f"{fault.message.removesuffix('.')} (it begins at byte {skipped.start:,} of the content)."
         fault = structs.replace(fault, message=message)

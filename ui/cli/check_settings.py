@@ -13,7 +13,7 @@ from msgspec import Struct, field, structs
 
 from inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
 from inspector.formats.registry import find_format
-from inspector.importers.reading import UNREAD_RULES
+from inspector.importers.reading import UNREADABLE_RULES
 from inspector.importers.registry import source_names
 from inspector.inspection import REASONING_BUDGET
 from inspector.model import Json
@@ -229,7 +229,7 @@ class CheckSettings(Struct, frozen=True):
     def rules(self) -> frozenset[Rule]:
         """The rules that are checked."""
         chosen = select_rules(tuple(self.options.select)) if self.options.select else frozenset(RULES)
-        return (chosen - select_rules(tuple(self.options.ignore)) - UNREAD_RULES) | self.options.unread_rules
+        return (chosen - select_rules(tuple(self.options.ignore)) - UNREADABLE_RULES) | self.options.unread_rules
 
 
 def check_settings(arguments: CheckArguments, config_file: str | None, *, no_config: bool) -> CheckSettings:

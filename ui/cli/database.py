@@ -175,7 +175,7 @@ def prune(
         raise click.UsageError("there is no terminal for the confirmation; --yes deletes without asking.")
     retention = Retention(before.timestamp() if before else None, max_size, keep_broken, keep_ok)
     with open_store(where, create=False) as store:
-        if not yes and not _agreed(store, store.maintenance.doomed(retention)):
+        if not yes and not _agreed(store, store.maintenance.count_to_prune(retention)):
             ctx.exit(0)
         gone = store.maintenance.prune(retention)
         store.statistics.sum_pending()

@@ -36,7 +36,7 @@ from ui.importing.files import (
     ReadItem,
     ReadRecord,
     RecordShare,
-    nothing_kept,
+    no_inspection,
     read_records,
     with_reports,
 )
@@ -69,7 +69,7 @@ class ImportOptions(Struct, frozen=True):
         """The records of each task, read in this process. Traces that `database` contains are not inspected again."""
         redacts = redactor_of(self.patterns, no_redact=self.no_redact, no_content=self.no_content)
         with nullcontext() if self.database is None else open_store(self.database, read_only=True) as store:
-            kept = nothing_kept if store is None or not store.traces(limit=1) else store.kept_inspection
+            kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
             for file, share in tasks:
                 yield read_records(file, self.source, redacts, kept, share)
 

@@ -364,7 +364,7 @@ def watch_paths(
 
     try:
         while True:
-            if store.make_again_if_gone():
+            if store.recreate_if_missing():
                 print_notice("the database was moved or deleted; a new one is created")
                 watch.forget()
             files = watch.due()

@@ -9,7 +9,7 @@ from inspector.chain.intervals import Interval, Share, wilson
 from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.model import Json
-from inspector.replay.matching import CommandParting, DifferenceSource, RunExchange, parting
+from inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
 from storage import Store
 from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
 
@@ -58,10 +58,10 @@ class RunsComparison(Struct, frozen=True):
 
     runs: tuple[CommandRun, ...]
     groups: tuple[tuple[int, ...], ...]
-    partings: tuple[tuple[int, CommandParting], ...]
+    partings: tuple[tuple[int, RunDivergence], ...]
 
     @property
-    def first(self) -> tuple[int, CommandParting] | None:
+    def first(self) -> tuple[int, RunDivergence] | None:
         """The run that diverges earliest, and where; the first of several."""
         return min(self.partings, key=lambda one: one[1].request, default=None)
 
@@ -145,7 +145,7 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
     yield (Run(f"Sources: {sources}. {REMEDIES[first[1].source]}"),)
 
 
-def _parting_lines(base: int, number: int, found: CommandParting) -> Iterator[Line]:
+def _parting_lines(base: int, number: int, found: RunDivergence) -> Iterator[Line]:
     yield (
         Run(f"{GLYPHS['error']} Runs {base} and {number} first diverge at request {found.request}: ", Style.ERROR),
         Run(f"{SOURCES[found.source]}.", Style.ERROR),
@@ -162,7 +162,7 @@ def _parting_lines(base: int, number: int, found: CommandParting) -> Iterator[Li
         yield (Run(f"  weaklink tui {found.second.trace} --against {found.first.trace}", Style.DIM),)
 
 
-def _where(found: CommandParting) -> str:
+def _where(found: RunDivergence) -> str:
     place = found.differences[0]
     message = f", message {place.message}" if place.message is not None else ""
     where = place.live_range
@@ -206,7 +206,7 @@ def _share_json(share: Share) -> Json:
     }
 
 
-def _parting_json(number: int, found: CommandParting) -> Json:
+def _parting_json(number: int, found: RunDivergence) -> Json:
     return {
         "run": number,
         "source": found.source.value,

@@ -19,7 +19,7 @@ from storage import Store, Verdict
 from storage.derived_rows import derived_rows
 from storage.exchanges import packed_exchanges
 from storage.record_rows import RecordRows, record_rows
-from storage.writing import KeptInspection, KeptRows, Saved, TraceDraft, TraceRows
+from storage.writing import Saved, StoredInspection, TraceDraft, TraceRows, UninspectedRows
 from ui.importing.file_places import PlacedFile, read_placed
 from ui.reports.import_report import Counts, FileReport, counts_from, counts_of
 
@@ -71,11 +71,11 @@ class ReadEnd(Struct, frozen=True):
     refused: str | None = None
 
 
-Kept: TypeAlias = Callable[[RecordRows], KeptInspection | None]
-"""Looks up the stored inspection of a record: `storage.Store.kept_inspection`."""
+Kept: TypeAlias = Callable[[RecordRows], StoredInspection | None]
+"""Looks up the stored inspection of a record: `storage.Store.stored_inspection`."""
 
 
-def nothing_kept(_: RecordRows) -> None:
+def no_inspection(_: RecordRows) -> None:
     """No stored inspection: every record is inspected."""
 
 
@@ -90,7 +90,7 @@ def import_file(store: Store, path: str, source: str | None, redacts: Redacts) -
     return save_file(store, read_file(PlacedFile(path), source, redacts))[0]
 
 
-def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept) -> Iterator[ReadItem]:
+def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = no_inspection) -> Iterator[ReadItem]:
     """Every trace of a file, redacted and inspected, then its reports, which contain the reason if the file is refused.
 
     A file may fail after some of its traces were yielded: then they do not count. Records with a `kept` inspection are
@@ -100,7 +100,11 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept
 
 
 def read_records(
-    file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = nothing_kept, share: RecordShare = _ALL_RECORDS
+    file: PlacedFile,
+    source: str | None,
+    redacts: Redacts,
+    kept: Kept = no_inspection,
+    share: RecordShare = _ALL_RECORDS,
 ) -> Iterator[FileRecord]:
     """The records of a file that belong to a share, redacted and inspected, in order, then the file's end."""
     numbers = {name: number for number, name in reversed(list(enumerate((file.name, *file.with_it))))}
@@ -138,7 +142,7 @@ def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: K
     known = kept(rows)
     if known is not None:
         return ReadRecord(
-            number, KeptRows(rows, trace), counts_from(trace, known.calls, known.codes), warnings, redacted
+            number, UninspectedRows(rows, trace), counts_from(trace, known.calls, known.codes), warnings, redacted
         )
     try:
         inspection = inspect_trace(trace)

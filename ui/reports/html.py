@@ -113,7 +113,7 @@ def runs_html(line: Iterable[Run]) -> str:
     )
 
 
-class PageRoom:
+class PageBudget:
     """How much of one trace still fits into a page; the text at `kept`, such as the break, always fits."""
 
     def __init__(self, characters: int = 0, kept: Location | None = None) -> None:
@@ -145,7 +145,7 @@ def part_html(
     part: PartInspection,
     faults: Sequence[Fault],
     steps: StepPlaces = NO_STEPS,
-    room: PageRoom | None = None,
+    room: PageBudget | None = None,
 ) -> Iterator[str]:
     """The spans of a part below each other, each with its faults and calls; blank text between them is left out.
 
@@ -155,7 +155,7 @@ def part_html(
     def call_html(call: ToolCall) -> str:
         return f'<div class="call">{runs_html(call_head(call, steps.of_call(part.turn, part.part, call)))}</div>'
 
-    room = room or PageRoom()
+    room = room or PageBudget()
     ordered = sorted(faults, key=lambda fault: fault.range)
     lines = LineIndex(text)
     by_span: defaultdict[int, list[ToolCall]] = defaultdict(list)

@@ -15,7 +15,7 @@ from ui.reports.html import (
     MOST_CHARACTERS,
     MOST_FAULTS,
     MOST_SPANS,
-    PageRoom,
+    PageBudget,
     escaped,
     faults_html,
     head_html,
@@ -69,7 +69,7 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     """The section of one trace; its element has the id `trace-N`."""
     yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(heading_of(trace))}</span></h1>\n'
     characters = sum(len(part.text) for turn in trace.turns for part in turn.parts)
-    room = PageRoom(characters, initial_position(inspection))
+    room = PageBudget(characters, initial_position(inspection))
     yield from _facts(trace, inspection)
     yield from _bounds(characters, inspection)
     yield from _break(trace, inspection)
@@ -210,7 +210,7 @@ def _turn(
     *,
     model: str,
     steps: StepPlaces,
-    room: PageRoom,
+    room: PageBudget,
 ) -> Iterator[str]:
     facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
     yield f"<h3>{number} {turn.role.value}"

@@ -33,7 +33,9 @@ DIFF_COMMANDS = (
     Command("diff.open", "Open step", "Open the compared run on the selected step.", ("o",), in_footer=True),
     Command("diff.open-first", "Open in first run", "Open the first run on the selected step.", ("O",)),
     Command("diff.whole", "Whole texts", "Show whole texts, or only the differences.", ("w",), in_footer=True),
-    Command("diff.asked", "Verdict", "Show the verdict and the requests of the runs.", ("a",), in_footer=True),
+    Command(
+        "diff.input_differences", "Verdict", "Show the verdict and the requests of the runs.", ("a",), in_footer=True
+    ),
     Command("diff.requests", "Requests", "Show both requests of the row side by side.", ("r",), in_footer=True),
     Command("diff.layer", "Layer", "Compare the calls in the next layer.", ("l",), in_footer=True),
     Command("diff.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
@@ -315,10 +317,10 @@ def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: 
 
 
 def _request_line(diff: RunDiff) -> Line:
-    first = next(iter(diff.asked), None)
+    first = next(iter(diff.input_differences), None)
     if first is None:
         return (Run(" ✔ ", Style.OK), Run("The runs sent the same requests, as far as these were recorded.", Style.DIM))
-    times = f" in {len(diff.asked)} ways (`a` shows them)" if len(diff.asked) > 1 else ""
+    times = f" in {len(diff.input_differences)} ways (`a` shows them)" if len(diff.input_differences) > 1 else ""
     lead = quoted(f" ▲ different requests{times}: ", Style.WARNING)
     return (*lead, *quoted(first.message))
 
@@ -326,9 +328,9 @@ def _request_line(diff: RunDiff) -> Line:
 def _request_lines(diff: RunDiff, width: int) -> Iterator[Line]:
     yield from wrapped(quoted(diff.verdict, Style.STRONG), width)
     yield ()
-    if not diff.asked:
+    if not diff.input_differences:
         yield _request_line(diff)
-    for difference in diff.asked:
+    for difference in diff.input_differences:
         yield from wrapped((Run("▲ ", Style.WARNING), *quoted(difference.message)), width, indent=2)
 
 

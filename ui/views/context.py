@@ -213,7 +213,7 @@ def _taken(messages: Sequence[ReadMessage], turns: Sequence[Turn], generation: G
 
 def _share(tokens: int, generation: Generation) -> str:
     window = window_of(generation)
-    return f"{tokens / window.tokens:.0%} of a window of {window.said}"
+    return f"{tokens / window.tokens:.0%} of a window of {window.described}"
 
 
 def _size(messages: Sequence[ReadMessage], turns: Sequence[Turn]) -> int:

@@ -95,13 +95,13 @@ class PositionIndex:
         turn, part, start, _ = self.order(position)
         return order[:2] == (turn, part) and start <= order[2] and self._reaches(position, order[2])
 
-    def first_behind(self, order: PositionKey) -> int:
+    def first_after(self, order: PositionKey) -> int:
         """The first position after a place, or the number of positions if there is none."""
         return bisect_right(range(len(self)), order, key=self.order)
 
     def beside(self, order: PositionKey, *, back: bool) -> int | None:
         """The number of the nearest item after a place, or before it with `back`, or None."""
-        at = bisect_left(range(len(self)), order, key=self.order) - 1 if back else self.first_behind(order)
+        at = bisect_left(range(len(self)), order, key=self.order) - 1 if back else self.first_after(order)
         return self.indices[at] if 0 <= at < len(self) else None
 
     def first(self, positions: Iterable[int]) -> int | None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec import Struct, structs
 
 from inspector.diagnostics import Diagnostic
-from inspector.importers.reading import unread_in
+from inspector.importers.reading import unreadable_faults
 from inspector.inspected import Inspection, PartInspection
 from inspector.inspection import inspect_trace
 from inspector.model import (
@@ -65,7 +65,7 @@ def read_example(text: str, format: str) -> Example:
     """
     if format == FILE_FORMAT:
         trace = Trace((Turn(Role.USER, (Part("text", text),)),))
-        faults = tuple(fault.at(1, "text") for fault in unread_in(text))
+        faults = tuple(fault.at(1, "text") for fault in unreadable_faults(text))
         return Example(
             trace, structs.replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False
         )

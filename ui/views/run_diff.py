@@ -66,7 +66,7 @@ class RunDiff(Struct, frozen=True):
     """Two or more runs, the differences in their inputs, and their steps side by side."""
 
     runs: tuple[ComparedRun, ...]
-    asked: tuple[RunInputDifference, ...]
+    input_differences: tuple[RunInputDifference, ...]
     alignment: Alignment
 
     @property
@@ -86,10 +86,10 @@ def compare(runs: Sequence[ComparedRun]) -> RunDiff:
 def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Line]:
     """The lines of `weaklink diff`: verdict, differences in the inputs, the steps, and the first difference."""
     yield from wrapped(quoted(diff.verdict, Style.STRONG), width)
-    if diff.asked:
+    if diff.input_differences:
         yield ()
         yield (Run("The requests of the runs differ:", Style.WARNING),)
-        for difference in diff.asked:
+        for difference in diff.input_differences:
             yield from wrapped((Run("  ▲ ", Style.WARNING), *quoted(difference.message)), width, indent=4)
     yield ()
     for index, run in enumerate(diff.runs):
@@ -294,7 +294,7 @@ def diff_object(diff: RunDiff) -> JsonObject:
         "runs": [_run(run, index) for index, run in enumerate(diff.runs)],
         "asked_differently": [
             {"what": one.what.value, "runs": [run_label(run) for run in one.runs], "message": one.message}
-            for one in diff.asked
+            for one in diff.input_differences
         ],
         "divergence": _divergence(divergence) if divergence is not None else None,
         "text_diff": _text_diff_object(diff),

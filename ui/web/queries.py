@@ -68,14 +68,14 @@ class _QueryJob(Struct):
 class QueryRunner:
     """Runs queries on one open store, in at most `threads` threads, and in none while it is idle. Thread-safe.
 
-    A query that has not begun is dropped if it is not requested again within `unwanted_s`. A result is valid for a
-    request if its query began at `since_s`, on the monotonic clock, or later.
+    A query that has not begun is dropped if it is not requested again within `abandoned_after_s`. A result is valid for
+    a request if its query began at `since_s`, on the monotonic clock, or later.
     """
 
-    def __init__(self, store: Store, *, threads: int = _THREADS, unwanted_s: float = _ABANDONED_S) -> None:
+    def __init__(self, store: Store, *, threads: int = _THREADS, abandoned_after_s: float = _ABANDONED_S) -> None:
         self.store = store
         self._threads, self._working = threads, 0
-        self._unwanted_s = unwanted_s
+        self._unwanted_s = abandoned_after_s
         self._changed = Condition()
         self._jobs: dict[CountQuery[Any], _QueryJob] = {}
         self._results: OrderedDict[CountQuery[Any], CountResult[Any]] = OrderedDict()

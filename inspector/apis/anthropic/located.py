@@ -44,7 +44,7 @@ class ClaudeShapes:
         self._has_ended = False
 
     @property
-    def awaits_end(self) -> bool:
+    def expects_end(self) -> bool:
         """See `ApiShapeReader`."""
         return self._is_stream and not self._has_ended
 
@@ -156,7 +156,7 @@ def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> 
         arguments = member(node, "input")
         if key is not None and arguments is not None and not arguments.members:
             arguments = None  # a stream begins each call with an empty object, and sends the arguments after it
-        yield ApiCallPiece(node.range, key, string(node, "name"), string(node, "id"), arguments, wants_id=True)
+        yield ApiCallPiece(node.range, key, string(node, "name"), string(node, "id"), arguments, requires_id=True)
     elif kind == "tool_result" or kind.endswith("_tool_result"):
         content = member(node, "content")
         place = content.range if content is not None else node.range

@@ -68,7 +68,7 @@ class OpenAiShapes:
         self._done = False
 
     @property
-    def awaits_end(self) -> bool:
+    def expects_end(self) -> bool:
         """See `ApiShapeReader`."""
         chunks = self._chunks.is_stream and not self._chunks.has_ended
         return not self._done and (chunks or (self._events.begun and not self._events.has_ended))
@@ -157,7 +157,7 @@ class ChunkReader:
             if member(call, "custom") is not None:
                 piece = msgspec.structs.replace(whole_call(call), key="")
             else:
-                piece = call_of(call, member(call, "function") or call, "", wants_id=True)
+                piece = call_of(call, member(call, "function") or call, "", requires_id=True)
             yield from self._placed(piece, number(call, "index"))
         legacy = member(delta, "function_call")
         if legacy is not None:
@@ -328,10 +328,10 @@ def failure(node: JsonNode) -> Iterator[ApiFault]:
 
 def _call(node: JsonNode, kind: str, key: str | None) -> ApiCallPiece:
     if kind == "function_call":
-        whole = call_of(node, node, key, wants_id=True)
+        whole = call_of(node, node, key, requires_id=True)
         return msgspec.structs.replace(whole, id=string(node, "call_id", "id"))
     name, id_, words = (string(node, member_) for member_ in ("name", "call_id", "input"))
-    return ApiCallPiece(node.range, key, name, id_, words, is_text=True, wants_id=True)
+    return ApiCallPiece(node.range, key, name, id_, words, is_text=True, requires_id=True)
 
 
 def _streamed(piece: ApiCallPiece, read_keys: set[str]) -> ApiCallPiece:
@@ -394,11 +394,11 @@ def whole_call(node: JsonNode) -> ApiCallPiece:
     custom = member(node, "custom")
     if custom is not None:
         name, id_, words = string(custom, "name"), string(node, "id"), string(custom, "input")
-        return ApiCallPiece(node.range, None, name, id_, words, is_text=True, wants_id=True)
-    return call_of(node, member(node, "function") or node, wants_id=True)
+        return ApiCallPiece(node.range, None, name, id_, words, is_text=True, requires_id=True)
+    return call_of(node, member(node, "function") or node, requires_id=True)
 
 
-def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, wants_id: bool = False) -> ApiCallPiece:
+def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, requires_id: bool = False) -> ApiCallPiece:
     """The call that `node` is, whose name and arguments are in `function`."""
     arguments = member(function, "arguments", "parameters")
     foreign = function.member("parameters") if arguments is not None and member(function, "arguments") is None else None
@@ -409,7 +409,7 @@ def call_of(node: JsonNode, function: JsonNode, key: str | None = None, *, wants
         string(node, "id", "call_id"),
         arguments,
         foreign_key=foreign.key_range if foreign is not None else None,
-        wants_id=wants_id,
+        requires_id=requires_id,
     )
 
 

@@ -41,7 +41,7 @@ class GrowingCall(Struct):
     is_text: bool = False
     is_streamed: bool = False
     foreign_key: Range | None = None
-    wants_id: bool = False
+    requires_id: bool = False
     broken: list[Fault] = field(default_factory=list)
     is_strict: bool = True
     late: Fault | None = None
@@ -64,7 +64,7 @@ class GrowingCall(Struct):
             self.id = self.id or piece.id.scalar or None
         self.is_text = self.is_text or piece.is_text
         self.is_streamed = self.is_streamed or piece.key is not None
-        self.wants_id = self.wants_id or piece.wants_id
+        self.requires_id = self.requires_id or piece.requires_id
         if piece.foreign_key is not None:
             self.foreign_key = piece.foreign_key.moved(unit.base)
         if piece.arguments is not None and piece.arguments.kind is JsonKind.STRING:
@@ -104,7 +104,7 @@ def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault
         read = _from_strings(call, faults, strings=strings)
     if not call.name:
         faults.append(_nameless(call))
-    if call.wants_id and call.id is None:
+    if call.requires_id and call.id is None:
         faults.append(_without_id(call))
     if call.foreign_key is not None:
         faults.append(_foreign_key(call.foreign_key))

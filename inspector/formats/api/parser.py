@@ -206,7 +206,7 @@ class ApiOrText:
 
     def _missing_end(self) -> str:
         """The sentence for a stream that ended without its end sign; else ""."""
-        is_missing = self._shapes.awaits_end and not self._is_cut
+        is_missing = self._shapes.expects_end and not self._is_cut
         return "The stream ends here without the API's end sign." if is_missing else ""
 
     def _stray(self, unit: Unit) -> tuple[Fault, ...]:

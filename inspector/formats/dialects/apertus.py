@@ -187,7 +187,7 @@ _STATES = (
             *_TURNS,
         ),
         other=r"\S",
-        other_goes=_CONTINUES,
+        other_transition=_CONTINUES,
     ),
     State(
         "inner result",

@@ -69,7 +69,7 @@ COHERE = json_format(
                 (Transition(_RESULTS.opener, MarkerSplit.BEFORE, f"result {_RESULTS.opener}"),),
                 label="turn_header",
             ),
-            State("part", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_HOME),
+            State("part", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_transition=_TO_HOME),
         ),
         homes={**ROLE_HOMES, "chatbot": "text"},
     ),

@@ -116,9 +116,9 @@ def _states(transitions: Transitions) -> Iterator[State]:
     ends = (Transition(end, MarkerSplit.AFTER, ROLE) for end in ("｜>", "｜></think>"))
     yield State("speaker", SpanKind.MARKUP, tuple(ends), "turn_header")
     sentence = (*_INTO_RESULTS, *transitions.turns)
-    yield State("sentence end", SpanKind.MARKUP, sentence, "turn_end", other=r"[^\n]", other_goes=_TO_HOME)
+    yield State("sentence end", SpanKind.MARKUP, sentence, "turn_end", other=r"[^\n]", other_transition=_TO_HOME)
     between = (opening(_RESULT, "result"), Transition(_RESULTS_END, MarkerSplit.AFTER, HOME), *transitions.turns)
-    yield State("results", SpanKind.MARKUP, between, "results", other=r"\S", other_goes=_TO_HOME)
+    yield State("results", SpanKind.MARKUP, between, "results", other=r"\S", other_transition=_TO_HOME)
     result = (Transition(_RESULT_END, MarkerSplit.AFTER, "results"), *_INTO_RESULTS, *transitions.turns)
     yield State("result", SpanKind.TOOL_RESULT, result, "tool_response", _RESULT, _RESULT_END)
 

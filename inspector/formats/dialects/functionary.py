@@ -155,7 +155,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         (*cuts, Transition("{", MarkerSplit.NOWHERE, "call arguments", width=0)),
         label="tool_call",
         other=r"[^\s\]}]",
-        other_goes=_TO_TEXT,
+        other_transition=_TO_TEXT,
     )
     for name, closer in (("function arguments", FUNCTION_END), ("v1 arguments", V1_CALL_END)):
         yield State(
@@ -182,10 +182,12 @@ def _first_states(transitions: Transitions) -> Iterator[State]:
         SpanKind.TEXT,
         (*alls, *named, *_HEADS_V1, *transitions.out_of_text),
         other=r"\S",
-        other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
     )
     named = (*_bare_names("call header", "\n"), _BARE_CODE)
-    yield State("recipient", SpanKind.TEXT, (*alls, *named, *transitions.out_of_text), other=r"\S", other_goes=missing)
+    yield State(
+        "recipient", SpanKind.TEXT, (*alls, *named, *transitions.out_of_text), other=r"\S", other_transition=missing
+    )
     named = (*_bare_names("call header", ("\n", "<|content|>")), _BARE_CODE)
     sent = Transition(
         "(anything else)", MarkerSplit.BEFORE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME
@@ -196,7 +198,7 @@ def _first_states(transitions: Transitions) -> Iterator[State]:
         (*alls, *named, *transitions.turns),
         label="turn_header",
         other=r"[\s\S]",
-        other_goes=sent,
+        other_transition=sent,
     )
 
 
@@ -225,7 +227,7 @@ def _result_states(transitions: Transitions) -> Iterator[State]:
         (result, *_HEADS_V1, *transitions.turns),
         label="turn_end",
         other=r"\S",
-        other_goes=_TO_TEXT,
+        other_transition=_TO_TEXT,
     )
     yield State(
         "stopped",
@@ -233,7 +235,7 @@ def _result_states(transitions: Transitions) -> Iterator[State]:
         (*_RESULTS[:2], result, *_HEADS_V1, *transitions.turns),
         label="turn_end",
         other=r"\S",
-        other_goes=_TO_TEXT,
+        other_transition=_TO_TEXT,
     )
     yield State(
         "sent by others",
@@ -326,5 +328,5 @@ FUNCTIONARY = Format(
         (lazy_pattern(r"</?functions?[ :_=\"'][^<>\n]{0,64}>(?=\{)"), "<function=NAME>"),
     ),
     expresses=_expresses,
-    own_tools=frozenset({_CODE_TOOL}),
+    builtin_tools=frozenset({_CODE_TOOL}),
 )

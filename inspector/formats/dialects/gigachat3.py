@@ -50,9 +50,11 @@ def _states(transitions: Transitions) -> Iterator[State]:
         then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call end", width=0),
     )
     # White space and a surplus bracket still belong to the call that they break.
-    yield State("call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
+    yield State(
+        "call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_transition=_TO_TEXT
+    )
     ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *transitions.turns)
-    yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_goes=_TO_TEXT)
+    yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_transition=_TO_TEXT)
     yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", MarkerSplit.AFTER, ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, transitions.turns, "tool_response", _RESULT)
 

@@ -38,7 +38,7 @@ GRANITE_STATES = (
         (Transition("<|end_of_role|>", MarkerSplit.AFTER, ROLE),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
-        other_goes=_TO_ROLE,
+        other_transition=_TO_ROLE,
     ),
 )
 """The states of a turn header."""

@@ -145,7 +145,7 @@ def _beginnings() -> Iterator[State]:
             *_RECIPIENTS,
         ),
         other=r"\S",
-        other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "headless", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "headless", width=0),
     )
     # A reply whose tokens the server removed is plain text; only a token shows that a header is missing.
     unopened = (
@@ -154,7 +154,7 @@ def _beginnings() -> Iterator[State]:
     yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, _NO_START))
     text = _malformed(MarkerSplit.BEFORE, "text", _ASSISTANT)
     between = (*_RESULTS, *_STARTS, _UNKNOWN, *strays, _NO_START)
-    yield State("between", SpanKind.MARKUP, between, label="turn_end", other=r"\S", other_goes=text)
+    yield State("between", SpanKind.MARKUP, between, label="turn_end", other=r"\S", other_transition=text)
 
 
 def _headers() -> Iterator[State]:
@@ -172,7 +172,7 @@ def _headers() -> Iterator[State]:
         ),
         label="turn_header",
         other=r"\S",
-        other_goes=_malformed(MarkerSplit.BEFORE, "text", _HEADER),
+        other_transition=_malformed(MarkerSplit.BEFORE, "text", _HEADER),
     )
     yield State(
         "junk",
@@ -196,7 +196,7 @@ def _headers() -> Iterator[State]:
         ),
         label="turn_header",
         other=r"\S",
-        other_goes=_malformed(
+        other_transition=_malformed(
             MarkerSplit.NOWHERE, "text junk", "a channel's name, `analysis`, `commentary` or `final`,"
         ),
     )
@@ -210,11 +210,21 @@ def _headers() -> Iterator[State]:
         no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
         into_junk = _malformed(MarkerSplit.NOWHERE, f"{target} junk", f"`{MESSAGE}`")
         yield State(
-            f"{target} header", SpanKind.MARKUP, (*transitions, space), "turn_header", other=r"\S", other_goes=into_junk
+            f"{target} header",
+            SpanKind.MARKUP,
+            (*transitions, space),
+            "turn_header",
+            other=r"\S",
+            other_transition=into_junk,
         )
         yield State(f"{target} junk", SpanKind.MARKUP, (*transitions, space), "turn_header")
         yield State(
-            f"{target} type", SpanKind.MARKUP, (*transitions, *types), "turn_header", other=r"\S", other_goes=no_message
+            f"{target} type",
+            SpanKind.MARKUP,
+            (*transitions, *types),
+            "turn_header",
+            other=r"\S",
+            other_transition=no_message,
         )
     yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
     yield State(
@@ -223,7 +233,7 @@ def _headers() -> Iterator[State]:
         (),
         label="turn_header",
         other=r"[\s\S]",
-        other_goes=_TO_TEXT,
+        other_transition=_TO_TEXT,
     )
 
 
@@ -295,5 +305,5 @@ HARMONY = Format(
     readers=reader_table(_read_call, ReasoningReader(("to=functions.",)), results=_read_result),
     write_calls=_write_calls,
     expresses=_expresses,
-    own_tools=frozenset({"python", "browser.search", "browser.open", "browser.find", "container.exec"}),
+    builtin_tools=frozenset({"python", "browser.search", "browser.open", "browser.find", "container.exec"}),
 )

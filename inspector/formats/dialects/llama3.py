@@ -105,9 +105,9 @@ def _states(transitions: Transitions) -> Iterator[State]:
         (Transition(";", MarkerSplit.BEFORE, "separator"),),
         "tool_call",
         other=r"[^\]}]",
-        other_goes=home,
+        other_transition=home,
     )
-    yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_goes=home)
+    yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_transition=home)
     tagged = Transition("{", MarkerSplit.NOWHERE, "call", width=0, ahead=CALL_BEGINS)
     after_tag = tuple(transition for transition in leaving if transition.marker not in ("{", FUNCTION))
     yield State(
@@ -117,7 +117,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
         "tool_call",
         TAG,
         other=r"\S",
-        other_goes=Transition("(code)", MarkerSplit.NOWHERE, "code", width=0),
+        other_transition=Transition("(code)", MarkerSplit.NOWHERE, "code", width=0),
     )
     yield State("code", SpanKind.TOOL_CALL, transitions.turns, "code", TAG)
     closer = Transition(FUNCTION_CLOSER, MarkerSplit.AFTER, HOME)
@@ -273,6 +273,6 @@ LLAMA3 = Format(
     write_calls=_write_calls,
     near_calls=CALLS_WITHOUT_NAME,
     expresses=_expresses,
-    own_tools=frozenset({CODE_TOOL, *_BUILT_IN_TOOLS}),
+    builtin_tools=frozenset({CODE_TOOL, *_BUILT_IN_TOOLS}),
     calls_only=True,
 )

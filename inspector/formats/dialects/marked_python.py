@@ -95,7 +95,7 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
         label=SECTION,
         opener=_OLMO_OPENER,
         other=r"\S",
-        other_goes=_TO_CALL,
+        other_transition=_TO_CALL,
     )
     yield State(
         "between",
@@ -103,11 +103,11 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
         (ends_block, *transitions.out_of_call),
         label=SECTION,
         other=r"\S",
-        other_goes=_TO_CALL,
+        other_transition=_TO_CALL,
     )
     to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("block_end", SpanKind.MARKUP, (), label=SECTION, other=r"[\s\S]", other_goes=to_home)
-    yield State("empty", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[\s\S]", other_goes=to_home)
+    yield State("block_end", SpanKind.MARKUP, (), label=SECTION, other=r"[\s\S]", other_transition=to_home)
+    yield State("empty", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[\s\S]", other_transition=to_home)
     yield State(
         "call",
         SpanKind.TOOL_CALL,
@@ -128,7 +128,7 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
         label="tool_call",
         closer=_OLMO_CLOSER,
         other=r"[^\])}\s]",
-        other_goes=Transition("(anything else)", MarkerSplit.AFTER, "between", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.AFTER, "between", width=0),
     )
 
 

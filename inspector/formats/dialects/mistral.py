@@ -94,7 +94,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
         SpanKind.TEXT,
         transitions.out_of_text,
         other=r"\S",
-        other_goes=Transition(
+        other_transition=Transition(
             "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
         ),
         otherwise=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
@@ -117,14 +117,14 @@ def _states(transitions: Transitions) -> Iterator[State]:
         yield State(name, SpanKind.TOOL_CALL, leaving, "tool_call", payload=JSON, then=_VALUE_ENDS)
     # A surplus bracket still belongs to the call that it breaks.
     text = Transition("(anything else)", MarkerSplit.BEFORE, "start", width=0)
-    yield State("call end", SpanKind.TOOL_CALL, (), "tool_call", other=r"[^\]}]", other_goes=text)
+    yield State("call end", SpanKind.TOOL_CALL, (), "tool_call", other=r"[^\]}]", other_transition=text)
     yield from _turn_states(transitions)
 
 
 def _turn_states(transitions: Transitions) -> Iterator[State]:
     def markup(name: str, target: str) -> State:
         transition = Transition("(anything else)", MarkerSplit.BEFORE, target, width=0)
-        return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_goes=transition)
+        return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_transition=transition)
 
     into_text = Transition("(anything else)", MarkerSplit.NOWHERE, "start", width=0)
     yield markup("turn over", "between turns")
@@ -134,7 +134,7 @@ def _turn_states(transitions: Transitions) -> Iterator[State]:
     yield State(
         "between turns", SpanKind.TEXT,
         (*transitions.calls, *transitions.reasoning, *transitions.results, *transitions.turns), other=r"\S",
-        other_goes=into_text,
+        other_transition=into_text,
     )  # fmt: skip
     yield State("user words", SpanKind.TEXT, transitions.turns, by_model=False)
     yield State(

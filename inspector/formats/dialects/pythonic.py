@@ -74,7 +74,7 @@ _TURN_STATES = (
         (Transition("<|header_end|>", MarkerSplit.NOWHERE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
-        other_goes=Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0),
     ),
 )
 _HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
@@ -108,7 +108,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
             Transition("```", MarkerSplit.NOWHERE, "fence"),
         ),
         other=r"\S",
-        other_goes=Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=_BARE),
+        other_transition=Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=_BARE),
         otherwise=Transition("(anything else)", MarkerSplit.NOWHERE, "prose", width=0),
     )
     yield State("prose", SpanKind.TEXT, (*transitions.out_of_text, Transition("\n```", MarkerSplit.NOWHERE, "fence")))
@@ -121,7 +121,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         tuple(Transition(comma, MarkerSplit.BEFORE, "call", ahead=_ANOTHER) for comma in ",;"),
         label="tool_call",
         other=r"[^\])}]",
-        other_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
     )
     yield State(
         "fenced_call",
@@ -137,7 +137,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         (Transition("```", MarkerSplit.NOWHERE, "call_end"),),
         label="fenced_call",
         other=r"[^\])}\s]",
-        other_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
     )
     yield State(
         "tagged_call",

@@ -199,7 +199,7 @@ def _flower_states(transitions: Transitions) -> Iterator[State]:
         "flower result", SpanKind.TOOL_RESULT, (*leaving[1:], opening(RESULT, "flower result")), "flower_result"
     )
     to_text = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("flower return", SpanKind.MARKUP, (), "marker", other=r"[^: ]", other_goes=to_text)
+    yield State("flower return", SpanKind.MARKUP, (), "marker", other=r"[^: ]", other_transition=to_text)
 
 
 _TABLE = hermes_table(

@@ -138,7 +138,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
             ),
             label=label,
             other=r"[^ \t]" if name != "prose" else r"\S",
-            other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, name, width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, name, width=0),
         )
         yield State(
             f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NOWHERE, name), *transitions.turns), label=label
@@ -153,7 +153,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         ),
         label="tool_call",
         other=r"[^ \t]",
-        other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, "call", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "call", width=0),
     )
     # Within the strings of an object, a token of the template or a fence is data.
     yield State(
@@ -165,7 +165,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call", width=0),
     )
     to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("stop_word", SpanKind.MARKUP, (), label="observation", other=r"\S", other_goes=to_home)
+    yield State("stop_word", SpanKind.MARKUP, (), label="observation", other=r"\S", other_transition=to_home)
     yield State(
         "answer_block",
         SpanKind.TEXT,
@@ -180,7 +180,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         (Transition(_FENCE, MarkerSplit.AFTER, HOME),),
         label="answer_block",
         other=r"\S",
-        other_goes=to_home,
+        other_transition=to_home,
     )
     yield State(
         "block_call",
@@ -204,7 +204,7 @@ def _observed_states(transitions: Transitions) -> Iterator[State]:
                 *transitions.turns,
             ),
             other=r"\S",
-            other_goes=Transition("(anything else)", MarkerSplit.NOWHERE, role, width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, role, width=0),
             by_model=False,
         )
     yield State("observed", SpanKind.TOOL_RESULT, transitions.turns, label="observation", by_model=False)

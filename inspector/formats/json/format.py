@@ -40,7 +40,7 @@ CALL_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", wi
 _ANY = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 # A surplus bracket still belongs to the call that it breaks.
-CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_goes=_ANY)
+CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_transition=_ANY)
 """The state after a call without a closing marker."""
 
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
@@ -115,7 +115,7 @@ def _calls(bare: BareJson, transitions: Transitions) -> Iterator[State]:
             "tool_call",
             payload=JSON,
             then=CALL_ENDS,
-            broken_goes=breaks,
+            broken_transition=breaks,
         )
         next_calls = _openings(bare, "\n", brackets)
         yield State(f"broken {name}", SpanKind.TOOL_CALL, (*transitions.out_of_call, *next_calls), "tool_call")
@@ -147,7 +147,7 @@ def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
         (Transition("```", MarkerSplit.NOWHERE, "call end"),),
         label="tool_call",
         other=r"[^\]}\s]",
-        other_goes=_ANY,
+        other_transition=_ANY,
     )
 
 

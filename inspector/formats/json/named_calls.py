@@ -294,9 +294,9 @@ class Section(Struct, frozen=True):
             (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *transitions.turns),
             label="section",
             other=r"\S",
-            other_goes=_TO_TEXT,
+            other_transition=_TO_TEXT,
         )
-        yield State("section end", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_TEXT)
+        yield State("section end", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_transition=_TO_TEXT)
         own_markers = {*self.openers, *self.closers, self.call_opener}
         leaving = (
             Transition(self.call_closer, MarkerSplit.AFTER, "section"),

@@ -144,7 +144,7 @@ class XmlCalls(Struct, frozen=True):
             tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in tails),
             label=call.label,
             other=r"[\s\S]",
-            other_goes=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
         )
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
@@ -162,7 +162,7 @@ class XmlCalls(Struct, frozen=True):
                 label=SECTION,
                 opener=self.wrappers[0].opener,
                 other=r"\S",
-                other_goes=Transition("(anything else)", MarkerSplit.BEFORE, "text in calls", width=0),
+                other_transition=Transition("(anything else)", MarkerSplit.BEFORE, "text in calls", width=0),
             )
         ends = tuple(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *transitions.reasoning))

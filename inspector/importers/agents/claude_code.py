@@ -15,7 +15,7 @@ from inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, r
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -264,7 +264,7 @@ class ClaudeCodeImporter:
             if _is_agent(row.value):
                 yield Skipped("file", _belongs_to(file.path), is_irrelevant=True)
                 continue
-            left -= held_memory(row.raw)
+            left -= estimated_memory(row.raw)
             if left < 0:
                 yield Skipped(row.record, TOO_MANY_ROWS)
                 break

@@ -15,7 +15,7 @@ from inspector.importers.agents import claude_code
 from inspector.importers.identity import text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import (
     ExternalId,
     Json,
@@ -63,7 +63,7 @@ class ClaudeCodeOutputImporter:
             if isinstance(row, Skipped):
                 yield row
                 continue
-            left -= held_memory(row.raw)
+            left -= estimated_memory(row.raw)
             if left < 0:
                 yield Skipped(row.record, TOO_MANY_ROWS)
                 break

@@ -14,7 +14,7 @@ from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import count_of, window_of_tokens
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -101,7 +101,7 @@ class CodexImporter:
             if _begins_another(row.value, session):
                 yield from session.traces() if session else ()
                 session, left = None, RECORD_MEMORY
-            left -= held_memory(row.raw)
+            left -= estimated_memory(row.raw)
             if left < 0:
                 yield Skipped(row.record, TOO_MANY_ROWS)
                 break

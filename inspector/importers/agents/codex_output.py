@@ -13,7 +13,7 @@ from inspector.apis.openai.responses import API
 from inspector.importers.identity import place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import (
     BodyState,
     CallHeader,
@@ -70,7 +70,7 @@ class CodexOutputImporter:
             if thread and named and named != thread.id:
                 yield from thread.traces()
                 thread, left = None, RECORD_MEMORY
-            left -= held_memory(row.raw)
+            left -= estimated_memory(row.raw)
             if left < 0:
                 yield Skipped(row.record, TOO_MANY_ROWS)
                 break

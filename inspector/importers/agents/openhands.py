@@ -22,7 +22,7 @@ from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import object_of
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import (
     ExternalId,
     Generation,
@@ -87,7 +87,7 @@ class OpenHandsImporter:
             if isinstance(row, Skipped):
                 yield row
             elif _is_event(row.value):
-                left -= held_memory(row.raw)
+                left -= estimated_memory(row.raw)
                 if left < 0:
                     yield Skipped(row.record, TOO_MANY_ROWS)
                     break

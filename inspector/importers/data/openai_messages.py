@@ -18,7 +18,7 @@ from inspector.importers.identity import SESSION_KEYS, instant, place_of, recogn
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import word_of
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
 from inspector.wire.provider_json import compact_json
 
@@ -180,7 +180,7 @@ def _gathered(
         if not is_message(row.value):
             yield Skipped(row.record, "this is not a message, unlike the records before it")
             continue
-        left -= held_memory(row.raw)
+        left -= estimated_memory(row.raw)
         if left < 0:
             yield Skipped(row.record, TOO_MANY_ROWS)
             break

@@ -20,7 +20,7 @@ from msgspec import Struct, structs
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import instant, text_of
 from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from inspector.importers.records import AFTER_THE_ARRAY, Element, NotJsonError, parse_json_bytes, read_elements
+from inspector.importers.records import TEXT_AFTER_ARRAY, Element, NotJsonError, parse_json_bytes, read_elements
 from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import object_of
 from inspector.model import Json, Trace
@@ -283,7 +283,7 @@ class HarDocument:
         for element in read_elements(rest):
             if isinstance(element, Element):
                 yield structs.replace(element, offset=start + element.offset)
-            elif element is not AFTER_THE_ARRAY:
+            elif element is not TEXT_AFTER_ARRAY:
                 yield element
 
     def _from_the_entries(self) -> Iterator[bytes]:

@@ -40,8 +40,8 @@ from inspector.model import (
     Turn,
 )
 from inspector.scanning import lazy_pattern
-from inspector.sealed_spool import SealedSpool, SpoolPlace
-from inspector.sessions.fingerprints import message_digest, says_nothing
+from inspector.sealed_spool import EncryptedSpool, SpoolPosition
+from inspector.sessions.fingerprints import has_no_content, message_digest
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
 from inspector.wire.events import DecodedRequest, DecodedTurn
@@ -87,7 +87,7 @@ class _SpooledTrace(Struct):
     """The positions of one trace's spans in the spool, and its session, from the earliest span that names one."""
 
     id: str
-    places: list[SpoolPlace] = field(default_factory=list)
+    places: list[SpoolPosition] = field(default_factory=list)
     session: ExternalId | None = None
     session_s: float = _NO_TIME
 
@@ -99,7 +99,7 @@ class SpanSpool:
     """
 
     def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
-        self._spool = SealedSpool(spool_bytes)
+        self._spool = EncryptedSpool(spool_bytes)
         self._traces: dict[str, _SpooledTrace] = {}
 
     def __enter__(self) -> Self:
@@ -338,7 +338,7 @@ def _raw_answer(facts: otlp_span.SpanFacts, answer: Turn) -> DecodedTurn | None:
         return None
     decoder = decoder_for("", facts.raw_request, "application/json", status=200)
     read = decode_answer(decoder, [(None, facts.raw_answer.encode("utf-8", "surrogatepass"))])
-    if says_nothing(read.turn) or not (facts.answers == [] or message_digest(read.turn) == message_digest(answer)):
+    if has_no_content(read.turn) or not (facts.answers == [] or message_digest(read.turn) == message_digest(answer)):
         return None
     return read
 
@@ -350,7 +350,7 @@ def _has_values(message: dict[str, Json]) -> bool:
 
 
 def _ended(generation: Generation, span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, answer: Turn) -> Generation:
-    error = _error(span, has_words=not says_nothing(answer))
+    error = _error(span, has_words=not has_no_content(answer))
     if error is not None:
         is_abort = error.phase is ErrorPhase.CLIENT_ABORT
         return structs.replace(generation, error=error, finish=generation.finish if is_abort else FinishReason.ERROR)

@@ -115,7 +115,7 @@ def sessions_in(tables: LogTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSp
 
     One session's spans are in memory, and a few numbers for every span. Errors as for `LogTables`.
     """
-    tables.refuse_generated((*TABLES, _SESSIONS))
+    tables.reject_generated_columns((*TABLES, _SESSIONS))
     rows: dict[Json, list[Json]] = {}
     for row in tables.numbers("SELECT id, trace_rowid FROM spans ORDER BY id"):
         rows.setdefault(row.get("trace_rowid"), []).append(row.get("id"))

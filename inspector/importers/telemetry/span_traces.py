@@ -24,8 +24,8 @@ from inspector.importers.telemetry.spans import (
     ToolRun,
     TracedSpan,
     end_of,
+    merge_duplicates,
     moment_of,
-    without_duplicates,
 )
 from inspector.model import (
     CallHeader,
@@ -46,7 +46,7 @@ from inspector.model import (
 )
 from inspector.model.exchange import renumbered
 from inspector.scanning import lazy_pattern
-from inspector.sealed_spool import SealedSpool, SpoolPlace
+from inspector.sealed_spool import EncryptedSpool, SpoolPosition
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import arguments_by_value, message_digest
 from inspector.sessions.resolver import Placement, SessionResolver
@@ -77,7 +77,7 @@ def traces_of_spans(
     in them and their messages. Never raises.
     """
     known = {span.id: span for span in spans}
-    kept = without_duplicates(sorted(known.values(), key=moment_of))
+    kept = merge_duplicates(sorted(known.values(), key=moment_of))
     requests = [span for span in kept if span.call is not None]
     growing = _placed(requests, _Agents(known))
     results = results_of([one.finished_turns() for one in growing], (span for span in kept if span.run is not None))
@@ -502,8 +502,8 @@ class RowSpool:
 
     def __init__(self, trace_of: Callable[[JsonObject], str], session_of: Callable[[JsonObject], str]) -> None:
         self._trace_of, self._session_of = trace_of, session_of
-        self._spool = SealedSpool(SPOOL_BYTES)
-        self._places: dict[str, list[SpoolPlace]] = {}
+        self._spool = EncryptedSpool(SPOOL_BYTES)
+        self._places: dict[str, list[SpoolPosition]] = {}
         self._traces: dict[str, str] = {}
         self._sessions: dict[str, str] = {}
 

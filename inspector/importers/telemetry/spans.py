@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from inspector.model import Generation, Instant, Turn, Usage
 from inspector.scanning import lazy_pattern
-from inspector.sessions.fingerprints import message_digest, says_nothing
+from inspector.sessions.fingerprints import has_no_content, message_digest
 from inspector.wire.events import DecodedRequest
 
 _BEGIN, _STREAM, _RESULT, _END = range(4)
@@ -97,7 +97,7 @@ def end_of(span: TracedSpan) -> float:
 _BORDERS = frozenset({OperationKind.TOOL, OperationKind.AGENT})
 
 
-def without_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
+def merge_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
     """The spans of a session with one span for each request to a model; in the given order, in linear time.
 
     Two spans are merged if they have the same response id, or if one is within the other with neither a tool nor an
@@ -211,7 +211,7 @@ def _agree(first: TracedSpan, later: TracedSpan) -> bool:
         return False
     if one.request.model and other.request.model and one.request.model != other.request.model:
         return False
-    if says_nothing(one.answer) or says_nothing(other.answer):
+    if has_no_content(one.answer) or has_no_content(other.answer):
         return True
     return message_digest(one.answer) == message_digest(other.answer)
 
@@ -244,7 +244,7 @@ def _filled_call(call: ModelCall, other: ModelCall) -> ModelCall:
 
 def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:
     answer, is_rewritten = call.answer, call.is_rewritten
-    if says_nothing(answer):
+    if has_no_content(answer):
         reasoning = [part for part in answer.parts if part.text and other.answer.part(part.name) is None]
         answer = structs.replace(other.answer, parts=(*other.answer.parts, *reasoning))
         is_rewritten = other.is_rewritten

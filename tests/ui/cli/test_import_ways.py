@@ -15,7 +15,7 @@ from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from storage import Saved, Store, open_store
 from storage.record_rows import record_rows
-from storage.writing import KeptRows, TraceDraft
+from storage.writing import TraceDraft, UninspectedRows
 from ui.cli import import_jobs
 from ui.cli.import_jobs import ImportOptions
 from ui.cli.import_paths import import_round
@@ -182,11 +182,11 @@ def test_an_inspection_by_another_version_is_made_again(tmp_path: Path) -> None:
     by_round(paths, database, 1)
     (record,) = (record_rows(trace) for trace in read_source(paths[0]).records if isinstance(trace, Trace))
     with open_store(database) as store:
-        assert store.kept_inspection(record) is not None
+        assert store.stored_inspection(record) is not None
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("update trace set inspector_version = '0.0.1'")
     with open_store(database) as store:
-        assert store.kept_inspection(record) is None
+        assert store.stored_inspection(record) is None
 
 
 def test_what_was_kept_and_is_gone_by_the_time_it_is_written_is_inspected_then(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_what_was_kept_and_is_gone_by_the_time_it_is_written_is_inspected_then(t
         for path in paths:
             import_file(kept, path, None, Redactor())
         kept.catch_up()
-        items = [list(read_file(PlacedFile(path), None, Redactor(), kept.kept_inspection)) for path in paths]
+        items = [list(read_file(PlacedFile(path), None, Redactor(), kept.stored_inspection)) for path in paths]
         drafts = [item.draft for some in items for item in some if isinstance(item, ReadTrace)]
-        assert {type(draft) for draft in drafts} == {KeptRows}
+        assert {type(draft) for draft in drafts} == {UninspectedRows}
         for some in items:
             save_file(new, some)
         new.catch_up()

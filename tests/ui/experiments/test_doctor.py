@@ -11,7 +11,7 @@ import pytest
 from inspector.apis.providers import decoder_for
 from inspector.chain.steps import Status
 from inspector.model.exchange import RecordedExchange
-from inspector.replay.matching import CommandParting, DifferenceSource, RunExchange, parting
+from inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
 from inspector.wire.events import TurnAssembly
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
@@ -42,7 +42,7 @@ def recorded(planted: str, wire: str, number: int) -> tuple[RunExchange, ...]:
     return tuple(found)
 
 
-def _parting(planted: str, wire: str) -> CommandParting:
+def _parting(planted: str, wire: str) -> RunDivergence:
     found = parting(recorded(planted, wire, 1), recorded(planted, wire, 2))
     assert found is not None
     return found

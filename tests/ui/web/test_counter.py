@@ -75,7 +75,7 @@ def test_what_nobody_waits_for_any_more_is_not_begun(store: Store) -> None:
         assert go_on.wait(_PATIENCE_S)
         return "first"
 
-    counter = QueryRunner(store, threads=1, unwanted_s=0.1)
+    counter = QueryRunner(store, threads=1, abandoned_after_s=0.1)
     first, left = CountQuery("first", count), _waits_for(go_on, "left", counted)
     while not begun.wait(0.01):
         counter.ask([first], 0.0)

@@ -18,7 +18,7 @@ from inspector.dataset.lint.texts import TokenizerFile, require_detector
 from inspector.dataset.rows import read_data
 from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.importers.reading import unread_record
+from inspector.importers.reading import unreadable_record_fault
 from inspector.importers.source import Skipped
 from inspector.inspection import REASONING_BUDGET
 from inspector.model import Role
@@ -284,7 +284,7 @@ class _Linting(Struct):
         file.skipped += 1
         skipped = Skipped(row.record, row.reason)
         file.first_skipped.append(skipped)
-        fault = unread_record(skipped, "")
+        fault = unreadable_record_fault(skipped, "")
         if fault.rule not in self.settings.rules:
             return
         place = FilePlace(row.line, row.column) if row.line is not None else None

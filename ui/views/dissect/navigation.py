@@ -108,7 +108,7 @@ def next_step(dissection: Dissection, location: Location, *, back: bool = False)
     """The nearest step whose call is after a place, or before it with `back`; None at the end."""
     calls = dissection.steps.calls
     here = (*dissection.order_of(location)[:3], 0)
-    at = calls.first_behind(here) - 1
+    at = calls.first_after(here) - 1
     index = calls.beside(calls.order(at) if at >= 0 and calls.is_held(here, at) else here, back=back)
     return None if index is None else dissection.inspection.chain.steps[index]
 
