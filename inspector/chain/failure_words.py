@@ -238,11 +238,6 @@ SIGNS_WITHIN = (
 _UNFOLDED = lazy_pattern("[\u0130\u0131]")  # `re` matches them as an i, case folding does not
 
 
-def within_shapes() -> tuple[str, ...]:
-    """The expressions of the `WITHIN` shapes."""
-    return tuple(shape.expression for shape in _SHAPES if shape.where is _Where.WITHIN)
-
-
 def _fails_within(line: str) -> bool:
     """Whether a line reports a failure anywhere; tries the slow expression only if one of the substrings is there."""
     folded = line.casefold()

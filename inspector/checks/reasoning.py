@@ -187,15 +187,6 @@ def reasoned_turns(trace: Trace, parts: Iterable[InspectedPart]) -> Iterator[Rea
         before = turn.role
 
 
-def reasoning_modes(trace: Trace, parts: Sequence[InspectedPart]) -> tuple[ReasoningMode | None, ...]:
-    """For each turn of `trace`, whether the model reasoned there; None for other roles, and if nothing shows it.
-
-    `parts` are those of the trace's Inspection.
-    """
-    by_number = {one.number: one.mode for one in reasoned_turns(trace, parts)}
-    return tuple(by_number.get(number) for number in range(1, len(trace.turns) + 1))
-
-
 def check_reasoning(trace: Trace, turns: Sequence[ReasonedTurn], budget: int) -> Iterator[Diagnostic]:
     """R601, R602, R604 and R605 over the assistant turns of `trace`; `budget` is a turn's tokens of reasoning."""
     for turn in turns:

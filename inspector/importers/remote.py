@@ -53,12 +53,6 @@ def find_remote_files(url: str) -> list[RemoteFile]:
         raise UnreadableFileError(f"cannot read {url}: {_reason(error)}") from error
 
 
-def open_for_writing(url: str) -> Any:
-    """A stream of bytes to a new object, which appears as a whole on close. OSError if it cannot be made."""
-    filesystem, path = file_system_of(url)
-    return filesystem.open_output_stream(path)
-
-
 @lru_cache(maxsize=64)
 def _store_of(root: str) -> tuple[Any, str]:
     fs = _pyarrow_fs()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.chain.failure_words import SIGNS_WITHIN, error_line, within_shapes
+from inspector.chain.failure_words import _SHAPES, SIGNS_WITHIN, _Where, error_line
 
 _ANYTHING = "\0"
 
@@ -37,7 +37,7 @@ def _texts_of(operation: str, argument: Any) -> list[str]:
     return [_ANYTHING]
 
 
-@pytest.mark.parametrize("expression", within_shapes())
+@pytest.mark.parametrize("expression", [one.expression for one in _SHAPES if one.where is _Where.WITHIN])
 def test_what_matches_within_a_line_holds_a_sign(expression: str) -> None:
     parser = import_module("re._parser")  # the standard library's own parser of expressions
     texts = _texts(parser.parse(expression))

@@ -7,7 +7,7 @@ from inspector.checks.reasoning import (
     ReasoningSwitch,
     estimated_place,
     estimated_tokens,
-    reasoning_modes,
+    reasoned_turns,
     requested_reasoning,
 )
 from inspector.inspection import inspect_trace
@@ -66,9 +66,8 @@ def mode(
 ) -> ReasoningMode | None:
     asked = Turn(Role.USER, (Part("text", "Weather?"),))
     trace = Trace((asked, Turn(Role.ASSISTANT, parts, generation=generation, flags=flags)), format="hermes")
-    before, of_answer = reasoning_modes(trace, inspect_trace(trace).parts)
-    assert before is None
-    return of_answer
+    (answer,) = reasoned_turns(trace, inspect_trace(trace).parts)
+    return answer.mode
 
 
 COLD = Part("text", "Cold.")

@@ -12,7 +12,7 @@ from storage.maintenance import Retention
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from ui.views.styled_text import Run, plain
 from ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
-from ui.web.trace_listing import LISTING_COLUMNS, trace_row
+from ui.web.trace_listing import LISTING_COLUMNS, _listing_row
 
 NOW_S = time.time()
 FILTERS = ["", "status:broken", "weather", "tool:get_*", "code:J1", "weather or status:ok", "code:J104 weather"]
@@ -97,7 +97,7 @@ def test_lists_show_a_dash(store: Store) -> None:
     assert "started_at" not in fitted(200, [listed]).widths
     assert tab_separated(listed, ("started_at", "id")) == f"\t{one.id}"
     (at,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
-    cell = trace_row(one).cells[at]
+    cell = _listing_row(listed).cells[at]
     assert isinstance(cell, tuple)
     assert [run.text for run in cell if isinstance(run, Run)] == ["-"]
 

@@ -1,8 +1,6 @@
 """What the pages share: the open store, a cache of traces, the options of the dashboard, and the user's rights."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from msgspec import Struct
@@ -73,10 +71,6 @@ def _read(where: str | None, id_: int, version: str) -> Dissection:
 @st.cache_resource(show_spinner="Finding the origins of values …", max_entries=_KEPT, ttl=_FRESH_S)
 def _flow(where: str | None, version: str, _dissection: Dissection) -> DataFlow:
     return data_flow_of(_dissection.trace, _dissection.inspection)
-
-
-WHOLE_TEXTS: dict[str | type[Any], Callable[[Any], Any]] = {str: lambda text: text.encode("utf-8", "surrogatepass")}
-"""`hash_funcs` of a cache whose arguments are texts of traces: they may contain lone surrogates."""
 
 
 def store() -> Store:

@@ -144,11 +144,6 @@ def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
     return [_listing_row(one) for one in forks_grouped(listed)]
 
 
-def trace_row(one: TraceSummary, minimap: Line = ()) -> ListingRow:
-    """A trace as a row; its key is the trace's id."""
-    return _listing_row(ListedTrace(one, time.time(), minimap=minimap))
-
-
 def _listing_row(listed: ListedTrace) -> ListingRow:
     terms = column_terms(listed.summary)
     cells = ((key, TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most)) for key in _ROOMS)
