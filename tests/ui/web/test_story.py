@@ -44,7 +44,7 @@ def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_bac
         expect(page.get_by_role("listitem").filter(has_text="/payment_id")).to_contain_text("not found earlier")
         _keep(page, size, "3-a-value-from-nowhere")
         page.get_by_role("button", name=re.compile("^step 1, get_invoice")).click()
-        page.get_by_role("button", name=re.compile("number .*the user")).click()
+        page.get_by_role("button", name=re.compile("number .*a user message")).click()
         _lit(page, "2025-0114")
         expect(page).to_have_url(re.compile(r"turn=2&part=text&start=\d+&end=\d+"))
         _keep(page, size, "4-where-the-cause-got-its-value-from")
