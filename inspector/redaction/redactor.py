@@ -8,26 +8,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from inspector.model import (
-    CallHeader,
-    Chunk,
-    Chunks,
-    ExternalId,
-    Generation,
-    GenerationError,
-    Json,
-    Outcome,
-    Part,
-    Provenance,
-    RecordedRun,
-    ResultHeader,
-    Role,
-    SentMessage,
-    SentPart,
-    ToolDefinition,
-    Trace,
-    Turn,
-)
+from inspector import model
 from inspector.model.exchange import compacted, expanded, with_changed
 from inspector.redaction.finding import FILLER, all_secrets, replaced, suspect_texts
 from inspector.redaction.keys import SECRET_HEADERS
@@ -78,13 +59,13 @@ class Redactor:
         """An address, or a path with its query, without secrets."""
         return self._secrets(url)
 
-    def turn(self, turn: Turn) -> Turn:
+    def turn(self, turn: model.Turn) -> model.Turn:
         """A turn: its parts, the headers of its calls and result, and its generation's facts."""
         if self.keeps_content and not self._have_secrets(_of_turn_and_generation(turn, set())):
             return turn
         return self._turn(turn, self._kept(turn.generation.tools if turn.generation else ()))
 
-    def trace(self, trace: Trace) -> Trace:
+    def trace(self, trace: model.Trace) -> model.Trace:
         """A trace with all its turns."""
         if self.keeps_content and not self._have_secrets(texts_of(expanded(trace))):
             return trace
@@ -103,11 +84,11 @@ class Redactor:
         )
         return compacted(redacted)
 
-    def generation(self, generation: Generation) -> Generation:
+    def generation(self, generation: model.Generation) -> model.Generation:
         """The facts of a generation: the request's settings, the tools offered, and the error."""
         return self._generation(generation, self._kept(generation.tools))
 
-    def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> "TurnRedactor":
+    def new_turn(self, tools: Iterable[model.ToolDefinition] = ()) -> "TurnRedactor":
         """A redactor for a turn whose chunks are still arriving; `tools` are those that its request offered."""
         return TurnRedactor(self, self._kept(tools))
 
@@ -151,7 +132,7 @@ class Redactor:
         self._remember(text)
         return False
 
-    def _kept(self, tools: Iterable[ToolDefinition]) -> KeptWords | None:
+    def _kept(self, tools: Iterable[model.ToolDefinition]) -> KeptWords | None:
         return None if self.keeps_content else kept_words(tools)
 
     def _text(self, text: str, kept: KeptWords | None) -> str:
@@ -177,7 +158,7 @@ class Redactor:
                 self._clean_size = len(text) + 1
             self._clean.add(text)
 
-    def _turn(self, turn: Turn, kept: KeptWords | None) -> Turn:
+    def _turn(self, turn: model.Turn, kept: KeptWords | None) -> model.Turn:
         return replace(
             turn,
             parts=_without_changed_tokens(turn.parts, [self._part(turn, part, kept) for part in turn.parts]),
@@ -188,20 +169,20 @@ class Redactor:
             run=turn.run and self._run(turn.run, kept),
         )
 
-    def _run(self, run: RecordedRun, kept: KeptWords | None) -> RecordedRun:
+    def _run(self, run: model.RecordedRun, kept: KeptWords | None) -> model.RecordedRun:
         arguments = run.arguments and self._text(run.arguments, kept)
         result = run.result and self._text(run.result, kept.with_members(run.result) if kept else kept)
         name, call_id = self._secrets(run.name), self._named(run.call_id)
         return replace(run, name=name, call_id=call_id, arguments=arguments, result=result)
 
-    def _sent(self, message: SentMessage, kept: KeptWords | None) -> SentMessage:
-        as_turn = Turn(message.role, (), message.source_role, message.calls, message.result)
+    def _sent(self, message: model.SentMessage, kept: KeptWords | None) -> model.SentMessage:
+        as_turn = model.Turn(message.role, (), message.source_role, message.calls, message.result)
         clean = self._turn(as_turn, kept)
-        parts = tuple(self._part(as_turn, Part(part.name, part.text), kept) for part in message.parts)
+        parts = tuple(self._part(as_turn, model.Part(part.name, part.text), kept) for part in message.parts)
         return replace(
             message,
             parts=tuple(
-                SentPart(part.name, part.text, old.prefix, old.suffix)
+                model.SentPart(part.name, part.text, old.prefix, old.suffix)
                 for part, old in zip(parts, message.parts, strict=True)
             ),
             source_role=clean.source_role,
@@ -209,27 +190,29 @@ class Redactor:
             result=clean.result,
         )
 
-    def _part(self, turn: Turn, part: Part, kept: KeptWords | None) -> Part:
-        is_live = kept is None or turn.role is Role.ASSISTANT  # a model's text must be redacted as in a live stream
+    def _part(self, turn: model.Turn, part: model.Part, kept: KeptWords | None) -> model.Part:
+        is_live = (
+            kept is None or turn.role is model.Role.ASSISTANT
+        )  # a model's text must be redacted as in a live stream
         text = self._text(part.text, kept if is_live or kept is None else kept.with_members(part.text))
         chunks = (
             part.chunks
             if part.chunks is None or text == part.text
             else _without_changed_details(part.chunks, part.text, text)
         )
-        return Part(self._secrets(part.name), text, chunks)
+        return model.Part(self._secrets(part.name), text, chunks)
 
-    def _outcome(self, outcome: Outcome) -> Outcome:
+    def _outcome(self, outcome: model.Outcome) -> model.Outcome:
         return replace(outcome, exit_status=self._named(outcome.exit_status))
 
-    def _call(self, header: CallHeader) -> CallHeader:
+    def _call(self, header: model.CallHeader) -> model.CallHeader:
         part = self._secrets(header.part)
         return replace(header, part=part, name=self._named(header.name), id=self._named(header.id))
 
-    def _result(self, header: ResultHeader) -> ResultHeader:
+    def _result(self, header: model.ResultHeader) -> model.ResultHeader:
         return replace(header, call_id=self._named(header.call_id), name=self._named(header.name))
 
-    def _generation(self, generation: Generation, kept: KeptWords | None) -> Generation:
+    def _generation(self, generation: model.Generation, kept: KeptWords | None) -> model.Generation:
         return replace(
             generation,
             api=self._secrets(generation.api),
@@ -243,10 +226,10 @@ class Redactor:
             request=generation.request and with_changed(generation.request, lambda one: self._sent(one, kept)),
         )
 
-    def _error(self, error: GenerationError, kept: KeptWords | None) -> GenerationError:
+    def _error(self, error: model.GenerationError, kept: KeptWords | None) -> model.GenerationError:
         return replace(error, message=self._text(error.message, kept), code=self._named(error.code))
 
-    def _tool(self, tool: ToolDefinition, kept: KeptWords | None) -> ToolDefinition:
+    def _tool(self, tool: model.ToolDefinition, kept: KeptWords | None) -> model.ToolDefinition:
         return replace(
             tool,
             name=self._secrets(tool.name),
@@ -255,7 +238,7 @@ class Redactor:
             raw=self._text(tool.raw, kept),
         )
 
-    def _json(self, value: Json, kept: KeptWords | None) -> Json:
+    def _json(self, value: model.Json, kept: KeptWords | None) -> model.Json:
         """A schema with its texts redacted; in the names of members only secrets are replaced."""
         if isinstance(value, str):
             return self._text(value, kept)
@@ -265,17 +248,17 @@ class Redactor:
             return {self._secrets(name): self._json(one, kept) for name, one in value.items()}
         return value
 
-    def _id(self, external_id: ExternalId) -> ExternalId:
+    def _id(self, external_id: model.ExternalId) -> model.ExternalId:
         value = self._secrets(external_id.value)
         if value != external_id.value:  # the ids of two sessions stay different
             value = f"{value}#{_digest([external_id.value])[:8]}"
-        return ExternalId(self._secrets(external_id.name), value)
+        return model.ExternalId(self._secrets(external_id.name), value)
 
-    def _content_id(self, trace: Trace) -> tuple[ExternalId, ...]:
+    def _content_id(self, trace: model.Trace) -> tuple[model.ExternalId, ...]:
         """An id that distinguishes a trace without ids from others whose masked texts are the same."""
-        return () if self.keeps_content else (ExternalId("content_digest", _digest(texts_of(trace))),)
+        return () if self.keeps_content else (model.ExternalId("content_digest", _digest(texts_of(trace))),)
 
-    def _provenance(self, provenance: Provenance) -> Provenance:
+    def _provenance(self, provenance: model.Provenance) -> model.Provenance:
         return replace(
             provenance,
             file=self._secrets(provenance.file),
@@ -304,9 +287,9 @@ class TurnRedactor:
         self._redactor = redactor
         self._kept = kept
         self._parts: dict[str, _RedactedPart] = {}
-        self._waiting: list[Chunk] = []
+        self._waiting: list[model.Chunk] = []
 
-    def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+    def feed(self, chunks: Sequence[model.Chunk]) -> tuple[model.Chunk, ...]:
         """The chunks that are certain now, redacted."""
         if not self._waiting and chunks and self._takes_as_they_are(chunks):
             return tuple(chunks)
@@ -331,7 +314,7 @@ class TurnRedactor:
         self._waiting += chunks
         return self._released()
 
-    def _takes_as_they_are(self, chunks: Sequence[Chunk]) -> bool:
+    def _takes_as_they_are(self, chunks: Sequence[model.Chunk]) -> bool:
         """Whether all chunks belong to one part, which accepts them unchanged; if not, none of them is accepted."""
         name = chunks[0].part
         part = self._parts.get(name)
@@ -340,14 +323,14 @@ class TurnRedactor:
         texts = [chunk.text for chunk in chunks if chunk.part == name]
         return len(texts) == len(chunks) and part.accepts_unchanged("".join(texts))
 
-    def close(self) -> tuple[Chunk, ...]:
+    def close(self) -> tuple[model.Chunk, ...]:
         """The remaining chunks, redacted."""
         for part in self._parts.values():
             part.ready += part.stream.close()
             self._redactor.counted(part.stream.count)
         return self._released()
 
-    def _released(self) -> tuple[Chunk, ...]:
+    def _released(self) -> tuple[model.Chunk, ...]:
         released = []
         for chunk in self._waiting:
             part = self._parts[chunk.part]
@@ -357,7 +340,7 @@ class TurnRedactor:
             text = part.ready[part.taken : end]
             part.taken = end
             is_same = text == chunk.text and part.name == chunk.part
-            released.append(chunk if is_same else Chunk(chunk.sequence, part.name, text, chunk.offset_s))
+            released.append(chunk if is_same else model.Chunk(chunk.sequence, part.name, text, chunk.offset_s))
         del self._waiting[: len(released)]
         for part in self._parts.values():
             part.ready, part.taken = part.ready[part.taken :], 0
@@ -377,21 +360,23 @@ class _RedactedPart:
         self.taken = 0
 
 
-def _without_changed_tokens(before: Sequence[Part], after: Sequence[Part]) -> tuple[Part, ...]:
+def _without_changed_tokens(before: Sequence[model.Part], after: Sequence[model.Part]) -> tuple[model.Part, ...]:
     """The parts; token strings are emptied if any text changed, because they would reveal the old text."""
     tokens = [part.name.endswith(TOKENS_PART) for part in before]
     if not any(tokens) or all(old.text == new.text for old, new in zip(before, after, strict=True)):
         return tuple(after)
-    return tuple(Part(part.name, "") if is_tokens else part for part, is_tokens in zip(after, tokens, strict=True))
+    return tuple(
+        model.Part(part.name, "") if is_tokens else part for part, is_tokens in zip(after, tokens, strict=True)
+    )
 
 
-def _without_changed_details(chunks: Chunks, before: str, after: str) -> Chunks:
+def _without_changed_details(chunks: model.Chunks, before: str, after: str) -> model.Chunks:
     """The chunks of a redacted text, without token ids and logprobs of changed ones: they would reveal the old text."""
     if chunks.token_ids is None and chunks.logprobs is None:
         return chunks
     ends = tuple(chunks.ends)
     same = [before[start:end] == after[start:end] for start, end in pairwise((0, *ends))]
-    return Chunks(
+    return model.Chunks(
         ends, chunks.sequences, chunks.offsets_s, _where(same, chunks.token_ids), _where(same, chunks.logprobs)
     )
 
@@ -419,7 +404,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-def texts_of(trace: Trace) -> Iterator[str]:
+def texts_of(trace: model.Trace) -> Iterator[str]:
     """Every text of a trace that `Redactor.trace` would redact; tools that several turns offer are included once."""
     yield from (trace.name, trace.model, trace.format)
     for one in trace.external_ids:
@@ -435,13 +420,13 @@ def texts_of(trace: Trace) -> Iterator[str]:
         yield from _of_turn_and_generation(turn, seen)
 
 
-def _of_turn_and_generation(turn: Turn, seen: set[int]) -> Iterator[str]:
+def _of_turn_and_generation(turn: model.Turn, seen: set[int]) -> Iterator[str]:
     yield from _of_turn(turn)
     if turn.generation is not None:
         yield from _of_generation(turn.generation, seen)
 
 
-def _of_turn(turn: Turn) -> Iterator[str]:
+def _of_turn(turn: model.Turn) -> Iterator[str]:
     yield turn.source_role
     for part in turn.parts:
         yield from (part.name, part.text)
@@ -455,29 +440,29 @@ def _of_turn(turn: Turn) -> Iterator[str]:
         yield from (turn.run.name, turn.run.call_id or "", turn.run.arguments or "", turn.run.result or "")
 
 
-def _of_generation(generation: Generation, seen: set[int]) -> Iterator[str]:
+def _of_generation(generation: model.Generation, seen: set[int]) -> Iterator[str]:
     yield from (generation.api, generation.requested_model, generation.answered_model, generation.parameters)
     yield from (generation.retry_of or "", generation.finish_reason or "")
     if generation.error is not None:
         yield from (generation.error.message, generation.error.code or "")
     for message in generation.request.messages if generation.request is not None else ():
-        if isinstance(message, SentMessage):
-            parts = tuple(Part(part.name, part.text) for part in message.parts)
-            yield from _of_turn(Turn(message.role, parts, message.source_role, message.calls, message.result))
+        if isinstance(message, model.SentMessage):
+            parts = tuple(model.Part(part.name, part.text) for part in message.parts)
+            yield from _of_turn(model.Turn(message.role, parts, message.source_role, message.calls, message.result))
     for tool in generation.tools:
         if id(tool) not in seen:
             seen.add(id(tool))
             yield from _of_tool(tool)
 
 
-def _of_tool(tool: ToolDefinition) -> Iterator[str]:
+def _of_tool(tool: model.ToolDefinition) -> Iterator[str]:
     yield tool.name
     yield tool.description
     yield tool.raw
     yield from _of_json(tool.parameters)
 
 
-def _of_json(value: Json) -> Iterator[str]:
+def _of_json(value: model.Json) -> Iterator[str]:
     stack = [value]
     while stack:
         one = stack.pop()

@@ -12,20 +12,8 @@ from typing import NamedTuple, Self
 
 from msgspec import Struct, field, structs
 
+from inspector import model
 from inspector.apis.providers import decoder_for, parse_request, read_request
-from inspector.model import (
-    BodyState,
-    ErrorPhase,
-    ExternalId,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Instant,
-    Json,
-    Trace,
-    Turn,
-    Usage,
-)
 from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import EncryptedSpool
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
@@ -39,12 +27,12 @@ _NOTHING = "The body ended without any part of an answer."
 _EVENT = lazy_pattern(r"(?:data|event|id|retry)?:")
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
-        ErrorPhase.TRANSPORT,
+        model.ErrorPhase.TRANSPORT,
         "The server closed the connection before the answer ended.",
     ),
-    ExchangeEnd.CLIENT_LEFT: (ErrorPhase.CLIENT_ABORT, "The client disconnected before the answer ended."),
-    ExchangeEnd.NOT_CONNECTED: (ErrorPhase.CONNECT, "The server could not be reached."),
-    ExchangeEnd.TIMED_OUT: (ErrorPhase.TRANSPORT, "The server was silent for too long."),
+    ExchangeEnd.CLIENT_LEFT: (model.ErrorPhase.CLIENT_ABORT, "The client disconnected before the answer ended."),
+    ExchangeEnd.NOT_CONNECTED: (model.ErrorPhase.CONNECT, "The server could not be reached."),
+    ExchangeEnd.TIMED_OUT: (model.ErrorPhase.TRANSPORT, "The server was silent for too long."),
 }
 _WORDS = lazy_pattern(r"[A-Za-z_-]+")
 _OTHER_ENDPOINTS = lazy_pattern(
@@ -72,7 +60,7 @@ def answer_turn(
     message: str = "",
     is_stored: bool = True,
     first_s: float | None = None,
-) -> Turn:
+) -> model.Turn:
     """The turn of an answer with all the facts of its generation, the same for recorded and imported answers.
 
     `decoded` is the answer as far as it came, its times relative to `started_s`, when the request was sent. `ended_s`
@@ -83,17 +71,17 @@ def answer_turn(
     complete before its connection broke has no error. A body with a good status that is no answer at all is the
     server's failure.
     """
-    learned = decoded.turn.generation or Generation()
+    learned = decoded.turn.generation or model.Generation()
     if end is ExchangeEnd.COMPLETE and is_stored and status is not None and status < 400:
         why = _why_no_answer(decoded.turn, learned)
-        learned = _failed(learned, GenerationError(ErrorPhase.HTTP, why, status)) if why else learned
+        learned = _failed(learned, model.GenerationError(model.ErrorPhase.HTTP, why, status)) if why else learned
     generation = structs.replace(
         started_generation(request, placement, started_s=started_s),
         api=learned.api or request.api,
         answered_model=learned.answered_model,
-        started=learned.started if started_s is None else Instant(started_s),
+        started=learned.started if started_s is None else model.Instant(started_s),
         first_token=(None if started_s is None else _first_token(decoded.turn, started_s)) or _at(first_s),
-        ended=learned.ended if ended_s is None else Instant(ended_s),
+        ended=learned.ended if ended_s is None else model.Instant(ended_s),
         usage=learned.usage,
         finish_reason=learned.finish_reason,
         finish=learned.finish,
@@ -102,11 +90,13 @@ def answer_turn(
     )
     generation = _ended(generation, end, status, message)
     if not is_stored or end is ExchangeEnd.NOT_STORED:
-        generation = structs.replace(generation, body=BodyState.NOT_STORED)
+        generation = structs.replace(generation, body=model.BodyState.NOT_STORED)
     return structs.replace(decoded.turn, generation=generation)
 
 
-def started_generation(request: DecodedRequest, placement: Placement, *, started_s: float | None = None) -> Generation:
+def started_generation(
+    request: DecodedRequest, placement: Placement, *, started_s: float | None = None
+) -> model.Generation:
     """What is known of a generation when its request was sent: model, parameters, tools, the attempt and its start."""
     return structs.replace(
         request.generation(),
@@ -117,11 +107,11 @@ def started_generation(request: DecodedRequest, placement: Placement, *, started
     )
 
 
-def _at(moment_s: float | None) -> Instant | None:
-    return None if moment_s is None else Instant(moment_s)
+def _at(moment_s: float | None) -> model.Instant | None:
+    return None if moment_s is None else model.Instant(moment_s)
 
 
-def _first_token(turn: Turn, started_s: float) -> Instant | None:
+def _first_token(turn: model.Turn, started_s: float) -> model.Instant | None:
     """When the first text, reasoning or arguments came; `wire:` parts do not count."""
     firsts = [
         next((offset for offset in part.chunks.offsets_s if offset is not None), None)
@@ -129,10 +119,10 @@ def _first_token(turn: Turn, started_s: float) -> Instant | None:
         if part.chunks is not None and part.chunks.offsets_s is not None and not part.name.startswith(WIRE_PREFIX)
     ]
     known = [first for first in firsts if first is not None]
-    return Instant(started_s + min(known)) if known else None
+    return model.Instant(started_s + min(known)) if known else None
 
 
-def _why_no_answer(turn: Turn, learned: Generation) -> str:
+def _why_no_answer(turn: model.Turn, learned: model.Generation) -> str:
     """Why a complete body is no answer: the decoder knows none of it, or nothing of an answer is in it; else `""`."""
     if learned.error is not None or learned.finish_reason is not None or turn.calls:
         return ""
@@ -140,9 +130,11 @@ def _why_no_answer(turn: Turn, learned: Generation) -> str:
         return ""
     unread = turn.part(UNREAD_PART)
     if unread is None or not unread.text:
-        has_no_content = learned.body is BodyState.COMPLETE and not learned.answered_model and learned.usage == Usage()
+        has_no_content = (
+            learned.body is model.BodyState.COMPLETE and not learned.answered_model and learned.usage == model.Usage()
+        )
         return _NOTHING if has_no_content else ""
-    return _NO_ANSWER if learned.body is BodyState.COMPLETE or not _looks_truncated(unread.text) else ""
+    return _NO_ANSWER if learned.body is model.BodyState.COMPLETE or not _looks_truncated(unread.text) else ""
 
 
 def _looks_truncated(text: str) -> bool:
@@ -161,29 +153,33 @@ def _is_truncated_json(text: str) -> bool:
     return False
 
 
-def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message: str) -> Generation:
+def _ended(generation: model.Generation, end: ExchangeEnd, status: int | None, message: str) -> model.Generation:
     """The generation with the end of the exchange taken into account."""
     is_http_error = status is not None and status >= 400
     if is_http_error and (generation.error is None or not generation.error.message):
         words = message or f"The server answered with status {status} and no message."
         code = generation.error.code if generation.error else None
-        return _failed(generation, GenerationError(ErrorPhase.HTTP, words, status, code))
+        return _failed(generation, model.GenerationError(model.ErrorPhase.HTTP, words, status, code))
     if generation.error is not None or end not in _ENDS:
         return generation
     phase, words = _ENDS[end]
     if status is None:  # no answer began, so nothing was truncated
-        return _failed(structs.replace(generation, body=BodyState.COMPLETE), GenerationError(phase, message or words))
-    if generation.body is BodyState.COMPLETE and generation.finish is not None:
+        return _failed(
+            structs.replace(generation, body=model.BodyState.COMPLETE), model.GenerationError(phase, message or words)
+        )
+    if generation.body is model.BodyState.COMPLETE and generation.finish is not None:
         return generation
-    return _failed(structs.replace(generation, body=BodyState.TRUNCATED), GenerationError(phase, message or words))
+    return _failed(
+        structs.replace(generation, body=model.BodyState.TRUNCATED), model.GenerationError(phase, message or words)
+    )
 
 
-def _failed(generation: Generation, error: GenerationError) -> Generation:
-    finish = generation.finish if error.phase is ErrorPhase.CLIENT_ABORT else FinishReason.ERROR
+def _failed(generation: model.Generation, error: model.GenerationError) -> model.Generation:
+    finish = generation.finish if error.phase is model.ErrorPhase.CLIENT_ABORT else model.FinishReason.ERROR
     return structs.replace(generation, error=error, finish=finish)
 
 
-def request_of(head: RequestHead, json: Json) -> DecodedRequest | None:
+def request_of(head: RequestHead, json: model.Json) -> DecodedRequest | None:
     """The request of an exchange to a model; None if it is none, like most of a proxy's traffic. Never raises.
 
     Requests to count tokens, embed texts and the like have bodies like a generation's, but their answers are none.
@@ -204,7 +200,7 @@ class SkippedExchange(Struct, frozen=True):
     is_irrelevant: bool = False
 
 
-def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> Iterator[Trace | SkippedExchange]:
+def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> Iterator[model.Trace | SkippedExchange]:
     """The traces of these exchanges, in the order in which they began, each with all its turns.
 
     First come the exchanges that are no requests to a model, in the order given. The others wait until the end, beyond
@@ -254,7 +250,7 @@ class _PlacedRequest(Struct, eq=False):
     exchange: Exchange
     record: str
     body: bytes
-    json: Json
+    json: model.Json
     request: DecodedRequest
     placement: Placement | None = None
     turn: int = 0
@@ -263,18 +259,18 @@ class _PlacedRequest(Struct, eq=False):
 class _GrowingTrace(Struct):
     """A trace while its turns come in; None is an answer that has not ended."""
 
-    facts: Trace
-    turns: list[Turn | None] = field(default_factory=list)
+    facts: model.Trace
+    turns: list[model.Turn | None] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def trace(self) -> Trace:
+    def trace(self) -> model.Trace:
         turns = tuple(turn for turn in self.turns if turn is not None)
         answered = (turn.generation.answered_model for turn in turns if turn.generation is not None)
         provenance = self.facts.provenance
         return structs.replace(
             self.facts,
             turns=turns,
-            model=self.facts.model or next((model for model in answered if model), ""),
+            model=self.facts.model or next((model_name for model_name in answered if model_name), ""),
             provenance=structs.replace(provenance, warnings=(*provenance.warnings, *dict.fromkeys(self.warnings))),
         )
 
@@ -324,21 +320,21 @@ class _TraceCollector:
         growing.turns[placed.turn] = turn
         growing.warnings += [f"{placed.record}: {fault}"] if fault else []
 
-    def traces(self) -> Iterator[Trace]:
+    def traces(self) -> Iterator[model.Trace]:
         return (growing.trace() for growing in self._growing.values())
 
-    def _so_far(self, request_id: str) -> Turn:
+    def _so_far(self, request_id: str) -> model.Turn:
         """The answer to an open request; a log contains it already."""
         placed = self._open[request_id]
         return decode_exchange(placed.exchange, placed.json)[0].turn
 
-    def _name(self) -> ExternalId:
+    def _name(self) -> model.ExternalId:
         digest = sha256(self._first_request.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._named[digest] = count = self._named.get(digest, 0) + 1
-        return ExternalId("first_request", digest if count == 1 else f"{digest}-{count}")
+        return model.ExternalId("first_request", digest if count == 1 else f"{digest}-{count}")
 
 
-def decode_exchange(exchange: Exchange, json: Json) -> tuple[DecodedTurn, str]:
+def decode_exchange(exchange: Exchange, json: model.Json) -> tuple[DecodedTurn, str]:
     """An exchange's answer, decoded as far as it came, and a sentence on a fault of its encoding, or `""`."""
     started_s = exchange.head.at_s
     decoder = decoder_for(

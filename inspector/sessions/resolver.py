@@ -9,21 +9,7 @@ from uuid import uuid4
 
 from msgspec import Struct, structs
 
-from inspector.model import (
-    BodyState,
-    ExternalId,
-    Instant,
-    Json,
-    ParentTrace,
-    ParentWhy,
-    Part,
-    Provenance,
-    Role,
-    SentRequest,
-    Trace,
-    Turn,
-    TurnFlag,
-)
+from inspector import model
 from inspector.model.trace import RECORDING_ID
 from inspector.sessions import fingerprints, trace_matching
 from inspector.sessions.exchange import RequestHead
@@ -31,8 +17,8 @@ from inspector.sessions.session_cache import CachedTrace, SessionCache
 from inspector.wire.events import DecodedRequest, DecodedTurn
 
 _NAME_LENGTH = 80
-_COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
-_WRITTEN_BY_CLIENT = frozenset({TurnFlag.SYNTHETIC})
+_COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})
+_WRITTEN_BY_CLIENT = frozenset({model.TurnFlag.SYNTHETIC})
 
 
 class Placement(Struct, frozen=True):
@@ -46,12 +32,12 @@ class Placement(Struct, frozen=True):
     """
 
     key: str
-    begins: Trace | None
-    turns: tuple[Turn, ...]
+    begins: model.Trace | None
+    turns: tuple[model.Turn, ...]
     attempt: int = 1
     retry_of: str | None = None
     request_id: str = ""
-    request: SentRequest | None = None
+    request: model.SentRequest | None = None
 
 
 class _OpenRequest(Struct, frozen=True):
@@ -63,13 +49,13 @@ class _OpenRequest(Struct, frozen=True):
     raw: bool
     text: fingerprints.RunningDigest | None
     before: bytes
-    prefill: Turn | None
+    prefill: model.Turn | None
     answer: int
 
 
-def new_recording_id() -> ExternalId:
+def new_recording_id() -> model.ExternalId:
     """An id that no other trace has."""
-    return ExternalId(RECORDING_ID, uuid4().hex)
+    return model.ExternalId(RECORDING_ID, uuid4().hex)
 
 
 class SessionResolver:
@@ -80,7 +66,9 @@ class SessionResolver:
     this id.
     """
 
-    def __init__(self, *, name_trace: Callable[[], ExternalId] = new_recording_id, max_sessions: int = 10_000) -> None:
+    def __init__(
+        self, *, name_trace: Callable[[], model.ExternalId] = new_recording_id, max_sessions: int = 10_000
+    ) -> None:
         self._name_trace = name_trace
         self._cache = SessionCache(max_sessions)
         self._open: dict[str, _OpenRequest] = {}
@@ -98,8 +86,8 @@ class SessionResolver:
         head: RequestHead,
         request: DecodedRequest,
         body: bytes,
-        json: Json,
-        so_far: Callable[[str], Turn | None] = lambda request_id: None,
+        json: model.Json,
+        so_far: Callable[[str], model.Turn | None] = lambda request_id: None,
     ) -> Placement:
         """Find where a request belongs; every placement must be `answered` in the end. Never raises.
 
@@ -156,7 +144,7 @@ class SessionResolver:
         if trace.request == waiting.request:
             self._end_at(trace, chain)
             trace.last_answer = chain
-            broke = generation is not None and (generation.error or generation.body is not BodyState.COMPLETE)
+            broke = generation is not None and (generation.error or generation.body is not model.BodyState.COMPLETE)
             trace.complete = trace.complete or not broke
             self._cache.mark_window(trace, waiting.last_message, message)
             if any(call.id for call in turn.calls):
@@ -184,7 +172,7 @@ class SessionResolver:
         trace.request_keys.add(features.query.request_key)
         name = self._await(features, trace, turns=0)
         if features.begins or features.text is not None:
-            request: SentRequest | None = trace.history.repeat(trace.turns)
+            request: model.SentRequest | None = trace.history.repeat(trace.turns)
         else:
             request = _sent(features, trace, {})
         return Placement(trace.key, None, (), trace.attempts, trace.request_id, name, request)
@@ -205,7 +193,7 @@ class SessionResolver:
         self._set_request(features, trace, known=known, observed=True)
         name = self._assign_request_id(features, trace, len(new))
         if place.known_length or features.begins:
-            request: SentRequest | None = trace.history.add_continued(
+            request: model.SentRequest | None = trace.history.add_continued(
                 trace.turns, new, dict(enumerate(range(first, first + len(new))))
             )
         else:
@@ -222,7 +210,7 @@ class SessionResolver:
         own_id = self._name_trace()
         trace = CachedTrace(own_id.value, own_id, features.query.scope, head.client, features.query.prints.system_words)
         trace.group = trace.key
-        if place.why is ParentWhy.SIBLING:
+        if place.why is model.ParentWhy.SIBLING:
             first = _cached_trace(place)
             trace.group, trace.has_siblings, first.has_siblings = first.group, True, True
         self._cache.add(trace)
@@ -231,7 +219,7 @@ class SessionResolver:
         facts = facts_of(head, request, features.hints, own_id, place)
         name = self._assign_request_id(features, trace, len(turns))
         if place.known_length:
-            sent: SentRequest | None = trace.history.add_continued(
+            sent: model.SentRequest | None = trace.history.add_continued(
                 trace.turns, turns, {at: at + 1 for at in range(len(turns))}
             )
         else:
@@ -283,7 +271,9 @@ class SessionResolver:
         return name
 
 
-def _sent(features: trace_matching.RequestFeatures, trace: CachedTrace, new: dict[int, int]) -> SentRequest | None:
+def _sent(
+    features: trace_matching.RequestFeatures, trace: CachedTrace, new: dict[int, int]
+) -> model.SentRequest | None:
     """The request as read; None if its messages are not known. `new` maps the index of a message to its new turn."""
     return trace.history.add_request(trace.turns, features.turns, new, raw=features.raw) if features.turns else None
 
@@ -297,36 +287,36 @@ def facts_of(
     head: RequestHead,
     request: DecodedRequest,
     hints: trace_matching.SessionHints,
-    own_id: ExternalId,
+    own_id: model.ExternalId,
     place: trace_matching.SessionPlace,
-) -> Trace:
+) -> model.Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
     ids = (own_id, *hints.ids)
     warnings: tuple[str, ...] = ()
     if request.continues and place.trace is None:
-        ids = (*ids, ExternalId("previous_response_id", request.continues))
+        ids = (*ids, model.ExternalId("previous_response_id", request.continues))
         warnings = (f"What came before the response `{request.continues}` was not recorded.",)
     elif request.continues:
         warnings = (f"What came before the response `{request.continues}` is in the parent trace.",)
     parent = None
     if place.trace is not None and place.why is not None:
-        parent = ParentTrace(place.trace.own_id, place.why)
-    return Trace(
+        parent = model.ParentTrace(place.trace.own_id, place.why)
+    return model.Trace(
         (),
         name=_first_words(request.turns),
         model=request.model,
-        started=None if head.at_s is None else Instant(head.at_s),
+        started=None if head.at_s is None else model.Instant(head.at_s),
         external_ids=ids,
         recognised_by=hints.recognised_by,
         parent=parent,
-        provenance=Provenance(warnings=warnings),
+        provenance=model.Provenance(warnings=warnings),
     )
 
 
-def _first_words(turns: Iterable[Turn]) -> str:
+def _first_words(turns: Iterable[model.Turn]) -> str:
     """The user's first line of text, by which people recognise a conversation; lines of markup are skipped."""
     for turn in turns:
-        if turn.role is not Role.USER:
+        if turn.role is not model.Role.USER:
             continue
         lines = (line.strip() for part in turn.parts if part.name == "text" for line in part.text.split("\n"))
         if line := next((line for line in lines if line and not line.startswith("<")), ""):
@@ -334,26 +324,26 @@ def _first_words(turns: Iterable[Turn]) -> str:
     return ""
 
 
-def marked_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def marked_history(turns: Sequence[model.Turn]) -> tuple[model.Turn, ...]:
     """The turns that begin a trace: those up to the last answer are marked as copied, except the system prompt."""
-    answers = [at for at, turn in enumerate(turns[:-1]) if turn.role is Role.ASSISTANT]
+    answers = [at for at, turn in enumerate(turns[:-1]) if turn.role is model.Role.ASSISTANT]
     end = answers[-1] + 1 if answers else 0
-    copied = [_flagged(turn, _COPIED) if turn.role is not Role.SYSTEM else turn for turn in turns[:end]]
+    copied = [_flagged(turn, _COPIED) if turn.role is not model.Role.SYSTEM else turn for turn in turns[:end]]
     return (*copied, *marked_answers(turns[end:]))
 
 
-def marked_answers(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def marked_answers(turns: Sequence[model.Turn]) -> tuple[model.Turn, ...]:
     """The turns that continue a trace: an answer among them was not generated here, so it is marked as copied.
 
     One at the very end is the beginning of the coming answer, which the client wrote itself: it is synthetic.
     """
-    marked = [_flagged(turn, _COPIED) if turn.role is Role.ASSISTANT else turn for turn in turns]
-    if turns and turns[-1].role is Role.ASSISTANT:
+    marked = [_flagged(turn, _COPIED) if turn.role is model.Role.ASSISTANT else turn for turn in turns]
+    if turns and turns[-1].role is model.Role.ASSISTANT:
         marked[-1] = _flagged(turns[-1], _WRITTEN_BY_CLIENT)
     return tuple(marked)
 
 
-def _flagged(turn: Turn, flags: frozenset[TurnFlag]) -> Turn:
+def _flagged(turn: model.Turn, flags: frozenset[model.TurnFlag]) -> model.Turn:
     return structs.replace(turn, flags=turn.flags | flags)
 
 
@@ -385,21 +375,27 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
     same = cache.longest(features.query.scope, features.query.prints.chain)
     if found is None or (same is not None and same[0]):
         return None
-    return found if found.relation is trace_matching.Relation.CONTINUES else structs.replace(found, why=ParentWhy.FORK)
+    return (
+        found
+        if found.relation is trace_matching.Relation.CONTINUES
+        else structs.replace(found, why=model.ParentWhy.FORK)
+    )
 
 
-def split_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
+def split_text(turns: tuple[model.Turn, ...], at: int) -> tuple[model.Turn, ...]:
     """The turns with the text of a raw prompt split in two: what its trace, or the parent, has of it, and the rest."""
     if not at:
         return turns
     prompt = turns[-1]
     text = _prompt_part(prompt)
-    others = (Part("text", text.text[at:]), *(part for part in prompt.parts if part is not text))
-    old = structs.replace(prompt, parts=(Part("text", text.text[:at]),), flags=prompt.flags | {TurnFlag.COPIED_CONTEXT})
+    others = (model.Part("text", text.text[at:]), *(part for part in prompt.parts if part is not text))
+    old = structs.replace(
+        prompt, parts=(model.Part("text", text.text[:at]),), flags=prompt.flags | {model.TurnFlag.COPIED_CONTEXT}
+    )
     return (*turns[:-1], old, structs.replace(prompt, parts=others))
 
 
-def _prompt_part(turn: Turn) -> Part:
+def _prompt_part(turn: model.Turn) -> model.Part:
     part = turn.part("text")
     assert part is not None, "a prompt that is a text has one"
     return part

@@ -9,24 +9,8 @@ from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 
+from inspector import model
 from inspector.errors import UnreadableFileError
-from inspector.model import (
-    CallHeader,
-    Chunks,
-    Generation,
-    GenerationError,
-    Instant,
-    Outcome,
-    Part,
-    RecordedRun,
-    SentBefore,
-    SentMessage,
-    SentPart,
-    SentRequest,
-    ToolDefinition,
-    Trace,
-    Turn,
-)
 from inspector.model.exchange import RecordedExchange, with_exchanges
 from inspector.text import Range
 from inspector.trace_file import lines
@@ -74,7 +58,7 @@ STEPS: dict[int, Callable[[Record], Record]] = {1: _from_1, 2: _from_2}
 """The step from each older version to the next."""
 
 
-def read_trace_file(path: str | Path) -> Iterator[Trace]:
+def read_trace_file(path: str | Path) -> Iterator[model.Trace]:
     """The traces of a file, in order, each as soon as its last turn is read; one at a time is in memory.
 
     Files of older versions are upgraded as they are read. UnreadableFileError, with path and line, for a file that
@@ -88,7 +72,7 @@ def read_trace_file(path: str | Path) -> Iterator[Trace]:
         raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
 
 
-def read_recordings(path: str | Path) -> Iterator[tuple[Trace, tuple[RecordedExchange, ...]]]:
+def read_recordings(path: str | Path) -> Iterator[tuple[model.Trace, tuple[RecordedExchange, ...]]]:
     """The traces of a file, each with its recorded exchanges; otherwise like `read_trace_file`."""
     try:
         with Path(path).open("rb") as stream:
@@ -97,7 +81,7 @@ def read_recordings(path: str | Path) -> Iterator[tuple[Trace, tuple[RecordedExc
         raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
 
 
-def read_trace_stream(stream: BinaryIO, name: str) -> Iterator[Trace]:
+def read_trace_stream(stream: BinaryIO, name: str) -> Iterator[model.Trace]:
     """The traces of an open file that is called `name`, and their exchanges; OSError if reading fails."""
     return (with_exchanges(trace, exchanges) for trace, exchanges in _FileReader(name, stream).recordings())
 
@@ -108,11 +92,11 @@ class _FileReader:
         self._stream = stream
         self._line = 0
 
-    def traces(self) -> Iterator[Trace]:
+    def traces(self) -> Iterator[model.Trace]:
         for trace, turns in self._blocks():
             yield trace_of(trace, turns)
 
-    def recordings(self) -> Iterator[tuple[Trace, tuple[RecordedExchange, ...]]]:
+    def recordings(self) -> Iterator[tuple[model.Trace, tuple[RecordedExchange, ...]]]:
         for trace, turns in self._blocks():
             try:
                 exchanges = tuple(lines.exchanges_of(trace.exchanges))
@@ -120,7 +104,7 @@ class _FileReader:
                 raise self._fault(f"an exchange of the previous trace cannot be read: {error}") from error
             yield trace_of(trace, turns), exchanges
 
-    def _blocks(self) -> Iterator[tuple[lines.TraceLine, tuple[Turn, ...]]]:
+    def _blocks(self) -> Iterator[tuple[lines.TraceLine, tuple[model.Turn, ...]]]:
         version = self._version()
         while (record := self._record(version)) is not None:
             trace = self._trace_line(record)
@@ -176,7 +160,7 @@ class _FileReader:
         except INVALID_LINE as error:
             raise self._fault(str(error)) from error
 
-    def _turn(self, version: int, missing: int) -> Turn:
+    def _turn(self, version: int, missing: int) -> model.Turn:
         record = self._record(version)
         if record is None or "turn" not in record:
             raise self._fault(f"expected {missing} more turns of the trace")
@@ -189,9 +173,9 @@ class _FileReader:
         return UnreadableFileError(f"{self._name}, line {self._line}: {why}")
 
 
-def trace_of(line: lines.TraceLine, turns: tuple[Turn, ...]) -> Trace:
+def trace_of(line: lines.TraceLine, turns: tuple[model.Turn, ...]) -> model.Trace:
     """The trace of a line and its turns."""
-    return Trace(
+    return model.Trace(
         turns=turns,
         name=line.name,
         model=line.model,
@@ -207,20 +191,22 @@ def trace_of(line: lines.TraceLine, turns: tuple[Turn, ...]) -> Trace:
     )
 
 
-def outcome_of(line: lines.OutcomeLine | None) -> Outcome | None:
+def outcome_of(line: lines.OutcomeLine | None) -> model.Outcome | None:
     """The outcome in a trace's line."""
     if line is None:
         return None
-    return Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
+    return model.Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
 
 
-def _call(line: lines.CallLine) -> CallHeader:
-    return CallHeader(line.part, line.name, None if isinstance(line.id, msgspec.UnsetType) else line.id, line.custom)
+def _call(line: lines.CallLine) -> model.CallHeader:
+    return model.CallHeader(
+        line.part, line.name, None if isinstance(line.id, msgspec.UnsetType) else line.id, line.custom
+    )
 
 
-def turn_of(line: lines.TurnLine) -> Turn:
+def turn_of(line: lines.TurnLine) -> model.Turn:
     """The turn of a line; ValueError if its chunks do not fit their text."""
-    return Turn(
+    return model.Turn(
         role=line.role,
         parts=tuple(_part(part) for part in line.parts),
         source_role=line.source_role,
@@ -232,37 +218,37 @@ def turn_of(line: lines.TurnLine) -> Turn:
     )
 
 
-def _run(line: lines.RunLine) -> RecordedRun:
+def _run(line: lines.RunLine) -> model.RecordedRun:
     times = _instant(line.started), _instant(line.ended)
     facts = line.source, line.name, line.call_id, line.arguments, line.result, line.failed
-    return RecordedRun(*facts, *times, line.own_form)
+    return model.RecordedRun(*facts, *times, line.own_form)
 
 
-def _request(line: lines.SentRequestLine) -> SentRequest:
-    return SentRequest(line.after, line.kept, tuple(map(_sent, line.messages)))
+def _request(line: lines.SentRequestLine) -> model.SentRequest:
+    return model.SentRequest(line.after, line.kept, tuple(map(_sent, line.messages)))
 
 
-def _sent(line: int | tuple[int, int] | lines.SentMessageLine) -> int | SentMessage | SentBefore:
+def _sent(line: int | tuple[int, int] | lines.SentMessageLine) -> int | model.SentMessage | model.SentBefore:
     match line:
         case int():
             return line
         case lines.SentMessageLine():
             calls = tuple(map(_call, line.calls))
-            parts = tuple(SentPart(part.name, part.text, part.prefix, part.suffix) for part in line.parts)
-            return SentMessage(line.role, parts, line.turn or None, line.source_role, calls, line.result)
+            parts = tuple(model.SentPart(part.name, part.text, part.prefix, part.suffix) for part in line.parts)
+            return model.SentMessage(line.role, parts, line.turn or None, line.source_role, calls, line.result)
         case (turn, index):
-            return SentBefore(turn, index)
+            return model.SentBefore(turn, index)
 
 
-def _part(line: lines.PartLine) -> Part:
-    return Part(line.name, line.text, None if line.chunks is None else _chunks(line.chunks, len(line.text)))
+def _part(line: lines.PartLine) -> model.Part:
+    return model.Part(line.name, line.text, None if line.chunks is None else _chunks(line.chunks, len(line.text)))
 
 
-def _chunks(line: lines.ChunksLine, length: int) -> Chunks:
+def _chunks(line: lines.ChunksLine, length: int) -> model.Chunks:
     ends, offsets, logprobs = line.ends, line.offsets_s, line.logprobs
     if ends and (ends[0] < 0 or ends[-1] != length or any(end < before for before, end in pairwise(ends))):
         raise ValueError("the ends of the chunks do not increase up to the length of their text")
-    return Chunks(
+    return model.Chunks(
         ends,
         line.sequences,
         None if offsets is None else tuple(None if at is None else float(at) for at in offsets),
@@ -271,10 +257,10 @@ def _chunks(line: lines.ChunksLine, length: int) -> Chunks:
     )
 
 
-def generation_of(line: lines.GenerationLine) -> Generation:
+def generation_of(line: lines.GenerationLine) -> model.Generation:
     """The generation in a turn's line."""
     error = line.error
-    return Generation(
+    return model.Generation(
         api=line.api,
         requested_model=line.requested_model,
         answered_model=line.answered_model,
@@ -289,7 +275,7 @@ def generation_of(line: lines.GenerationLine) -> Generation:
         usage=line.usage,
         finish_reason=line.finish_reason,
         finish=line.finish,
-        error=None if error is None else GenerationError(error.phase, error.message, error.status, error.code),
+        error=None if error is None else model.GenerationError(error.phase, error.message, error.status, error.code),
         body=line.body,
         request=None if line.request is None else _request(line.request),
         response_id=line.response_id,
@@ -297,10 +283,10 @@ def generation_of(line: lines.GenerationLine) -> Generation:
     )
 
 
-def _tool(line: lines.ToolLine) -> ToolDefinition:
+def _tool(line: lines.ToolLine) -> model.ToolDefinition:
     where = None if line.range is None else Range(*line.range)
-    return ToolDefinition(line.name, line.description, lines.original_json(line.parameters), line.raw, where)
+    return model.ToolDefinition(line.name, line.description, lines.original_json(line.parameters), line.raw, where)
 
 
-def _instant(line: lines.InstantLine | None) -> Instant | None:
-    return None if line is None else Instant(float(line.at_s), line.source)
+def _instant(line: lines.InstantLine | None) -> model.Instant | None:
+    return None if line is None else model.Instant(float(line.at_s), line.source)

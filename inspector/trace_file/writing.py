@@ -8,26 +8,12 @@ from typing import TextIO, assert_never
 
 import msgspec
 
-from inspector.model import (
-    CallHeader,
-    Chunks,
-    Generation,
-    Instant,
-    Outcome,
-    Part,
-    RecordedRun,
-    SentBefore,
-    SentMessage,
-    SentRequest,
-    ToolDefinition,
-    Trace,
-    Turn,
-)
+from inspector import model
 from inspector.model.exchange import RecordedExchange, RecordedTrace, compacted
 from inspector.trace_file import lines
 
 
-def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> None:
+def write_trace_file(target: str | Path | TextIO, traces: Iterable[model.Trace]) -> None:
     """Write a trace file of the current version, with the exchanges of those traces that are a `RecordedTrace`.
 
     One trace at a time is in memory.
@@ -58,7 +44,7 @@ def header_line() -> str:
     return _line({lines.HEADER_KEY: lines.VERSION})
 
 
-def trace_lines(trace: Trace, exchanges: Sequence[RecordedExchange] = ()) -> Iterator[str]:
+def trace_lines(trace: model.Trace, exchanges: Sequence[RecordedExchange] = ()) -> Iterator[str]:
     """The lines of one trace and of its recorded exchanges, which may be appended to a file of this version."""
     line = trace_line(trace)
     line.exchanges = tuple(map(lines.ExchangePacker().line, exchanges))
@@ -67,7 +53,7 @@ def trace_lines(trace: Trace, exchanges: Sequence[RecordedExchange] = ()) -> Ite
         yield _line({"turn": msgspec.to_builtins(turn_line(turn))})
 
 
-def _write(stream: TextIO, traces: Iterable[Trace]) -> None:
+def _write(stream: TextIO, traces: Iterable[model.Trace]) -> None:
     stream.write(header_line())
     for trace in traces:
         stream.writelines(trace_lines(trace, trace.exchanges if isinstance(trace, RecordedTrace) else ()))
@@ -77,7 +63,7 @@ def _line(record: object) -> str:
     return lines.ascii_line(record) + "\n"
 
 
-def trace_line(trace: Trace) -> lines.TraceLine:
+def trace_line(trace: model.Trace) -> lines.TraceLine:
     """A trace's own line, without its turns."""
     return lines.TraceLine(
         turns=len(trace.turns),
@@ -95,7 +81,7 @@ def trace_line(trace: Trace) -> lines.TraceLine:
     )
 
 
-def outcome_line(outcome: Outcome | None) -> lines.OutcomeLine | None:
+def outcome_line(outcome: model.Outcome | None) -> lines.OutcomeLine | None:
     """The outcome in a trace's line."""
     if outcome is None:
         return None
@@ -103,7 +89,7 @@ def outcome_line(outcome: Outcome | None) -> lines.OutcomeLine | None:
     return lines.OutcomeLine(outcome.completed, outcome.exit_status, reward)
 
 
-def turn_line(turn: Turn) -> lines.TurnLine:
+def turn_line(turn: model.Turn) -> lines.TurnLine:
     """A turn's line."""
     return lines.TurnLine(
         role=turn.role,
@@ -117,26 +103,26 @@ def turn_line(turn: Turn) -> lines.TurnLine:
     )
 
 
-def _call(call: CallHeader) -> lines.CallLine:
+def _call(call: model.CallHeader) -> lines.CallLine:
     return lines.CallLine(call.part, call.name, call.id, call.custom)
 
 
-def _run(run: RecordedRun) -> lines.RunLine:
+def _run(run: model.RecordedRun) -> lines.RunLine:
     times = _instant(run.started), _instant(run.ended)
     return lines.RunLine(run.source, run.name, run.call_id, run.arguments, run.result, run.failed, *times, run.own_form)
 
 
-def _request(request: SentRequest) -> lines.SentRequestLine:
+def _request(request: model.SentRequest) -> lines.SentRequestLine:
     return lines.SentRequestLine(request.after, request.kept, tuple(map(_sent, request.messages)))
 
 
-def _sent(one: int | SentMessage | SentBefore) -> int | tuple[int, int] | lines.SentMessageLine:
+def _sent(one: int | model.SentMessage | model.SentBefore) -> int | tuple[int, int] | lines.SentMessageLine:
     match one:
         case int():
             return one
-        case SentBefore(turn, index):
+        case model.SentBefore(turn, index):
             return turn, index
-        case SentMessage():
+        case model.SentMessage():
             calls = tuple(map(_call, one.calls))
             parts = tuple(lines.SentPartLine(part.name, part.text, part.prefix, part.suffix) for part in one.parts)
             return lines.SentMessageLine(one.role, parts, one.turn or 0, one.source_role, calls, one.result)
@@ -144,11 +130,11 @@ def _sent(one: int | SentMessage | SentBefore) -> int | tuple[int, int] | lines.
             assert_never(one)
 
 
-def _part(part: Part) -> lines.PartLine:
+def _part(part: model.Part) -> lines.PartLine:
     return lines.PartLine(part.name, part.text, None if part.chunks is None else _chunks(part.chunks))
 
 
-def _chunks(chunks: Chunks) -> lines.ChunksLine:
+def _chunks(chunks: model.Chunks) -> lines.ChunksLine:
     offsets, logprobs = chunks.offsets_s, chunks.logprobs
     return lines.ChunksLine(
         tuple(chunks.ends),
@@ -163,7 +149,7 @@ def _numbers(values: Iterable[float]) -> tuple[lines.Number, ...]:
     return tuple(lines.float_value(value) for value in values)
 
 
-def generation_line(generation: Generation) -> lines.GenerationLine:
+def generation_line(generation: model.Generation) -> lines.GenerationLine:
     """The generation in a turn's line."""
     error = generation.error
     return lines.GenerationLine(
@@ -189,10 +175,10 @@ def generation_line(generation: Generation) -> lines.GenerationLine:
     )
 
 
-def _tool(tool: ToolDefinition) -> lines.ToolLine:
+def _tool(tool: model.ToolDefinition) -> lines.ToolLine:
     where = None if tool.range is None else (tool.range.start, tool.range.end)
     return lines.ToolLine(tool.name, tool.description, lines.portable_json(tool.parameters), tool.raw, where)
 
 
-def _instant(instant: Instant | None) -> lines.InstantLine | None:
+def _instant(instant: model.Instant | None) -> lines.InstantLine | None:
     return None if instant is None else lines.InstantLine(lines.float_value(instant.at_s), instant.source)

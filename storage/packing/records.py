@@ -5,49 +5,20 @@ They are keyed by field name, so that fields can be added later; empty values an
 
 from typing import Any, assert_never
 
-from inspector.model import (
-    BodyState,
-    CallHeader,
-    ErrorPhase,
-    ExternalId,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Instant,
-    InstantSource,
-    Outcome,
-    ParentTrace,
-    ParentWhy,
-    Part,
-    Provenance,
-    RecognisedBy,
-    RecordedRun,
-    ResultHeader,
-    Role,
-    SentBefore,
-    SentMessage,
-    SentPart,
-    SentRequest,
-    ToolDefinition,
-    ToolsOrigin,
-    Trace,
-    Turn,
-    TurnFlag,
-    Usage,
-)
+from inspector import model
 from inspector.model.exchange import shared_prefix, shared_suffix
 from inspector.text import Range
 from storage.packing.values import packable
 
 _SHARED = 32  # code points that a result must share with the text that was read, to be stored as a reference to it
 
-_NO_USAGE = Usage()
+_NO_USAGE = model.Usage()
 
 Facts = dict[str, Any]
 """Plain values by field name, for `pack`."""
 
 
-def trace_facts(trace: Trace) -> Facts:
+def trace_facts(trace: model.Trace) -> Facts:
     """All fields of a trace except its turns and its provenance."""
     parent, outcome = trace.parent, trace.outcome
     return _nonempty(
@@ -64,7 +35,7 @@ def trace_facts(trace: Trace) -> Facts:
     )
 
 
-def provenance_facts(provenance: Provenance) -> Facts:
+def provenance_facts(provenance: model.Provenance) -> Facts:
     """All fields of a provenance."""
     return _nonempty(
         source=provenance.source,
@@ -76,31 +47,31 @@ def provenance_facts(provenance: Provenance) -> Facts:
     )
 
 
-def trace_from(facts: Facts, provenance: Facts, turns: tuple[Turn, ...]) -> Trace:
+def trace_from(facts: Facts, provenance: Facts, turns: tuple[model.Turn, ...]) -> model.Trace:
     """The inverse of `trace_facts` and `provenance_facts`, with these turns."""
     outcome = facts.get("outcome")
-    return Trace(
+    return model.Trace(
         turns=turns,
         name=facts.get("name", ""),
         model=facts.get("model", ""),
         format=facts.get("format", ""),
         started=_instant_from(facts.get("started")),
-        external_ids=tuple(ExternalId(*one) for one in facts.get("external_ids", ())),
-        recognised_by=RecognisedBy(facts["recognised_by"]),
+        external_ids=tuple(model.ExternalId(*one) for one in facts.get("external_ids", ())),
+        recognised_by=model.RecognisedBy(facts["recognised_by"]),
         parent=parent_from(facts.get("parent")),
-        outcome=Outcome(*outcome) if outcome else None,
-        provenance=Provenance(**{**provenance, "warnings": tuple(provenance.get("warnings", ()))}),
+        outcome=model.Outcome(*outcome) if outcome else None,
+        provenance=model.Provenance(**{**provenance, "warnings": tuple(provenance.get("warnings", ()))}),
         project=facts.get("project", ""),
         branch=facts.get("branch", ""),
     )
 
 
-def parent_from(facts: Any) -> ParentTrace | None:
+def parent_from(facts: Any) -> model.ParentTrace | None:
     """The parent in a trace's facts; None if there is none."""
-    return ParentTrace(ExternalId(facts[0], facts[1]), ParentWhy(facts[2])) if facts else None
+    return model.ParentTrace(model.ExternalId(facts[0], facts[1]), model.ParentWhy(facts[2])) if facts else None
 
 
-def turn_facts(turn: Turn) -> Facts:
+def turn_facts(turn: model.Turn) -> Facts:
     """All fields of a turn except its role, its parts and its tools."""
     result = turn.result
     facts: Facts = {}
@@ -119,26 +90,28 @@ def turn_facts(turn: Turn) -> Facts:
     return facts
 
 
-def turn_from(role: str, facts: Facts, parts: tuple[Part, ...], tools: tuple[ToolDefinition, ...]) -> Turn:
+def turn_from(
+    role: str, facts: Facts, parts: tuple[model.Part, ...], tools: tuple[model.ToolDefinition, ...]
+) -> model.Turn:
     """The inverse of `turn_facts`, with this role, these parts and these tools."""
     result, generation = facts.get("result"), facts.get("generation")
-    return Turn(
-        role=Role(role),
+    return model.Turn(
+        role=model.Role(role),
         parts=parts,
         source_role=facts.get("source_role", ""),
-        calls=tuple(CallHeader(*header) for header in facts.get("calls", ())),
-        result=ResultHeader(*result) if result else None,
+        calls=tuple(model.CallHeader(*header) for header in facts.get("calls", ())),
+        result=model.ResultHeader(*result) if result else None,
         generation=None if generation is None else _generation_from(generation, tools),
-        flags=frozenset(map(TurnFlag, facts.get("flags", ()))),
+        flags=frozenset(map(model.TurnFlag, facts.get("flags", ()))),
         run=_run_from(facts["run"], parts) if "run" in facts else None,
     )
 
 
-def _calls(calls: tuple[CallHeader, ...]) -> list[list[Any]]:
+def _calls(calls: tuple[model.CallHeader, ...]) -> list[list[Any]]:
     return [[header.part, header.name, header.id, *([True] if header.custom else [])] for header in calls]
 
 
-def _run(run: RecordedRun, read: Part | None) -> list[Any]:
+def _run(run: model.RecordedRun, read: model.Part | None) -> list[Any]:
     """The facts of a run; of its result, only the part that is not in the text that the model read."""
     result: Any = run.result
     if result is not None and read is not None:
@@ -150,28 +123,28 @@ def _run(run: RecordedRun, read: Part | None) -> list[Any]:
     return [*texts, _instant(run.started), _instant(run.ended), *([list(run.own_form)] if run.own_form else [])]
 
 
-def _run_from(facts: list[Any], parts: tuple[Part, ...]) -> RecordedRun:
+def _run_from(facts: list[Any], parts: tuple[model.Part, ...]) -> model.RecordedRun:
     source, name, call_id, arguments, result, failed, started, ended, *own_form = facts
     if isinstance(result, list):
         prefix, middle, suffix = result
         read = next((part.text for part in parts if part.name == "text"), "")
         result = f"{read[:prefix]}{middle}{read[len(read) - suffix :]}"
     times = _instant_from(started), _instant_from(ended)
-    return RecordedRun(source, name, call_id, arguments, result, failed, *times, tuple(*own_form))
+    return model.RecordedRun(source, name, call_id, arguments, result, failed, *times, tuple(*own_form))
 
 
-def _request(request: SentRequest) -> list[Any]:
+def _request(request: model.SentRequest) -> list[Any]:
     return [request.after, request.kept, *map(_sent, request.messages)]
 
 
-def _sent(message: int | SentMessage | SentBefore) -> int | list[Any]:
+def _sent(message: int | model.SentMessage | model.SentBefore) -> int | list[Any]:
     """A message: the number of a turn, two numbers for one of an earlier request, else a list of its values."""
     match message:
         case int():
             return message
-        case SentBefore(turn, index):
+        case model.SentBefore(turn, index):
             return [turn, index]
-        case SentMessage():
+        case model.SentMessage():
             result = message.result and [message.result.call_id, message.result.name, message.result.is_error]
             parts = [
                 [part.name, part.text, *((part.prefix, part.suffix) if part.prefix or part.suffix else ())]
@@ -182,39 +155,39 @@ def _sent(message: int | SentMessage | SentBefore) -> int | list[Any]:
             assert_never(message)
 
 
-def _request_from(facts: list[Any]) -> SentRequest:
-    return SentRequest(facts[0], facts[1], tuple(map(_sent_from, facts[2:])))
+def _request_from(facts: list[Any]) -> model.SentRequest:
+    return model.SentRequest(facts[0], facts[1], tuple(map(_sent_from, facts[2:])))
 
 
-def _sent_from(facts: int | list[Any]) -> int | SentMessage | SentBefore:
+def _sent_from(facts: int | list[Any]) -> int | model.SentMessage | model.SentBefore:
     if isinstance(facts, int):
         return facts
     if len(facts) == 2:
-        return SentBefore(*facts)
+        return model.SentBefore(*facts)
     turn, role, parts, source_role, calls, result = facts
-    return SentMessage(
-        Role(role),
-        tuple(SentPart(*part) for part in parts),
+    return model.SentMessage(
+        model.Role(role),
+        tuple(model.SentPart(*part) for part in parts),
         turn,
         source_role,
-        tuple(CallHeader(*header) for header in calls),
-        ResultHeader(*result) if result else None,
+        tuple(model.CallHeader(*header) for header in calls),
+        model.ResultHeader(*result) if result else None,
     )
 
 
-def tool_facts(tool: ToolDefinition) -> list[Any]:
+def tool_facts(tool: model.ToolDefinition) -> list[Any]:
     """A tool definition."""
     where = None if tool.range is None else [tool.range.start, tool.range.end]
     return [tool.name, tool.description, packable(tool.parameters), tool.raw, where]
 
 
-def tool_from(facts: list[Any]) -> ToolDefinition:
+def tool_from(facts: list[Any]) -> model.ToolDefinition:
     """The inverse of `tool_facts`."""
     name, description, parameters, raw, where = facts
-    return ToolDefinition(name, description, parameters, raw, Range(*where) if where else None)
+    return model.ToolDefinition(name, description, parameters, raw, Range(*where) if where else None)
 
 
-def _generation(generation: Generation) -> Facts:
+def _generation(generation: model.Generation) -> Facts:
     error, usage = generation.error, generation.usage
     return _nonempty(
         api=generation.api,
@@ -245,27 +218,27 @@ def _generation(generation: Generation) -> Facts:
     )
 
 
-def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generation:
+def _generation_from(facts: Facts, tools: tuple[model.ToolDefinition, ...]) -> model.Generation:
     finish, error, origin = facts.get("finish"), facts.get("error"), facts.get("tools_origin")
-    return Generation(
+    return model.Generation(
         api=facts.get("api", ""),
         requested_model=facts.get("requested_model", ""),
         answered_model=facts.get("answered_model", ""),
         parameters=facts.get("parameters", ""),
         tools=tools,
-        tools_origin=ToolsOrigin(origin) if origin else None,
+        tools_origin=model.ToolsOrigin(origin) if origin else None,
         attempt=facts.get("attempt", 0),
         retry_of=_first(facts.get("retry_of")),
         started=_instant_from(facts.get("started")),
         first_token=_instant_from(facts.get("first_token")),
         ended=_instant_from(facts.get("ended")),
-        usage=Usage(
+        usage=model.Usage(
             **{name: _first(kept) if name != "computed" else kept for name, kept in facts.get("usage", {}).items()}
         ),
         finish_reason=_first(facts.get("finish_reason")),
-        finish=FinishReason(finish) if finish else None,
-        error=GenerationError(ErrorPhase(error[0]), *error[1:]) if error else None,
-        body=BodyState(facts["body"]),
+        finish=model.FinishReason(finish) if finish else None,
+        error=model.GenerationError(model.ErrorPhase(error[0]), *error[1:]) if error else None,
+        body=model.BodyState(facts["body"]),
         request=_request_from(facts["request"]) if "request" in facts else None,
         response_id=facts.get("response_id", ""),
         context_window=facts.get("context_window"),
@@ -286,9 +259,9 @@ def _first(wrapped: list[Any] | None) -> Any:
     return wrapped[0] if wrapped else None
 
 
-def _instant(instant: Instant | None) -> list[Any] | None:
+def _instant(instant: model.Instant | None) -> list[Any] | None:
     return None if instant is None else [instant.at_s, instant.source.value]
 
 
-def _instant_from(facts: list[Any] | None) -> Instant | None:
-    return Instant(facts[0], InstantSource(facts[1])) if facts else None
+def _instant_from(facts: list[Any] | None) -> model.Instant | None:
+    return model.Instant(facts[0], model.InstantSource(facts[1])) if facts else None

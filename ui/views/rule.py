@@ -7,31 +7,11 @@ from itertools import pairwise
 
 from msgspec import Struct, structs
 
+from inspector import model
 from inspector.diagnostics import Diagnostic
 from inspector.importers.reading import unreadable_faults
 from inspector.inspected import Inspection, PartInspection
 from inspector.inspection import inspect_trace
-from inspector.model import (
-    BodyState,
-    CallHeader,
-    Chunks,
-    ErrorPhase,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Json,
-    Part,
-    RecordedRun,
-    ResultHeader,
-    Role,
-    SentMessage,
-    SentPart,
-    SentRequest,
-    ToolDefinition,
-    Trace,
-    Turn,
-    Usage,
-)
 from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
 from ui.views.marked_text import marked_lines
 from ui.views.places import StepPlaces
@@ -39,13 +19,13 @@ from ui.views.styled_text import Line, Run, Style, quoted, style_of, table_lines
 from ui.views.turn import turn_lines
 
 _WIDEST = 100
-_ROLES = frozenset(role.value for role in Role)
+_ROLES = frozenset(role.value for role in model.Role)
 
 
 class Example(Struct, frozen=True):
     """An example with its inspection; `is_sketch` means that it is a conversation and not a piece of a stream."""
 
-    trace: Trace
+    trace: model.Trace
     inspection: Inspection
     is_sketch: bool
 
@@ -64,7 +44,7 @@ def read_example(text: str, format: str) -> Example:
     An example of a file becomes one text with the faults of its unreadable records.
     """
     if format == FILE_FORMAT:
-        trace = Trace((Turn(Role.USER, (Part("text", text),)),))
+        trace = model.Trace((model.Turn(model.Role.USER, (model.Part("text", text),)),))
         faults = tuple(fault.at(1, "text") for fault in unreadable_faults(text))
         return Example(
             trace, structs.replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False
@@ -75,12 +55,12 @@ def read_example(text: str, format: str) -> Example:
         trace, inspection = (examples.verified_row if format == ROW_FORMAT else examples.linted_rows)(text)
         return Example(trace, inspection, is_sketch=format == ROW_FORMAT)
     is_sketch = text.startswith("@")
-    turns = tuple(_turns(text)) if is_sketch else (Turn(Role.ASSISTANT, (Part("text", text),)),)
-    trace = Trace(turns, format=format)
+    turns = tuple(_turns(text)) if is_sketch else (model.Turn(model.Role.ASSISTANT, (model.Part("text", text),)),)
+    trace = model.Trace(turns, format=format)
     return Example(trace, inspect_trace(trace), is_sketch)
 
 
-def _turns(sketch: str) -> Iterator[Turn]:
+def _turns(sketch: str) -> Iterator[model.Turn]:
     sections = list(_sections(sketch))
     starts = [index for index, section in enumerate(sections) if section.name in _ROLES]
     if not starts or starts[0]:
@@ -91,14 +71,14 @@ def _turns(sketch: str) -> Iterator[Turn]:
         text_sections = [structs.replace(head, name="text")] if head.text or not rest else []
         parts = tuple(_part(section) for section in (*text_sections, *rest))
         calls = tuple(_call(section) for section in rest if section.name.startswith("call:"))
-        role = Role(head.name)
-        result = ResultHeader(head.facts.get("id"), is_error="error" in head.facts or None)
-        yield Turn(
+        role = model.Role(head.name)
+        result = model.ResultHeader(head.facts.get("id"), is_error="error" in head.facts or None)
+        yield model.Turn(
             role,
             parts,
             calls=calls,
-            result=result if role is Role.TOOL else None,
-            generation=_generation(head.facts, more) if role is Role.ASSISTANT else None,
+            result=result if role is model.Role.TOOL else None,
+            generation=_generation(head.facts, more) if role is model.Role.ASSISTANT else None,
             run=_run(more),
         )
 
@@ -111,31 +91,31 @@ def _sections(sketch: str) -> Iterator[_SketchSection]:
         yield _SketchSection(name, {key: value for key, _, value in pairs}, text)
 
 
-def _part(section: _SketchSection) -> Part:
+def _part(section: _SketchSection) -> model.Part:
     facts = section.facts
     if "cuts" not in facts:
-        return Part(section.name, section.text)
+        return model.Part(section.name, section.text)
     ends = (*_numbers(facts["cuts"]), len(section.text))
     sequences = tuple(_numbers(facts["sequences"])) if "sequences" in facts else tuple(range(len(ends)))
     offsets = tuple(float(word) for word in facts["offsets_s"].split(",")) if "offsets_s" in facts else None
-    return Part(section.name, section.text, Chunks(ends, sequences, offsets))
+    return model.Part(section.name, section.text, model.Chunks(ends, sequences, offsets))
 
 
-def _call(section: _SketchSection) -> CallHeader:
-    return CallHeader(section.name, section.facts.get("name"), section.facts.get("id"))
+def _call(section: _SketchSection) -> model.CallHeader:
+    return model.CallHeader(section.name, section.facts.get("name"), section.facts.get("id"))
 
 
-def _run(sections: Sequence[_SketchSection]) -> RecordedRun | None:
+def _run(sections: Sequence[_SketchSection]) -> model.RecordedRun | None:
     """The tool's own record of a result: `@run` has its text, `@run:arguments` its arguments."""
     by_name = {section.name: section for section in sections if section.name.startswith("run")}
     if "run" not in by_name:
         return None
     facts, arguments = by_name["run"].facts, by_name.get("run:arguments")
     arguments_text = None if arguments is None else arguments.text
-    return RecordedRun("span", facts.get("name", ""), facts.get("id"), arguments_text, by_name["run"].text)
+    return model.RecordedRun("span", facts.get("name", ""), facts.get("id"), arguments_text, by_name["run"].text)
 
 
-def _request(facts: dict[str, str], sections: Sequence[_SketchSection]) -> SentRequest | None:
+def _request(facts: dict[str, str], sections: Sequence[_SketchSection]) -> model.SentRequest | None:
     """The request that `sent` lists by turn numbers, with the changed texts of `@sent:N`."""
     if "sent" not in facts:
         return None
@@ -144,34 +124,34 @@ def _request(facts: dict[str, str], sections: Sequence[_SketchSection]) -> SentR
         if section.name.startswith("sent:"):
             number, _, part = section.name.removeprefix("sent:").partition("/")
             changed.setdefault(int(number), []).append(structs.replace(section, name=part or "text"))
-    return SentRequest(
+    return model.SentRequest(
         messages=tuple(
             _message(number, changed[number]) if number in changed else number for number in _numbers(facts["sent"])
         )
     )
 
 
-def _message(number: int, sections: Sequence[_SketchSection]) -> SentMessage:
+def _message(number: int, sections: Sequence[_SketchSection]) -> model.SentMessage:
     calls = tuple(_call(section) for section in sections if section.name.startswith("call:"))
-    parts = tuple(SentPart(section.name, section.text.removesuffix("\n")) for section in sections)
-    return SentMessage(Role.ASSISTANT if calls else Role.TOOL, parts, number, "", calls)
+    parts = tuple(model.SentPart(section.name, section.text.removesuffix("\n")) for section in sections)
+    return model.SentMessage(model.Role.ASSISTANT if calls else model.Role.TOOL, parts, number, "", calls)
 
 
-def _generation(facts: dict[str, str], sections: Sequence[_SketchSection]) -> Generation:
+def _generation(facts: dict[str, str], sections: Sequence[_SketchSection]) -> model.Generation:
     error = None
     if "error" in facts:
         status = int(facts["status"]) if "status" in facts else None
-        error = GenerationError(ErrorPhase(facts["error"]), facts.get("says", "").replace("_", " "), status)
+        error = model.GenerationError(model.ErrorPhase(facts["error"]), facts.get("says", "").replace("_", " "), status)
     counted = {key: int(facts[key]) for key in ("input_tokens", "output_tokens", "reasoning_tokens") if key in facts}
-    return Generation(
+    return model.Generation(
         parameters=facts.get("parameters", ""),
-        usage=Usage(counted.get("input_tokens"), counted.get("output_tokens"), counted.get("reasoning_tokens")),
+        usage=model.Usage(counted.get("input_tokens"), counted.get("output_tokens"), counted.get("reasoning_tokens")),
         finish_reason=facts.get("finish"),
-        finish=FinishReason(facts["finish"]) if "finish" in facts else None,
+        finish=model.FinishReason(facts["finish"]) if "finish" in facts else None,
         error=error,
-        body=BodyState(facts.get("body", "complete")),
+        body=model.BodyState(facts.get("body", "complete")),
         api=facts.get("api", ""),
-        tools=tuple(ToolDefinition(name) for name in facts.get("tools", "").split(",") if name),
+        tools=tuple(model.ToolDefinition(name) for name in facts.get("tools", "").split(",") if name),
         request=_request(facts, sections),
     )
 
@@ -234,7 +214,7 @@ def rule_table(families: Sequence[tuple[str, str, Sequence[Rule]]], *, width: in
         yield ()
 
 
-def rule_object(rule: Rule) -> dict[str, Json]:
+def rule_object(rule: Rule) -> dict[str, model.Json]:
     """A rule as JSON for `--json`."""
     return {
         "code": rule.code,

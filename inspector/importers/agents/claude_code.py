@@ -391,7 +391,7 @@ class _ClaudeCodeSession(Struct):
         return Trace(
             turns=turns,
             name=title or (agent if len(ids) > 1 else "") or first_words(turns),
-            model=next((model for model in models if model), ""),
+            model=next((model_name for model_name in models if model_name), ""),
             started=self.started,
             external_ids=ids,
             recognised_by=RecognisedBy.FIELD if session.name == "sessionId" else RecognisedBy.FILE,

@@ -150,7 +150,7 @@ class _ClaudeOutputSession(Struct):
         models = [turn.generation.answered_model for turn in turns if turn.generation]
         return Trace(
             turns=turns,
-            model=self.model or next((model for model in models if model), ""),
+            model=self.model or next((model_name for model_name in models if model_name), ""),
             external_ids=ids,
             recognised_by=RecognisedBy.FIELD,
             parent=ParentTrace(ids[0], ParentWhy.SUBAGENT) if len(ids) > 1 else None,

@@ -172,7 +172,7 @@ class _CodexSession:
         models = [turn.generation.requested_model for turn in turns if turn.generation]
         yield Trace(
             turns=turns,
-            model=next((model for model in models if model), self._rollout.model),
+            model=next((model_name for model_name in models if model_name), self._rollout.model),
             started=instant(self._head.get("timestamp")),
             external_ids=(ExternalId("id", self.id) if self.id else self._place,),
             recognised_by=RecognisedBy.FIELD if self.id else RecognisedBy.FILE,

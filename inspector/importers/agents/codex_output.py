@@ -9,27 +9,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from inspector import model
 from inspector.apis.openai.responses import API
 from inspector.importers.identity import place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from inspector.model import (
-    BodyState,
-    CallHeader,
-    ErrorPhase,
-    ExternalId,
-    Generation,
-    GenerationError,
-    Outcome,
-    Part,
-    Provenance,
-    RecognisedBy,
-    ResultHeader,
-    Role,
-    Trace,
-    Turn,
-)
 from inspector.wire.provider_json import compact_json
 
 _NOT_STORED = (
@@ -58,7 +43,7 @@ class CodexOutputImporter:
         """By the start of a thread, or completed items."""
         return 0.9 if any(map(_is_event, sample.rows)) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The threads in order; a thread's rows are in memory at once, within `RECORD_MEMORY`."""
         thread: _Thread | None = None
         left = RECORD_MEMORY
@@ -93,12 +78,12 @@ class _Thread(Struct):
     """The events of one thread; `parts` and `calls` are those of the unfinished answer."""
 
     first: Row
-    place: ExternalId
+    place: model.ExternalId
     id: str
-    turns: list[Turn] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
-    calls: list[CallHeader] = field(default_factory=list)
-    outcome: Outcome | None = None
+    turns: list[model.Turn] = field(default_factory=list)
+    parts: list[model.Part] = field(default_factory=list)
+    calls: list[model.CallHeader] = field(default_factory=list)
+    outcome: model.Outcome | None = None
 
     def take(self, value: JsonObject) -> None:
         """Add an event; progress events are ignored."""
@@ -108,22 +93,22 @@ class _Thread(Struct):
                 self._take_item(item)
             case "turn.completed":
                 self._close()
-                self.outcome = Outcome(completed=True)
+                self.outcome = model.Outcome(completed=True)
             case "turn.failed":
                 error = value.get("error")
                 self._fail(text_of(error, "message") if isinstance(error, dict) else "")
-                self.outcome = Outcome(completed=False)
+                self.outcome = model.Outcome(completed=False)
 
-    def traces(self) -> Iterator[Trace]:
+    def traces(self) -> Iterator[model.Trace]:
         """The thread as a trace; empty if it has no turns."""
         self._close()
         if self.turns:
-            yield Trace(
+            yield model.Trace(
                 turns=tuple(self.turns),
-                external_ids=(ExternalId("thread_id", self.id) if self.id else self.place,),
-                recognised_by=RecognisedBy.FIELD if self.id else RecognisedBy.FILE,
+                external_ids=(model.ExternalId("thread_id", self.id) if self.id else self.place,),
+                recognised_by=model.RecognisedBy.FIELD if self.id else model.RecognisedBy.FILE,
                 outcome=self.outcome,
-                provenance=Provenance(record=self.first.record, warnings=_NOT_STORED),
+                provenance=model.Provenance(record=self.first.record, warnings=_NOT_STORED),
             )
 
     def _take_item(self, item: JsonObject) -> None:
@@ -134,31 +119,35 @@ class _Thread(Struct):
             name = "text" if kind == "agent_message" else "reasoning"
             if any(part.name == name for part in self.parts):
                 self._close()
-            self.parts.append(Part(name, text_of(item, "text")))
+            self.parts.append(model.Part(name, text_of(item, "text")))
 
     def _call(self, kind: str, item: JsonObject) -> None:
         call_id = text_of(item, "id") or None
         members: JsonObject = {key: item[key] for key in _ARGUMENT_KEYS[kind] if key in item}
         arguments = item.get("arguments", members) if kind == "mcp_tool_call" else members
-        self.parts.append(Part("call:0", compact_json(arguments)))
-        self.calls.append(CallHeader("call:0", text_of(item, "tool") or kind, call_id))
+        self.parts.append(model.Part("call:0", compact_json(arguments)))
+        self.calls.append(model.CallHeader("call:0", text_of(item, "tool") or kind, call_id))
         self._close()
         result = next((item[key] for key in _RESULT_KEYS if item.get(key) not in (None, "")), "")
         text = result if isinstance(result, str) else compact_json(result)
         failed = True if item.get("status") in ("failed", "declined") else None
-        header = ResultHeader(call_id, text_of(item, "tool") or kind, failed)
-        self.turns.append(Turn(Role.TOOL, (Part("text", text),), kind, result=header))
+        header = model.ResultHeader(call_id, text_of(item, "tool") or kind, failed)
+        self.turns.append(model.Turn(model.Role.TOOL, (model.Part("text", text),), kind, result=header))
 
     def _fail(self, message: str) -> None:
         self._close()
-        error = GenerationError(ErrorPhase.TRANSPORT, message or "the turn failed")
-        generation = Generation(api=API, error=error, body=BodyState.NOT_STORED)
-        self.turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=generation))
+        error = model.GenerationError(model.ErrorPhase.TRANSPORT, message or "the turn failed")
+        generation = model.Generation(api=API, error=error, body=model.BodyState.NOT_STORED)
+        self.turns.append(
+            model.Turn(model.Role.ASSISTANT, (model.Part("text", ""),), "assistant", generation=generation)
+        )
 
     def _close(self) -> None:
         if self.parts:
-            generation = Generation(api=API)
+            generation = model.Generation(api=API)
             self.turns.append(
-                Turn(Role.ASSISTANT, tuple(self.parts), "assistant", tuple(self.calls), generation=generation)
+                model.Turn(
+                    model.Role.ASSISTANT, tuple(self.parts), "assistant", tuple(self.calls), generation=generation
+                )
             )
         self.parts, self.calls = [], []

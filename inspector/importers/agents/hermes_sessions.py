@@ -9,27 +9,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from inspector import model
 from inspector.apis.openai.messages import read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import object_of, objects_of
-from inspector.model import (
-    ExternalId,
-    Generation,
-    Json,
-    Outcome,
-    ParentTrace,
-    ParentWhy,
-    Part,
-    Provenance,
-    RecognisedBy,
-    Role,
-    ToolDefinition,
-    ToolsOrigin,
-    Trace,
-    Turn,
-)
 from inspector.wire.answer_reader import finish_meaning
 
 _STORE_COLUMNS = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
@@ -48,7 +33,7 @@ class HermesSessionsImporter:
         """By rows of a session with the columns of Hermes Agent's store."""
         return 0.9 if any(map(_is_session, sample.rows)) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The session of each row; one without messages is skipped."""
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _trace(row)
@@ -59,66 +44,66 @@ def _is_session(row: JsonObject) -> bool:
     return named and bool(_STORE_COLUMNS & row.keys())
 
 
-def _trace(row: Row) -> Trace | Skipped:
+def _trace(row: Row) -> model.Trace | Skipped:
     value = row.value
     messages = objects_of(value.get("messages"))
     if not messages:
         return Skipped(row.record, "the session has no list `messages` with messages in it")
-    model = text_of(value, "model")
+    model_name = text_of(value, "model")
     tools = next((read for one in messages if (read := read_tools(one.get("tools")))), ())
-    turns = [_turn(one, model, tools) for one in messages if one.get("role") != "session_meta"]
+    turns = [_turn(one, model_name, tools) for one in messages if one.get("role") != "session_meta"]
     prompt = text_of(value, "system_prompt")
-    if prompt and not any(turn.role is Role.SYSTEM for turn in turns):
-        turns.insert(0, Turn(Role.SYSTEM, (Part("text", prompt),), "system"))
+    if prompt and not any(turn.role is model.Role.SYSTEM for turn in turns):
+        turns.insert(0, model.Turn(model.Role.SYSTEM, (model.Part("text", prompt),), "system"))
     parent = _parent(value)
-    is_continued = parent is not None and parent.why is ParentWhy.RESUME
+    is_continued = parent is not None and parent.why is model.ParentWhy.RESUME
     named = text_of(value, "id")
     end = text_of(value, "end_reason")
-    return Trace(
+    return model.Trace(
         turns=tuple(turns),
         name=text_of(value, "title"),
-        model=model,
+        model=model_name,
         started=instant(value.get("started_at")),
-        external_ids=(ExternalId("id", named),) if named else (ExternalId("sha256", row.digest),),
-        recognised_by=RecognisedBy.FIELD if named else RecognisedBy.RECORD,
+        external_ids=(model.ExternalId("id", named),) if named else (model.ExternalId("sha256", row.digest),),
+        recognised_by=model.RecognisedBy.FIELD if named else model.RecognisedBy.RECORD,
         parent=parent,
-        outcome=Outcome(exit_status=end) if end else None,
-        provenance=Provenance(
+        outcome=model.Outcome(exit_status=end) if end else None,
+        provenance=model.Provenance(
             record=row.record,
             warnings=(_NOT_STORED, *([] if tools else [_NO_TOOLS]), *([_CONTINUED] if is_continued else [])),
         ),
     )
 
 
-def _parent(value: JsonObject) -> ParentTrace | None:
+def _parent(value: JsonObject) -> model.ParentTrace | None:
     """The session that this one continues: Hermes Agent marks sub-agents and branches; others were compressed."""
     marks = object_of(_read(value.get("model_config")))
     named = text_of(marks, "_delegate_from", "_branched_from") or text_of(value, "parent_session_id")
     if not named:
         return None
-    why = ParentWhy.RESUME
+    why = model.ParentWhy.RESUME
     if text_of(marks, "_delegate_from") or text_of(value, "source") == "subagent":
-        why = ParentWhy.SUBAGENT
+        why = model.ParentWhy.SUBAGENT
     elif text_of(marks, "_branched_from"):
-        why = ParentWhy.FORK
-    return ParentTrace(ExternalId("id", text_of(value, "parent_session_id") or named), why)
+        why = model.ParentWhy.FORK
+    return model.ParentTrace(model.ExternalId("id", text_of(value, "parent_session_id") or named), why)
 
 
-def _turn(message: JsonObject, model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
+def _turn(message: JsonObject, model_name: str, tools: tuple[model.ToolDefinition, ...]) -> model.Turn:
     read = with_calls(message, _read)
     if message.get("role") == "tool":
         read["name"] = text_of(message, "tool_name", "name")
     turn = read_message(read)
-    if turn.role is not Role.ASSISTANT:
+    if turn.role is not model.Role.ASSISTANT:
         return turn
     finish = text_of(message, "finish_reason")
     return replace(
         turn,
-        generation=Generation(
+        generation=model.Generation(
             api="chat.completions",
-            requested_model=model,
+            requested_model=model_name,
             tools=tools,
-            tools_origin=ToolsOrigin.REQUEST if tools else None,
+            tools_origin=model.ToolsOrigin.REQUEST if tools else None,
             ended=instant(message.get("timestamp")),
             finish_reason=finish or None,
             finish=finish_meaning(finish) if finish else None,
@@ -126,7 +111,7 @@ def _turn(message: JsonObject, model: str, tools: tuple[ToolDefinition, ...]) ->
     )
 
 
-def _read(value: Json) -> Json:
+def _read(value: model.Json) -> model.Json:
     """A value, or the value of its JSON text if it is one."""
     if not isinstance(value, str):
         return value

@@ -16,32 +16,19 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from inspector import model
 from inspector.apis.openai.messages import CALLS, first_choice, first_message, read_message, stored_usage
 from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import object_of, objects_of, write_json
-from inspector.model import (
-    CallHeader,
-    Generation,
-    Json,
-    Outcome,
-    Part,
-    Provenance,
-    RecognisedBy,
-    ResultHeader,
-    Role,
-    Trace,
-    Turn,
-    TurnFlag,
-)
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 
 _NOT_STORED = "the source does not store times, tools, usage per answer or chunks"
 _LOST = "of answers that the agent rejected, the source stores only the text, not the calls"
-_DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
+_DEMONSTRATION = frozenset({model.TurnFlag.DEMONSTRATION})
 DERIVED = "commands in the text of answers are shown as calls of `bash`, as the agent itself parsed them"
 """The warning in a trace's provenance if `with_commands` was used."""
 _COMMAND = lazy_pattern(
@@ -49,7 +36,7 @@ _COMMAND = lazy_pattern(
 )  # mini-swe-agent's default patterns
 _MINI_NOT_STORED = "the source does not store the tools or the chunks of answers"
 _NO_RAW = "the source did not store an answer that the agent rejected"
-_INJECTED = frozenset({TurnFlag.INJECTED})
+_INJECTED = frozenset({model.TurnFlag.INJECTED})
 
 
 class SweAgentImporter:
@@ -64,7 +51,7 @@ class SweAgentImporter:
             return 0.9
         return 0.8 if any(map(_has_history, sample.rows)) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The run of each document; one without a history or steps is skipped."""
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _full_trace(row, file)
@@ -77,7 +64,7 @@ def _has_history(row: JsonObject) -> bool:
     )
 
 
-def _full_trace(row: Row, file: SourceFile) -> Trace | Skipped:
+def _full_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
     history, steps = objects_of(row.value.get("history")), objects_of(row.value.get("trajectory"))
     if not history and not steps:
         return Skipped(row.record, "the document has neither a `history` nor a `trajectory` with messages")
@@ -85,22 +72,24 @@ def _full_trace(row: Row, file: SourceFile) -> Trace | Skipped:
     turns, hidden = _turns(history, steps)
     derived = any(turn.calls and CALLS not in message for turn, message in turns)
     warnings = (_NOT_STORED, *([_LOST] if hidden else []), *([DERIVED] if derived else []))
-    return Trace(
+    return model.Trace(
         turns=tuple(turn for turn, _ in turns),
         external_ids=row_ids(row, [place_of(file.path)]),
-        recognised_by=RecognisedBy.FILE,
+        recognised_by=model.RecognisedBy.FILE,
         name=text_of(row.value, "environment"),
         outcome=_full_outcome(info),
-        provenance=Provenance(source_version=text_of(info, "swe_agent_version"), record=row.record, warnings=warnings),
+        provenance=model.Provenance(
+            source_version=text_of(info, "swe_agent_version"), record=row.record, warnings=warnings
+        ),
     )
 
 
-def _full_outcome(info: JsonObject) -> Outcome | None:
+def _full_outcome(info: JsonObject) -> model.Outcome | None:
     status = text_of(info, "exit_status")
-    return Outcome(status.startswith("submitted") and "(" not in status, status) if status else None
+    return model.Outcome(status.startswith("submitted") and "(" not in status, status) if status else None
 
 
-def _turns(history: list[JsonObject], steps: list[JsonObject]) -> tuple[list[tuple[Turn, JsonObject]], bool]:
+def _turns(history: list[JsonObject], steps: list[JsonObject]) -> tuple[list[tuple[model.Turn, JsonObject]], bool]:
     """Each turn with the message that it was made from; whether there were answers that are not in the history."""
     unmatched = Counter(_key(message) for message in history if _is_answer(message))
     hidden: dict[int, list[str]] = {}
@@ -112,7 +101,7 @@ def _turns(history: list[JsonObject], steps: list[JsonObject]) -> tuple[list[tup
             answered += 1
         elif history and key.strip() and not text_of(step, "action").startswith("exit"):
             hidden.setdefault(answered, []).append(key)
-    turns: list[tuple[Turn, JsonObject]] = []
+    turns: list[tuple[model.Turn, JsonObject]] = []
     answered = 0
     for message in history or _from_steps(steps):
         if _is_answer(message):
@@ -142,39 +131,40 @@ def _from_steps(steps: list[JsonObject]) -> Iterator[JsonObject]:
         yield {"role": "user", "content": step.get("observation"), "message_type": "observation"}
 
 
-def _turn(message: JsonObject, before: Turn | None) -> Turn:
+def _turn(message: JsonObject, before: model.Turn | None) -> model.Turn:
     ids = message.get("tool_call_ids")
     named = {"tool_call_id": ids[0]} if isinstance(ids, list) and len(ids) == 1 else {}
     turn = read_message({**message, **named})
     if message.get("is_demo") is True:
         return replace(turn, flags=_DEMONSTRATION)
-    if turn.role is Role.ASSISTANT:
+    if turn.role is model.Role.ASSISTANT:
         action = text_of(message, "action")
-        return replace(with_commands(turn, [action] if action.strip() else ()), generation=Generation())
-    return as_result(turn) if turn.role is Role.USER and before is not None and awaits_result(before) else turn
+        return replace(with_commands(turn, [action] if action.strip() else ()), generation=model.Generation())
+    return as_result(turn) if turn.role is model.Role.USER and before is not None and awaits_result(before) else turn
 
 
-def _unread(words: str) -> Turn:
-    return Turn(Role.ASSISTANT, (Part("text", words),), "assistant", generation=Generation())
+def _unread(words: str) -> model.Turn:
+    return model.Turn(model.Role.ASSISTANT, (model.Part("text", words),), "assistant", generation=model.Generation())
 
 
-def with_commands(turn: Turn, commands: Iterable[str]) -> Turn:
+def with_commands(turn: model.Turn, commands: Iterable[str]) -> model.Turn:
     """An answer with a call of `bash` for each command; one that has structured calls is unchanged."""
     if turn.calls:
         return turn
     parts = tuple(
-        Part(f"call:{at}", write_json({"command": command}, ascii_only=False)) for at, command in enumerate(commands)
+        model.Part(f"call:{at}", write_json({"command": command}, ascii_only=False))
+        for at, command in enumerate(commands)
     )
-    calls = tuple(CallHeader(part.name, "bash") for part in parts)
+    calls = tuple(model.CallHeader(part.name, "bash") for part in parts)
     return replace(turn, parts=(*turn.parts, *parts), calls=calls) if calls else turn
 
 
-def as_result(turn: Turn) -> Turn:
+def as_result(turn: model.Turn) -> model.Turn:
     """The environment's output for a command, stored as a user's message, as a tool result."""
-    return replace(turn, role=Role.TOOL, result=ResultHeader())
+    return replace(turn, role=model.Role.TOOL, result=model.ResultHeader())
 
 
-def awaits_result(turn: Turn) -> bool:
+def awaits_result(turn: model.Turn) -> bool:
     """Whether a turn is an answer of the run with such calls; no id connects them with their results."""
     return bool(turn.calls) and turn.calls[0].id is None and turn.generation is not None
 
@@ -190,33 +180,33 @@ class MiniSweAgentImporter:
         named = (text_of(row, "trajectory_format") for row in sample.rows)
         return 1.0 if any(name.startswith("mini-swe-agent") for name in named) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The run of each document; one without messages is skipped."""
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _mini_trace(row, file)
 
 
-def _mini_trace(row: Row, file: SourceFile) -> Trace | Skipped:
+def _mini_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
     messages = row.value.get("messages")
     if not isinstance(messages, list) or not messages:
         return Skipped(row.record, "the document has no list `messages` with messages in it")
     info = object_of(row.value.get("info"))
-    model = text_of(object_of(object_of(info.get("config")).get("model")), "model_name")
-    turns: list[Turn] = []
+    model_name = text_of(object_of(object_of(info.get("config")).get("model")), "model_name")
+    turns: list[model.Turn] = []
     warnings = {_MINI_NOT_STORED: None}
     for message in messages:
-        for turn in _read(message, turns[-1] if turns else None, model, warnings):
+        for turn in _read(message, turns[-1] if turns else None, model_name, warnings):
             turns.append(turn)
     started = instant(object_of(object_of(messages[0]).get("extra")).get("timestamp"))
-    return Trace(
+    return model.Trace(
         turns=tuple(turns),
         name=text_of(row.value, "instance_id"),
-        model=model,
+        model=model_name,
         started=started,
         external_ids=row_ids(row, [place_of(file.path)]),
-        recognised_by=RecognisedBy.FILE,
+        recognised_by=model.RecognisedBy.FILE,
         outcome=_mini_outcome(text_of(info, "exit_status")),
-        provenance=Provenance(
+        provenance=model.Provenance(
             source_version=text_of(row.value, "trajectory_format").removeprefix("mini-swe-agent-"),
             record=row.record,
             warnings=tuple(warnings),
@@ -224,16 +214,18 @@ def _mini_trace(row: Row, file: SourceFile) -> Trace | Skipped:
     )
 
 
-def _mini_outcome(status: str) -> Outcome | None:
-    return Outcome(status == "Submitted", status) if status else None
+def _mini_outcome(status: str) -> model.Outcome | None:
+    return model.Outcome(status == "Submitted", status) if status else None
 
 
-def _read(message: Json, before: Turn | None, model: str, warnings: dict[str, None]) -> Iterator[Turn]:
+def _read(
+    message: model.Json, before: model.Turn | None, model_name: str, warnings: dict[str, None]
+) -> Iterator[model.Turn]:
     """The turns of a message; an answer that it hides comes first."""
     value = object_of(message)
     extra = object_of(value.get("extra"))
     if value.get("role") == "assistant" or isinstance(value.get("output"), list):
-        yield _answer(value, extra, model, warnings)
+        yield _answer(value, extra, model_name, warnings)
         return
     refused = text_of(extra, "interrupt_type") == "FormatError" or "response" in extra or "model_response" in extra
     if refused and value.get("role") == "user":
@@ -241,13 +233,13 @@ def _read(message: Json, before: Turn | None, model: str, warnings: dict[str, No
         if hidden is None:
             warnings[_NO_RAW] = None
         else:
-            yield _answer(hidden, extra, model, {})
+            yield _answer(hidden, extra, model_name, {})
         yield replace(read_message(value), flags=_INJECTED)
         return
     (turn,) = read_responses_request({"input": [message]}).turns if "call_id" in value else (read_message(message),)
     if value.get("role") == "exit":
         yield replace(turn, flags=_INJECTED)
-    elif turn.role is Role.USER and before is not None and awaits_result(before):
+    elif turn.role is model.Role.USER and before is not None and awaits_result(before):
         yield as_result(turn)
     else:
         yield turn
@@ -264,10 +256,10 @@ def _hidden(extra: JsonObject) -> JsonObject | None:
     return first_message(message)
 
 
-def _answer(value: JsonObject, extra: JsonObject, model: str, warnings: dict[str, None]) -> Turn:
+def _answer(value: JsonObject, extra: JsonObject, model_name: str, warnings: dict[str, None]) -> model.Turn:
     output = value.get("output")
     if isinstance(output, list):
-        turns = [turn for turn in read_responses_request({"input": output}).turns if turn.role is Role.ASSISTANT]
+        turns = [turn for turn in read_responses_request({"input": output}).turns if turn.role is model.Role.ASSISTANT]
         turn = turns[0] if turns else read_message({"role": "assistant", "content": ""})
     else:
         turn = read_message(value)
@@ -275,10 +267,10 @@ def _answer(value: JsonObject, extra: JsonObject, model: str, warnings: dict[str
     if commands and not turn.calls:
         warnings[DERIVED] = None
         turn = with_commands(turn, commands)
-    return replace(turn, role=Role.ASSISTANT, result=None, generation=_generation(value, extra, model))
+    return replace(turn, role=model.Role.ASSISTANT, result=None, generation=_generation(value, extra, model_name))
 
 
-def _commands(extra: JsonObject, turn: Turn) -> Iterator[str]:
+def _commands(extra: JsonObject, turn: model.Turn) -> Iterator[str]:
     """The commands that mini-swe-agent took from the text; version 1 took a command only if there was exactly one."""
     actions = extra.get("actions")
     if isinstance(actions, list):
@@ -290,12 +282,12 @@ def _commands(extra: JsonObject, turn: Turn) -> Iterator[str]:
         yield found[0].strip()
 
 
-def _generation(value: JsonObject, extra: JsonObject, model: str) -> Generation:
+def _generation(value: JsonObject, extra: JsonObject, model_name: str) -> model.Generation:
     response = object_of(extra.get("response")) or value
     finish = text_of(first_choice(response), "finish_reason")
-    return Generation(
+    return model.Generation(
         api="responses" if isinstance(value.get("output"), list) else "chat.completions",
-        requested_model=model,
+        requested_model=model_name,
         answered_model=text_of(response, "model"),
         ended=instant(extra.get("timestamp")),
         usage=stored_usage(response.get("usage")),

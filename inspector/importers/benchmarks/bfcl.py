@@ -8,28 +8,12 @@ results.
 from collections.abc import Iterator
 from pathlib import Path
 
+from inspector import model
 from inspector.apis.openai.messages import read_message, read_tools
 from inspector.importers.identity import row_ids
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import objects_of, write_json
-from inspector.model import (
-    BodyState,
-    CallHeader,
-    ErrorPhase,
-    ExternalId,
-    Generation,
-    GenerationError,
-    Json,
-    Part,
-    Provenance,
-    Role,
-    ToolDefinition,
-    ToolsOrigin,
-    Trace,
-    Turn,
-    Usage,
-)
 from inspector.scanning import lazy_pattern
 
 _QUERY = "begin_of_turn_query"
@@ -50,7 +34,7 @@ _FROM_FOLDER = "the model was taken from the folder's name"
 class InferenceLog:
     """The log of one row; empty if `value` is not one."""
 
-    def __init__(self, value: Json) -> None:
+    def __init__(self, value: model.Json) -> None:
         entries = value if isinstance(value, list) else []
         self._turns: list[JsonObject] = [one for one in entries if isinstance(one, dict) and _QUERY in one]
         self._single_turn = [one for one in entries if isinstance(one, dict) and _QUERY not in one]
@@ -58,17 +42,17 @@ class InferenceLog:
     def __bool__(self) -> bool:
         return bool(self._turns)
 
-    def prompts(self, turn: int) -> Iterator[Turn]:
+    def prompts(self, turn: int) -> Iterator[model.Turn]:
         """The messages before the answers of a turn, counted from 0."""
         yield from map(read_message, objects_of(self._turn(turn).get(_QUERY)))
 
-    def results(self, turn: int, step: int) -> Iterator[Turn]:
+    def results(self, turn: int, step: int) -> Iterator[model.Turn]:
         """The results of the calls of a step; turn and step count from 0."""
         for message in map(read_message, objects_of(self._turn(turn).get(f"step_{step}"))):
-            if message.role is Role.TOOL:
+            if message.role is model.Role.TOOL:
                 yield message
 
-    def tools(self, turn: int, step: int) -> tuple[ToolDefinition, ...]:
+    def tools(self, turn: int, step: int) -> tuple[model.ToolDefinition, ...]:
         """The tools in the request of a step, counted from 0, or in the only request; empty if they were not logged."""
         for entry in objects_of(self._turn(turn).get(f"step_{step}")) if self._turns else self._single_turn:
             content = entry.get("content") if entry.get("role") == _INPUT else None
@@ -93,11 +77,11 @@ class BfclImporter:
             return 0.0
         return 0.9 if any(_VERSION_4 & row.keys() for row in rows) else 0.6
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The answers of each row; a row without a result is skipped."""
-        model = _model_of(file.path)
+        model_name = _model_of(file.path)
         for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row, file, model)
+            yield row if isinstance(row, Skipped) else _trace(row, file, model_name)
 
 
 def _is_result(row: JsonObject) -> bool:
@@ -114,27 +98,30 @@ def _model_of(path: Path) -> str:
     return next((name for name in folders if name not in _GROUP_FOLDERS), "")
 
 
-def _trace(row: Row, file: SourceFile, model: str) -> Trace | Skipped:
+def _trace(row: Row, file: SourceFile, model_name: str) -> model.Trace | Skipped:
     value = row.value
     result = value.get("result")
     if not isinstance(result, str | list):
         return Skipped(row.record, "the row has no `result` that is a string or a list")
     log = InferenceLog(value.get("inference_log"))
-    extra_ids = [ExternalId("file", file.path.stem), *([ExternalId("model", model)] if model else [])]
-    turns = tuple(_turns(value, result, log, model))
-    return Trace(
+    extra_ids = [
+        model.ExternalId("file", file.path.stem),
+        *([model.ExternalId("model", model_name)] if model_name else []),
+    ]
+    turns = tuple(_turns(value, result, log, model_name))
+    return model.Trace(
         turns=turns,
-        model=model,
+        model=model_name,
         external_ids=row_ids(row, extra_ids),
-        provenance=Provenance(
+        provenance=model.Provenance(
             source_version="4" if _VERSION_4 & value.keys() else "",
             record=row.record,
-            warnings=tuple(_warnings(value, log, turns, model)),
+            warnings=tuple(_warnings(value, log, turns, model_name)),
         ),
     )
 
 
-def _warnings(value: JsonObject, log: InferenceLog, turns: tuple[Turn, ...], model: str) -> Iterator[str]:
+def _warnings(value: JsonObject, log: InferenceLog, turns: tuple[model.Turn, ...], model_name: str) -> Iterator[str]:
     has_tools = any(turn.generation and turn.generation.tools for turn in turns)
     if not log:
         yield _ONLY_ASKED if has_tools else _ONLY_ANSWERS
@@ -142,23 +129,23 @@ def _warnings(value: JsonObject, log: InferenceLog, turns: tuple[Turn, ...], mod
         yield _NO_TOOLS
     if value.get("latency"):
         yield _NO_LATENCY
-    if model:
+    if model_name:
         yield _FROM_FOLDER
 
 
-def _turns(value: JsonObject, result: Json, log: InferenceLog, model: str) -> Iterator[Turn]:
+def _turns(value: JsonObject, result: model.Json, log: InferenceLog, model_name: str) -> Iterator[model.Turn]:
     counts = (value.get("input_token_count"), value.get("output_token_count"), value.get("reasoning_content"))
     if not isinstance(result, list) or not any(isinstance(one, list) for one in result):
-        yield _answer(result, counts, model, log.tools(0, 0))
+        yield _answer(result, counts, model_name, log.tools(0, 0))
         return
     for turn, steps in enumerate(result):
         yield from log.prompts(turn)
         for step, answer in enumerate(steps if isinstance(steps, list) else [steps]):
-            yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model, log.tools(turn, step))
+            yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model_name, log.tools(turn, step))
             yield from log.results(turn, step)
 
 
-def _at(value: Json, turn: int, step: int) -> Json:
+def _at(value: model.Json, turn: int, step: int) -> model.Json:
     for index in (turn, step):
         if not isinstance(value, list) or index >= len(value):
             return None
@@ -166,37 +153,39 @@ def _at(value: Json, turn: int, step: int) -> Json:
     return value
 
 
-def _answer(result: Json, facts: tuple[Json, ...], model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
+def _answer(
+    result: model.Json, facts: tuple[model.Json, ...], model_name: str, tools: tuple[model.ToolDefinition, ...]
+) -> model.Turn:
     input_tokens, output_tokens, reasoning = facts
     failed = isinstance(result, str) and result.startswith(_FAILED)
     calls = tuple(_calls(result)) if isinstance(result, list) else ()
     text = "" if failed or not result else result if isinstance(result, str) else write_json(result, ascii_only=False)
-    parts = [Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
-    parts += [Part(header.part, arguments) for header, arguments in calls] or [Part("text", text)]
-    return Turn(
-        Role.ASSISTANT,
+    parts = [model.Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
+    parts += [model.Part(header.part, arguments) for header, arguments in calls] or [model.Part("text", text)]
+    return model.Turn(
+        model.Role.ASSISTANT,
         tuple(parts),
         calls=tuple(header for header, _ in calls),
-        generation=Generation(
-            answered_model=model,
+        generation=model.Generation(
+            answered_model=model_name,
             tools=tools,
-            tools_origin=ToolsOrigin.REQUEST if tools else None,
-            usage=Usage(_count(input_tokens), _count(output_tokens)),
-            error=GenerationError(ErrorPhase.TRANSPORT, str(result)) if failed else None,
-            body=BodyState.NOT_STORED if failed else BodyState.COMPLETE,
+            tools_origin=model.ToolsOrigin.REQUEST if tools else None,
+            usage=model.Usage(_count(input_tokens), _count(output_tokens)),
+            error=model.GenerationError(model.ErrorPhase.TRANSPORT, str(result)) if failed else None,
+            body=model.BodyState.NOT_STORED if failed else model.BodyState.COMPLETE,
         ),
     )
 
 
-def _calls(result: list[Json]) -> Iterator[tuple[CallHeader, str]]:
+def _calls(result: list[model.Json]) -> Iterator[tuple[model.CallHeader, str]]:
     """Calls in BFCL's own shape, `[{name: arguments}]`; arguments that are not text are written as JSON."""
     calls = [pair for one in result if isinstance(one, dict) for pair in one.items()]
     for at, (name, arguments) in enumerate(calls):
         text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
-        yield CallHeader(f"call:{at}", name), text
+        yield model.CallHeader(f"call:{at}", name), text
 
 
-def _count(value: Json) -> int | None:
+def _count(value: model.Json) -> int | None:
     """A count of tokens; some handlers write `120.0`."""
     if isinstance(value, float) and value.is_integer():
         return int(value)

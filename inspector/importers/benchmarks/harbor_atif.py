@@ -11,29 +11,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct, structs
 
+from inspector import model
 from inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_scanner import JsonKind, read_json
 from inspector.json_text import count_of, object_of, objects_of
-from inspector.model import (
-    CallHeader,
-    ExternalId,
-    Generation,
-    ParentTrace,
-    ParentWhy,
-    Part,
-    Provenance,
-    RecognisedBy,
-    Role,
-    ToolDefinition,
-    ToolsOrigin,
-    Trace,
-    Turn,
-    TurnFlag,
-    Usage,
-)
 from inspector.scanning import lazy_pattern
 from inspector.wire.provider_json import compact_json
 
@@ -43,8 +27,8 @@ _SEVERAL = "a step covers several requests, which count as one"
 _TERMINUS = "commands in the text of answers are shown as calls of `bash_command`, as Harbor names them"
 _CONTINUED = lazy_pattern(r"(?P<base>.+)-cont-(?P<number>\d+)")
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
-_COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
-_SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
+_COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})
+_SYNTHETIC = frozenset({model.TurnFlag.SYNTHETIC})
 
 
 class HarborAtifImporter:
@@ -57,20 +41,20 @@ class HarborAtifImporter:
         """By the member that names the schema's version."""
         return 1.0 if any(text_of(row, "schema_version").startswith("ATIF-v") for row in sample.rows) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The trajectory of each document, then those of its sub-agents; one without steps is skipped."""
-        seen: set[tuple[ExternalId, ...]] = set()
+        seen: set[tuple[model.ExternalId, ...]] = set()
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
                 continue
-            pending: deque[tuple[JsonObject, str, ParentTrace | None]] = deque([(row.value, row.record, None)])
+            pending: deque[tuple[JsonObject, str, model.ParentTrace | None]] = deque([(row.value, row.record, None)])
             while pending:
                 value, record, parent = pending.popleft()
                 trace = _trace(value, _TrajectoryPosition(row, record, place_of(file.path)), parent, seen)
                 yield trace
-                if isinstance(trace, Trace):
-                    parent_trace = ParentTrace(trace.external_ids[0], ParentWhy.SUBAGENT)
+                if isinstance(trace, model.Trace):
+                    parent_trace = model.ParentTrace(trace.external_ids[0], model.ParentWhy.SUBAGENT)
                     embedded = objects_of(value.get("subagent_trajectories"))
                     pending += ((one, f"{record}, sub-agent {at}", parent_trace) for at, one in enumerate(embedded, 1))
 
@@ -80,12 +64,15 @@ class _TrajectoryPosition(Struct, frozen=True):
 
     row: Row
     record: str
-    file: ExternalId
+    file: model.ExternalId
 
 
 def _trace(
-    value: JsonObject, position: _TrajectoryPosition, parent: ParentTrace | None, seen: set[tuple[ExternalId, ...]]
-) -> Trace | Skipped:
+    value: JsonObject,
+    position: _TrajectoryPosition,
+    parent: model.ParentTrace | None,
+    seen: set[tuple[model.ExternalId, ...]],
+) -> model.Trace | Skipped:
     steps = objects_of(value.get("steps"))
     if not steps:
         return Skipped(position.record, "the trajectory has no list `steps` with steps in it")
@@ -95,17 +82,17 @@ def _trace(
     turns = [turn for step in steps for turn in _turns(step, text_of(agent, "model_name"), tools, warnings)]
     ids = _ids(value, steps, position)
     while ids in seen:
-        ids = (*ids, ExternalId("record", f"{position.record} {len(ids)}"))
+        ids = (*ids, model.ExternalId("record", f"{position.record} {len(ids)}"))
     seen.add(ids)
-    return Trace(
+    return model.Trace(
         turns=tuple(turns),
         name=text_of(agent, "name"),
         model=text_of(agent, "model_name"),
         started=next((at for step in steps if (at := instant(step.get("timestamp")))), None),
         external_ids=ids,
-        recognised_by=RecognisedBy.FIELD if text_of(value, "session_id") else RecognisedBy.FILE,
+        recognised_by=model.RecognisedBy.FIELD if text_of(value, "session_id") else model.RecognisedBy.FILE,
         parent=_parent(value, agent) or parent,
-        provenance=Provenance(
+        provenance=model.Provenance(
             source_version=text_of(value, "schema_version").removeprefix("ATIF-v"),
             record=position.record,
             warnings=tuple(warnings),
@@ -113,45 +100,47 @@ def _trace(
     )
 
 
-def _ids(value: JsonObject, steps: list[JsonObject], position: _TrajectoryPosition) -> tuple[ExternalId, ...]:
+def _ids(value: JsonObject, steps: list[JsonObject], position: _TrajectoryPosition) -> tuple[model.ExternalId, ...]:
     """The session's and the trajectory's ids; after copied steps, also the id of the first step that is not copied."""
-    named = [ExternalId(key, text_of(value, key)) for key in ("session_id", "trajectory_id") if text_of(value, key)]
+    named = [
+        model.ExternalId(key, text_of(value, key)) for key in ("session_id", "trajectory_id") if text_of(value, key)
+    ]
     first_own = next((step for step in steps if step.get("is_copied_context") is not True), steps[0])
-    later = [ExternalId("step_id", str(first_own.get("step_id")))] if first_own is not steps[0] else []
-    return (*(named or [position.file, ExternalId("sha256", position.row.digest)]), *later)
+    later = [model.ExternalId("step_id", str(first_own.get("step_id")))] if first_own is not steps[0] else []
+    return (*(named or [position.file, model.ExternalId("sha256", position.row.digest)]), *later)
 
 
-def _parent(value: JsonObject, agent: JsonObject) -> ParentTrace | None:
+def _parent(value: JsonObject, agent: JsonObject) -> model.ParentTrace | None:
     parent_id = text_of(object_of(agent.get("extra")), "parent_session_id")
     if parent_id:
-        return ParentTrace(ExternalId("session_id", parent_id), ParentWhy.SUBAGENT)
+        return model.ParentTrace(model.ExternalId("session_id", parent_id), model.ParentWhy.SUBAGENT)
     continued = _CONTINUED.fullmatch(text_of(value, "session_id"))
     if continued is None:
         return None
     number = int(continued["number"][:9])
     previous = f"{continued['base']}-cont-{number - 1}" if number > 1 else continued["base"]
-    return ParentTrace(ExternalId("session_id", previous), ParentWhy.RESUME)
+    return model.ParentTrace(model.ExternalId("session_id", previous), model.ParentWhy.RESUME)
 
 
 def _turns(
-    step: JsonObject, model: str, tools: tuple[ToolDefinition, ...], warnings: dict[str, None]
-) -> Iterator[Turn]:
+    step: JsonObject, model_name: str, tools: tuple[model.ToolDefinition, ...], warnings: dict[str, None]
+) -> Iterator[model.Turn]:
     copied = _COPIED if step.get("is_copied_context") is True else frozenset()
     source = text_of(step, "source")
     turn = _message_turn(step, _ROLES.get(source, "user"))
-    if turn.role is not Role.ASSISTANT:
+    if turn.role is not model.Role.ASSISTANT:
         yield structs.replace(turn, source_role=source, flags=copied)
     elif step.get("llm_call_count") == 0:
         yield structs.replace(turn, source_role=source, flags=copied | _SYNTHETIC)
     else:
         turn = _with_commands(turn, warnings)
-        generation = _generation(step, model, tools, warnings)
+        generation = _generation(step, model_name, tools, warnings)
         yield structs.replace(turn, source_role=source, flags=copied, generation=generation)
     for result in objects_of(object_of(step.get("observation")).get("results")):
         yield structs.replace(_result(result), flags=copied)
 
 
-def _message_turn(step: JsonObject, role: str) -> Turn:
+def _message_turn(step: JsonObject, role: str) -> model.Turn:
     calls = [
         call_object(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
         for call in calls_in(step)
@@ -160,17 +149,17 @@ def _message_turn(step: JsonObject, role: str) -> Turn:
     return read_message(message_object(role, step.get("message"), reasoning_content=thoughts, calls=calls))
 
 
-def _result(result: JsonObject) -> Turn:
+def _result(result: JsonObject) -> model.Turn:
     """A result; a reference to the sub-agent that returned it is kept as another part."""
     read = read_message(
         {"role": "tool", "content": result.get("content", ""), "tool_call_id": result.get("source_call_id")}
     )
     reference = result.get("subagent_trajectory_ref")
-    part = [Part("content:subagent_trajectory_ref", compact_json(reference))] if reference else []
+    part = [model.Part("content:subagent_trajectory_ref", compact_json(reference))] if reference else []
     return structs.replace(read, parts=(*read.parts, *part), source_role="observation")
 
 
-def _with_commands(turn: Turn, warnings: dict[str, None]) -> Turn:
+def _with_commands(turn: model.Turn, warnings: dict[str, None]) -> model.Turn:
     """An answer with a call for each command in Terminus's JSON; one call for all if the JSON is broken."""
     text = turn.part("text")
     if turn.calls or text is None or not text.text.lstrip().startswith("{") or '"commands"' not in text.text:
@@ -181,30 +170,30 @@ def _with_commands(turn: Turn, warnings: dict[str, None]) -> Turn:
         listed = reading.nodes[0].member("commands")
         items = listed.value.items if listed and listed.value.kind is JsonKind.ARRAY else ()
         texts = [node.range.of(text.text) for node in items if node.member("keystrokes")]
-    parts = tuple(Part(f"call:{at}", command) for at, command in enumerate(texts))
+    parts = tuple(model.Part(f"call:{at}", command) for at, command in enumerate(texts))
     if parts:
         warnings[_TERMINUS] = None
     return structs.replace(
-        turn, parts=(*turn.parts, *parts), calls=tuple(CallHeader(part.name, "bash_command") for part in parts)
+        turn, parts=(*turn.parts, *parts), calls=tuple(model.CallHeader(part.name, "bash_command") for part in parts)
     )
 
 
 def _generation(
-    step: JsonObject, model: str, tools: tuple[ToolDefinition, ...], warnings: dict[str, None]
-) -> Generation:
+    step: JsonObject, model_name: str, tools: tuple[model.ToolDefinition, ...], warnings: dict[str, None]
+) -> model.Generation:
     metrics = object_of(step.get("metrics"))
     if metrics.get("completion_token_ids"):
         warnings[_NO_TEXTS] = None
     count = step.get("llm_call_count")
     if isinstance(count, int) and count > 1:
         warnings[_SEVERAL] = None
-    return Generation(
-        requested_model=model,
+    return model.Generation(
+        requested_model=model_name,
         answered_model=text_of(step, "model_name"),
         tools=tools,
-        tools_origin=ToolsOrigin.REQUEST if tools else None,
+        tools_origin=model.ToolsOrigin.REQUEST if tools else None,
         ended=instant(step.get("timestamp")),
-        usage=Usage(
+        usage=model.Usage(
             count_of(metrics.get("prompt_tokens")),
             count_of(metrics.get("completion_tokens")),
             cached_tokens=count_of(metrics.get("cached_tokens")),

@@ -11,32 +11,12 @@ from functools import cached_property
 
 from msgspec import Struct, field, structs
 
+from inspector import model
 from inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject, Skipped
 from inspector.json_text import count_of, object_of, objects_of
 from inspector.memory import RECORD_BYTES
-from inspector.model import (
-    BodyState,
-    ErrorPhase,
-    ExternalId,
-    Generation,
-    GenerationError,
-    Json,
-    Outcome,
-    ParentTrace,
-    ParentWhy,
-    Part,
-    Provenance,
-    RecognisedBy,
-    ResultHeader,
-    Role,
-    ToolsOrigin,
-    Trace,
-    Turn,
-    TurnFlag,
-    Usage,
-)
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json
@@ -59,7 +39,7 @@ _SEPARATE_TRACES = "requests of sub-agents and graders, and discarded answers, a
 _RETRIED = "failed attempts at a sample that were retried are left out"
 _CONDENSED = "texts beyond 32 MiB in total remain references to attachments"
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-_DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
+_DEMONSTRATION = frozenset({model.TurnFlag.DEMONSTRATION})
 
 
 class Attachments:
@@ -68,13 +48,13 @@ class Attachments:
     The replaced texts may have 32 MiB together; beyond, references remain, and `are_left` is true.
     """
 
-    def __init__(self, value: Json) -> None:
+    def __init__(self, value: model.Json) -> None:
         self._texts = value if isinstance(value, dict) else {}
         self._names = {text: name for name, text in self._texts.items() if isinstance(text, str)}
         self._left = RECORD_BYTES // 2
         self.are_left = False
 
-    def key_of(self, message: Json) -> str:
+    def key_of(self, message: model.Json) -> str:
         """A key that distinguishes a message from the others of its sample: an answer's id, or else the content.
 
         Answers in older logs have no id; their key is the content. Ids of other messages are not used: a request may
@@ -86,7 +66,7 @@ class Attachments:
         answer_id = text_of(message, "id") if message.get("role") == "assistant" else ""
         return answer_id or compact_json([self._with_references(message.get(key), _DEPTH) for key in _KEY_MEMBERS])
 
-    def resolve(self, value: Json, depth: int = _DEPTH) -> Json:
+    def resolve(self, value: model.Json, depth: int = _DEPTH) -> model.Json:
         """A JSON value with every reference to a text replaced; values nested more than 64 deep are unchanged."""
         if isinstance(value, str):
             return self._text(value)
@@ -96,7 +76,7 @@ class Attachments:
             return {key: self.resolve(one, depth - 1) for key, one in value.items()}
         return value
 
-    def _with_references(self, value: Json, depth: int) -> Json:
+    def _with_references(self, value: model.Json, depth: int) -> model.Json:
         """A value with every attached text replaced by the attachment's name."""
         if isinstance(value, str):
             return value.partition("://")[2] if value.startswith(_PROTOCOLS) else self._names.get(value, value)
@@ -119,7 +99,7 @@ class Attachments:
         return found
 
 
-def read_inspect_message(message: Json, attachments: Attachments, arguments: Mapping[str, str]) -> Turn:
+def read_inspect_message(message: model.Json, attachments: Attachments, arguments: Mapping[str, str]) -> model.Turn:
     """A message as a turn; `arguments` maps call ids to the exact texts of the calls' arguments. Never raises."""
     if not isinstance(message, dict):
         return read_message(message)
@@ -129,16 +109,16 @@ def read_inspect_message(message: Json, attachments: Attachments, arguments: Map
         resolved, lambda calls: [_call(one, arguments) for one in calls] if isinstance(calls, list) else calls
     )
     turn = read_message({**exact, "content": _content(resolved.get("content"))})
-    return _with_error(turn, resolved) if turn.role is Role.TOOL else turn
+    return _with_error(turn, resolved) if turn.role is model.Role.TOOL else turn
 
 
-def _content(content: Json) -> Json:
+def _content(content: model.Json) -> model.Json:
     if not isinstance(content, list):
         return content
     return [read for block in content for read in _blocks(block)]
 
 
-def _blocks(block: Json) -> list[Json]:
+def _blocks(block: model.Json) -> list[model.Json]:
     """A block in the usual shape of messages; redacted reasoning keeps its block beside the summary."""
     if not isinstance(block, dict) or block.get("type") != "reasoning":
         return [block]
@@ -148,7 +128,7 @@ def _blocks(block: Json) -> list[Json]:
     return [{"type": "reasoning", "text": summary}, block] if summary else [block]
 
 
-def _call(call: Json, arguments: Mapping[str, str]) -> Json:
+def _call(call: model.Json, arguments: Mapping[str, str]) -> model.Json:
     if not isinstance(call, dict):
         return call
     exact = arguments.get(text_of(call, "id"))
@@ -157,19 +137,21 @@ def _call(call: Json, arguments: Mapping[str, str]) -> Json:
     return call if exact is None else {**call, "arguments": exact}
 
 
-def _with_error(turn: Turn, message: JsonObject) -> Turn:
+def _with_error(turn: model.Turn, message: JsonObject) -> model.Turn:
     """A result; its error's message becomes the text if that is empty, else a separate part."""
     error = message.get("error")
     error_message = text_of(error, "message") if isinstance(error, dict) else text_of(message, "tool_error")
-    header = ResultHeader(
+    header = model.ResultHeader(
         text_of(message, "tool_call_id") or None, text_of(message, "function") or None, True if error_message else None
     )
     if not error_message:
         return structs.replace(turn, result=header)
     if not any(part.text for part in turn.parts):
-        return structs.replace(turn, result=header, parts=(Part("text", error_message),))
+        return structs.replace(turn, result=header, parts=(model.Part("text", error_message),))
     error_part = (
-        [Part("content:error", error_message)] if not any(part.text == error_message for part in turn.parts) else []
+        [model.Part("content:error", error_message)]
+        if not any(part.text == error_message for part in turn.parts)
+        else []
     )
     return structs.replace(turn, result=header, parts=(*turn.parts, *error_part))
 
@@ -180,11 +162,11 @@ class MessagePool:
     def __init__(self, sample: JsonObject) -> None:
         pooled = sample.get("events_data")
         listed = pooled.get("messages") if isinstance(pooled, dict) else sample.get("message_pool")
-        self.messages: list[Json] = listed if isinstance(listed, list) else []
+        self.messages: list[model.Json] = listed if isinstance(listed, list) else []
 
-    def expanded(self, refs: Json, limit: int) -> list[Json] | None:
+    def expanded(self, refs: model.Json, limit: int) -> list[model.Json] | None:
         """The messages in the given ranges, in order; None if there are more than `limit`."""
-        found: list[Json] = []
+        found: list[model.Json] = []
         for one in refs if isinstance(refs, list) else []:
             match one:
                 case [int(start), int(end)] if 0 <= start <= end:
@@ -200,7 +182,7 @@ class InspectRequest(Struct, frozen=True, dict=True):
     event: JsonObject
     attachments: Attachments
 
-    def input(self, pool: MessagePool, limit: int) -> list[Json] | None:
+    def input(self, pool: MessagePool, limit: int) -> list[model.Json] | None:
         """The messages that were sent; None if there are more than `limit`."""
         listed = self.event.get("input")
         if isinstance(listed, list) and listed:
@@ -208,7 +190,7 @@ class InspectRequest(Struct, frozen=True, dict=True):
         return pool.expanded(self.event.get("input_refs"), limit)
 
     @cached_property
-    def answer(self) -> Json:
+    def answer(self) -> model.Json:
         """The model's message, None if there was none: if the request failed, Inspect may store an empty message."""
         message = next((choice.get("message") for choice in self._choices), None)
         is_empty = not any(object_of(message).get(key) for key in ("content", CALLS))
@@ -219,22 +201,22 @@ class InspectRequest(Struct, frozen=True, dict=True):
         """The role of the requested model, if it has one (`grader`)."""
         return text_of(self.event, "role")
 
-    def turn(self) -> Turn:
+    def turn(self) -> model.Turn:
         """The answer as a turn; without an answer, an empty turn with the error."""
         if self.answer is None:
-            return Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=self.generation)
+            return model.Turn(model.Role.ASSISTANT, (model.Part("text", ""),), "assistant", generation=self.generation)
         turn = read_inspect_message(self.answer, self.attachments, self.arguments)
         further = [
-            Part(f"choice{at}:{part.name}", part.text)
+            model.Part(f"choice{at}:{part.name}", part.text)
             for at, choice in enumerate(self._choices[1:], 1)
             for part in read_inspect_message(choice.get("message"), self.attachments, {}).parts
         ]
         return structs.replace(
-            turn, role=Role.ASSISTANT, result=None, parts=(*turn.parts, *further), generation=self.generation
+            turn, role=model.Role.ASSISTANT, result=None, parts=(*turn.parts, *further), generation=self.generation
         )
 
     @cached_property
-    def generation(self) -> Generation:
+    def generation(self) -> model.Generation:
         """The facts about the answer, such as its model, times, usage and error."""
         event, output = self.event, object_of(self.event.get("output"))
         tools = read_tools(self.attachments.resolve(event.get("tools")))
@@ -247,16 +229,16 @@ class InspectRequest(Struct, frozen=True, dict=True):
         usage = object_of(output.get("usage"))
         retries = count_of(event.get("retries"))
         error_message = text_of(event, "error") or text_of(output, "error")
-        return Generation(
+        return model.Generation(
             requested_model=text_of(event, "model"),
             answered_model=text_of(output, "model"),
             parameters=compact_json(settings) if settings else "",
             tools=tools,
-            tools_origin=ToolsOrigin.REQUEST if tools else None,
+            tools_origin=model.ToolsOrigin.REQUEST if tools else None,
             attempt=1 + max(0, retries or 0),
             started=instant(event.get("timestamp")),
             ended=instant(event.get("completed")),
-            usage=Usage(
+            usage=model.Usage(
                 count_of(usage.get("input_tokens")),
                 count_of(usage.get("output_tokens")),
                 count_of(usage.get("reasoning_tokens")),
@@ -264,8 +246,8 @@ class InspectRequest(Struct, frozen=True, dict=True):
             ),
             finish_reason=finish or None,
             finish=finish_meaning(finish) if finish else None,
-            error=GenerationError(ErrorPhase.HTTP, error_message) if error_message else None,
-            body=BodyState.COMPLETE if self.answer is not None else BodyState.NOT_STORED,
+            error=model.GenerationError(model.ErrorPhase.HTTP, error_message) if error_message else None,
+            body=model.BodyState.COMPLETE if self.answer is not None else model.BodyState.NOT_STORED,
         )
 
     @cached_property
@@ -305,7 +287,7 @@ class InspectConversation(Struct):
     index. `is_fork` is True if it begins like the sample's own conversation.
     """
 
-    messages: list[Json] = field(default_factory=list)
+    messages: list[model.Json] = field(default_factory=list)
     answers: dict[int, InspectRequest] = field(default_factory=dict)
     failed: dict[int, list[InspectRequest]] = field(default_factory=dict)
     is_fork: bool = False
@@ -321,7 +303,7 @@ class InspectConversations:
     At most two million messages of the others are compared, and 200,000 kept; `left_out` counts the requests beyond.
     """
 
-    def __init__(self, messages: list[Json], pool: MessagePool, attachments: Attachments) -> None:
+    def __init__(self, messages: list[model.Json], pool: MessagePool, attachments: Attachments) -> None:
         self.own = InspectConversation(list(messages))
         self.others: list[InspectConversation] = []
         self.left_out = 0
@@ -365,7 +347,9 @@ class InspectConversations:
             return
         self._put(request, sent, chains, key, is_fork=position is not None)
 
-    def _put(self, request: InspectRequest, sent: list[Json], chains: list[int], key: str, *, is_fork: bool) -> None:
+    def _put(
+        self, request: InspectRequest, sent: list[model.Json], chains: list[int], key: str, *, is_fork: bool
+    ) -> None:
         shared = next((at for at in range(len(sent), 0, -1) if chains[at] in self._ends), 0)
         conversation = self._ends.pop(chains[shared], None) if shared else None
         more = len(sent) - shared + 1
@@ -386,14 +370,14 @@ class InspectConversations:
             conversation.failed.setdefault(len(conversation.messages), []).append(request)
             self._ends[chains[-1]] = conversation
 
-    def _chains(self, sent: list[Json]) -> list[int]:
+    def _chains(self, sent: list[model.Json]) -> list[int]:
         """Hashes of the beginnings of a conversation: entry N is the hash of its first N messages."""
         chains = [0]
         for message in sent:
             chains.append(hash((chains[-1], self._key(message))))
         return chains
 
-    def _key(self, message: Json) -> str:
+    def _key(self, message: model.Json) -> str:
         key = self._keys_by_object.get(id(message))  # ids stay valid: pooled messages live as long as the sample
         if key is None:
             key = self._keys_by_object[id(message)] = self._attachments.key_of(message)
@@ -418,7 +402,7 @@ class Evaluation(Struct, frozen=True):
         return str(version_number) if isinstance(version_number, int) else ""
 
 
-def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iterator[Trace | Skipped]:
+def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iterator[model.Trace | Skipped]:
     """The trace of a sample, then its other traces; a sample without messages is skipped."""
     attachments = Attachments(sample.get("attachments") or object_of(sample.get("transcript")).get("content"))
     listed = sample.get("messages")
@@ -436,10 +420,10 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         yield Skipped(record, f"the sample has no messages{why}")
         return
     ids = _ids(sample, evaluation)
-    sample_id = next((one for one in ids if one.name in ("uuid", "sample")), ExternalId("sample", ""))
+    sample_id = next((one for one in ids if one.name in ("uuid", "sample")), model.ExternalId("sample", ""))
     for number, conversation in enumerate(found):
         trace = _trace(sample, evaluation, conversation, attachments)
-        more_ids = (ExternalId("conversation", str(number + 1)),) if number else ()
+        more_ids = (model.ExternalId("conversation", str(number + 1)),) if number else ()
         position = record if not number else f"{record}, conversation {number + 1}"
         more = [_SEPARATE_TRACES] if len(found) > 1 and not number else []
         if conversations.left_out and not number:
@@ -450,8 +434,10 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         yield structs.replace(
             trace,
             external_ids=(*ids, *more_ids),
-            recognised_by=RecognisedBy.PREFIX_CHAIN if number else RecognisedBy.FIELD,
-            parent=ParentTrace(sample_id, ParentWhy.FORK if conversation.is_fork else ParentWhy.SUBAGENT)
+            recognised_by=model.RecognisedBy.PREFIX_CHAIN if number else model.RecognisedBy.FIELD,
+            parent=model.ParentTrace(
+                sample_id, model.ParentWhy.FORK if conversation.is_fork else model.ParentWhy.SUBAGENT
+            )
             if number
             else None,
             outcome=None if number else _outcome(sample),
@@ -461,20 +447,20 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
 
 def _trace(
     sample: JsonObject, evaluation: Evaluation, conversation: InspectConversation, attachments: Attachments
-) -> Trace:
-    model = text_of(evaluation.spec, "model")
-    turns = tuple(_turns(conversation, attachments, model))
+) -> model.Trace:
+    model_name = text_of(evaluation.spec, "model")
+    turns = tuple(_turns(conversation, attachments, model_name))
     requests = conversation.requests()
     role = next((name for request in requests if (name := request.name)), "")
     task = text_of(evaluation.spec, "task")
     named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {role}" if role else "")
     began = min((at for one in requests if (at := one.generation.started)), key=lambda at: at.at_s, default=None)
-    return Trace(
+    return model.Trace(
         turns=turns,
         name=named.strip(),
-        model=next((name for one in requests if (name := one.generation.requested_model)), model),
+        model=next((name for one in requests if (name := one.generation.requested_model)), model_name),
         started=began or instant(sample.get("started_at")) or instant(evaluation.spec.get("created")),
-        provenance=Provenance(
+        provenance=model.Provenance(
             source_version=evaluation.version,
             warnings=tuple(_warnings(sample, conversation, turns, attachments)),
         ),
@@ -482,14 +468,14 @@ def _trace(
 
 
 def _warnings(
-    sample: JsonObject, conversation: InspectConversation, turns: tuple[Turn, ...], attachments: Attachments
+    sample: JsonObject, conversation: InspectConversation, turns: tuple[model.Turn, ...], attachments: Attachments
 ) -> Iterator[str]:
     yield _NO_CHUNKS
     exact = {named for request in conversation.requests() for named in request.arguments}
     if any(call.id not in exact for turn in turns for call in turn.calls):
         yield _REWRITTEN
     if any(
-        turn.generation == Generation(requested_model=turn.generation.requested_model)
+        turn.generation == model.Generation(requested_model=turn.generation.requested_model)
         for turn in turns
         if turn.generation
     ):
@@ -500,47 +486,49 @@ def _warnings(
         yield _CONDENSED
 
 
-def _turns(conversation: InspectConversation, attachments: Attachments, model: str) -> Iterator[Turn]:
+def _turns(conversation: InspectConversation, attachments: Attachments, model_name: str) -> Iterator[model.Turn]:
     for at, message in enumerate(conversation.messages):
         yield from (request.turn() for request in conversation.failed.get(at, ()))
-        yield _turn(conversation, at, message, attachments, model)
+        yield _turn(conversation, at, message, attachments, model_name)
     yield from (request.turn() for request in conversation.failed.get(len(conversation.messages), ()))
 
 
-def _turn(conversation: InspectConversation, at: int, message: Json, attachments: Attachments, model: str) -> Turn:
+def _turn(
+    conversation: InspectConversation, at: int, message: model.Json, attachments: Attachments, model_name: str
+) -> model.Turn:
     request = conversation.answers.get(at)
     if request is not None:
         return request.turn()
     turn = read_inspect_message(message, attachments, {})
-    if turn.role is not Role.ASSISTANT:
+    if turn.role is not model.Role.ASSISTANT:
         return turn
     if isinstance(message, dict) and message.get("source") == "input":
         return structs.replace(turn, flags=_DEMONSTRATION)
-    return structs.replace(turn, generation=Generation(requested_model=model, body=BodyState.COMPLETE))
+    return structs.replace(turn, generation=model.Generation(requested_model=model_name, body=model.BodyState.COMPLETE))
 
 
-def _ids(sample: JsonObject, evaluation: Evaluation) -> tuple[ExternalId, ...]:
+def _ids(sample: JsonObject, evaluation: Evaluation) -> tuple[model.ExternalId, ...]:
     """The sample's `uuid`, its id and its epoch; without a `uuid` also the id of its run."""
     named, run = text_of(sample, "uuid"), text_of(evaluation.spec, "run_id", "task_id", "created")
-    first = ExternalId("uuid", named) if named else ExternalId("run", run)
-    known = (ExternalId(name, str(sample[key])) for name, key in _ID_MEMBERS if sample.get(key) is not None)
+    first = model.ExternalId("uuid", named) if named else model.ExternalId("run", run)
+    known = (model.ExternalId(name, str(sample[key])) for name, key in _ID_MEMBERS if sample.get(key) is not None)
     return (*((first,) if first.value else ()), *known)
 
 
-def _outcome(sample: JsonObject) -> Outcome:
+def _outcome(sample: JsonObject) -> model.Outcome:
     error = text_of(object_of(sample.get("error")), "message")
     limit = text_of(object_of(sample.get("limit")), "type")
     scores = sample.get("scores")
-    listed: list[Json] = list(scores.values()) if isinstance(scores, dict) else [sample.get("score")]
+    listed: list[model.Json] = list(scores.values()) if isinstance(scores, dict) else [sample.get("score")]
     values = (_value(one.get("value")) for one in listed if isinstance(one, dict))
-    return Outcome(
+    return model.Outcome(
         completed=not (error or limit),
         exit_status=error or (f"limit: {limit}" if limit else None),
         reward=next((value for value in values if value is not None), None),
     )
 
 
-def _value(value: Json) -> float | None:
+def _value(value: model.Json) -> float | None:
     """A score as a number; letters have Inspect's values (`scorer/_metric.py`, `value_to_float`)."""
     if isinstance(value, bool | int | float):
         return float(value)

@@ -20,34 +20,13 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from inspector import model
 from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, message_object, read_message, read_tools
 from inspector.importers.identity import instant, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_scanner import read_json
 from inspector.json_text import count_of, object_of, objects_of
-from inspector.model import (
-    CallHeader,
-    ExternalId,
-    Generation,
-    Instant,
-    InstantSource,
-    Json,
-    Outcome,
-    ParentTrace,
-    ParentWhy,
-    Part,
-    Provenance,
-    RecognisedBy,
-    ResultHeader,
-    Role,
-    ToolDefinition,
-    ToolsOrigin,
-    Trace,
-    Turn,
-    TurnFlag,
-    Usage,
-)
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.provider_json import compact_json, parse_json
@@ -71,8 +50,8 @@ _NO_TOOLS = "the run does not store the tools"
 _REWRITTEN = "the arguments of calls are stored parsed; their original text is lost"
 _USER = "tool use of the simulated user is a child trace"
 _NO_USER_TOOLS = "the simulated user's prompt and tools are not stored"
-_SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
-_ROLES = {role.value: role for role in Role}
+_SYNTHETIC = frozenset({model.TurnFlag.SYNTHETIC})
+_ROLES = {role.value: role for role in model.Role}
 
 
 class TauBenchImporter:
@@ -85,11 +64,11 @@ class TauBenchImporter:
         """By rows that have a task, its reward and a list `traj`."""
         return 0.9 if any(map(_is_trial, sample.rows)) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The trial of each row; one that failed before its messages were stored is skipped, with its error."""
-        model = _model_of(file.path)
+        model_name = _model_of(file.path)
         for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row, model)
+            yield row if isinstance(row, Skipped) else _trace(row, model_name)
 
 
 def _is_trial(row: JsonObject) -> bool:
@@ -102,7 +81,7 @@ def _model_of(path: Path) -> str:
     return named["model"] if named else ""
 
 
-def _trace(row: Row, model: str) -> Trace | Skipped:
+def _trace(row: Row, model_name: str) -> model.Trace | Skipped:
     value = row.value
     listed = value.get("traj")
     info = value.get("info")
@@ -111,44 +90,44 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         why = f"; the trial failed: `{failed[:500]}`" if failed else ""
         return Skipped(row.record, f"the row has no list `traj` with messages in it{why}")
     trial = value.get("trial")
-    turns = tuple(_turn(message, model) for message in listed)
+    turns = tuple(_turn(message, model_name) for message in listed)
     other_warnings = {
-        _FROM_NAME: bool(model),
-        _ACTIONS: any(turn.source_role == "user" and turn.role is Role.TOOL for turn in turns),
+        _FROM_NAME: bool(model_name),
+        _ACTIONS: any(turn.source_role == "user" and turn.role is model.Role.TOOL for turn in turns),
     }
-    return Trace(
+    return model.Trace(
         turns=turns,
         name=f"task {value.get('task_id')}, trial {trial}"
         if isinstance(trial, int)
         else f"task {value.get('task_id')}",
-        model=model,
-        external_ids=row_ids(row, [ExternalId("trial", str(trial))] if isinstance(trial, int) else ()),
+        model=model_name,
+        external_ids=row_ids(row, [model.ExternalId("trial", str(trial))] if isinstance(trial, int) else ()),
         outcome=_trial_outcome(value.get("reward"), failed),
-        provenance=Provenance(
+        provenance=model.Provenance(
             record=row.record,
             warnings=(_NOT_STORED, *(warning for warning, applies in other_warnings.items() if applies)),
         ),
     )
 
 
-def _trial_outcome(reward: Json, failed: str) -> Outcome | None:
+def _trial_outcome(reward: model.Json, failed: str) -> model.Outcome | None:
     earned = float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None
-    return None if earned is None and not failed else Outcome(exit_status=failed or None, reward=earned)
+    return None if earned is None and not failed else model.Outcome(exit_status=failed or None, reward=earned)
 
 
-def _turn(message: Json, model: str) -> Turn:
+def _turn(message: model.Json, model_name: str) -> model.Turn:
     turn = read_message(message)
     text_part = turn.part("text")
-    if turn.role is Role.ASSISTANT:
+    if turn.role is model.Role.ASSISTANT:
         answer = turn if turn.calls or text_part is None else _with_action(turn, text_part.text)
-        return structs.replace(answer, generation=Generation(api="chat.completions", requested_model=model))
-    if turn.role is Role.USER and text_part is not None and text_part.text.startswith(_API_OUTPUT):
-        result = Part("text", text_part.text.removeprefix(_API_OUTPUT))
-        return structs.replace(turn, role=Role.TOOL, parts=(result,), result=ResultHeader())
+        return structs.replace(answer, generation=model.Generation(api="chat.completions", requested_model=model_name))
+    if turn.role is model.Role.USER and text_part is not None and text_part.text.startswith(_API_OUTPUT):
+        result = model.Part("text", text_part.text.removeprefix(_API_OUTPUT))
+        return structs.replace(turn, role=model.Role.TOOL, parts=(result,), result=model.ResultHeader())
     return turn
 
 
-def _with_action(turn: Turn, answer_text: str) -> Turn:
+def _with_action(turn: model.Turn, answer_text: str) -> model.Turn:
     """An answer whose text ends in an action, as a call or as text; the thought before it is reasoning."""
     before, action, text = answer_text.rpartition(_ACTION)
     if not action:
@@ -160,13 +139,15 @@ def _with_action(turn: Turn, answer_text: str) -> Turn:
         return turn
     called = parse_json(name.value.range.of(text))
     raw = arguments.value.range.of(text)
-    thought = [Part("reasoning", before.strip())] if before.strip() else []
+    thought = [model.Part("reasoning", before.strip())] if before.strip() else []
     if called == _RESPOND:
         response = parse_json(raw)
         content = response.get("content") if isinstance(response, dict) else None
-        return structs.replace(turn, parts=(*thought, Part("text", content if isinstance(content, str) else raw)))
+        return structs.replace(turn, parts=(*thought, model.Part("text", content if isinstance(content, str) else raw)))
     named = called if isinstance(called, str) else None
-    return structs.replace(turn, parts=(*thought, Part("call:0", raw)), calls=(CallHeader("call:0", named),))
+    return structs.replace(
+        turn, parts=(*thought, model.Part("call:0", raw)), calls=(model.CallHeader("call:0", named),)
+    )
 
 
 class Tau2BenchImporter:
@@ -180,7 +161,7 @@ class Tau2BenchImporter:
         known = any(_is_run(row) or _is_simulation(row) for row in sample.rows)
         return 0.9 if known or _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The simulations of each document; one without messages is skipped."""
         for row in read_rows(file):
             if isinstance(row, Skipped):
@@ -217,14 +198,14 @@ class _Run:
         self.policy = text_of(environment, "policy")
         tools = environment.get("tool_defs")
         self.tools = read_tools(list(tools.values()) if isinstance(tools, dict) else tools)
-        self.agent = _Side(Role.ASSISTANT, agent, self.tools)
-        self.user = _Side(Role.USER, user, ())
+        self.agent = _Side(model.Role.ASSISTANT, agent, self.tools)
+        self.user = _Side(model.Role.USER, user, ())
 
 
 class _Side:
     """One of the two sides of a conversation: its role in the messages, and the facts about its model."""
 
-    def __init__(self, role: Role, info: JsonObject, tools: tuple[ToolDefinition, ...]) -> None:
+    def __init__(self, role: model.Role, info: JsonObject, tools: tuple[model.ToolDefinition, ...]) -> None:
         self.role = role
         self.model = text_of(info, "llm")
         settings = info.get("llm_args")
@@ -236,55 +217,59 @@ class _Message(Struct, frozen=True):
     """A message of the simulation with its sender's role, and for a result the role that made the call."""
 
     value: JsonObject
-    role: Role
-    requestor: Role
+    role: model.Role
+    requestor: model.Role
 
 
-def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | Skipped]:
+def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[model.Trace | Skipped]:
     messages = tuple(_messages(simulation))
     if not messages:
         spoken = ": it is a speech simulation, timed in `ticks`" if simulation.get("ticks") else ""
         yield Skipped(record, f"the simulation has no messages{spoken}")
         return
     trial = simulation.get("trial")
-    simulation_id = ExternalId("id", text_of(simulation, "id") or f"{simulation.get('task_id')}/{trial}/{record}")
+    simulation_id = model.ExternalId("id", text_of(simulation, "id") or f"{simulation.get('task_id')}/{trial}/{record}")
     name = f"{run.domain} task {simulation.get('task_id')}".strip()
     if isinstance(trial, int):
         name += f", trial {trial}"
     turns = tuple(_turns(messages, run.agent))
-    policy = [Turn(Role.SYSTEM, (Part("text", run.policy),), "policy", flags=_SYNTHETIC)] if run.policy else []
-    user_has_calls = any(one.role is Role.USER and one.value.get(CALLS) for one in messages)
-    trace = Trace(
+    policy = (
+        [model.Turn(model.Role.SYSTEM, (model.Part("text", run.policy),), "policy", flags=_SYNTHETIC)]
+        if run.policy
+        else []
+    )
+    user_has_calls = any(one.role is model.Role.USER and one.value.get(CALLS) for one in messages)
+    trace = model.Trace(
         turns=(*policy, *turns),
         name=name,
         model=run.agent.model,
         started=instant(simulation.get("start_time")),
         external_ids=(simulation_id,),
-        recognised_by=RecognisedBy.FIELD,
+        recognised_by=model.RecognisedBy.FIELD,
         outcome=_simulation_outcome(simulation),
-        provenance=Provenance(
+        provenance=model.Provenance(
             record=record,
             warnings=(
                 _NO_CHUNKS,
                 *([_POLICY] if policy else []),
                 *([_ALONE] if run.is_alone else [] if run.tools else [_NO_TOOLS]),
-                *([_REWRITTEN] if _are_rewritten(messages, Role.ASSISTANT) else []),
+                *([_REWRITTEN] if _are_rewritten(messages, model.Role.ASSISTANT) else []),
                 *([_USER] if user_has_calls else []),
             ),
         ),
     )
     yield trace
     if user_has_calls:
-        rewritten = [_REWRITTEN] if _are_rewritten(messages, Role.USER) else []
+        rewritten = [_REWRITTEN] if _are_rewritten(messages, model.Role.USER) else []
         yield structs.replace(
             trace,
             turns=tuple(_turns(messages, run.user)),
             name=f"{name}, user",
             model=run.user.model,
-            external_ids=(ExternalId("user", simulation_id.value),),
+            external_ids=(model.ExternalId("user", simulation_id.value),),
             outcome=None,
-            parent=ParentTrace(simulation_id, ParentWhy.SUBAGENT),
-            provenance=Provenance(record=f"{record}, user", warnings=(_NO_CHUNKS, _NO_USER_TOOLS, *rewritten)),
+            parent=model.ParentTrace(simulation_id, model.ParentWhy.SUBAGENT),
+            provenance=model.Provenance(record=f"{record}, user", warnings=(_NO_CHUNKS, _NO_USER_TOOLS, *rewritten)),
         )
 
 
@@ -292,28 +277,28 @@ def _messages(simulation: JsonObject) -> Iterator[_Message]:
     """The messages in order; grouped tool messages one by one."""
     for outer in objects_of(simulation.get("messages")):
         for value in objects_of(outer.get("tool_messages")) or [outer]:
-            role = _ROLES.get(text_of(value, "role"), Role.USER)
-            yield _Message(value, role, Role.USER if value.get("requestor") == "user" else Role.ASSISTANT)
+            role = _ROLES.get(text_of(value, "role"), model.Role.USER)
+            yield _Message(value, role, model.Role.USER if value.get("requestor") == "user" else model.Role.ASSISTANT)
 
 
-def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[Turn]:
+def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[model.Turn]:
     """The conversation as one side saw it: its own calls and results, and the other side's messages."""
     for at, message in enumerate(messages):
         value = message.value
-        if message.role is Role.TOOL:
+        if message.role is model.Role.TOOL:
             if message.requestor is side.role:
                 yield _result(value)
         elif message.role is side.role:
             is_greeting = at == 0 and not any(value.get(key) for key in ("usage", "raw_data", CALLS))
             yield _greeting(value) if is_greeting else _answer(value, side)
         elif not value.get(CALLS):
-            role = "system" if message.role is Role.SYSTEM else "user"
+            role = "system" if message.role is model.Role.SYSTEM else "user"
             yield structs.replace(
                 read_message({"role": role, "content": value.get("content")}), source_role=message.role.value
             )
 
 
-def _result(value: JsonObject) -> Turn:
+def _result(value: JsonObject) -> model.Turn:
     return read_message(
         {
             "role": "tool",
@@ -324,15 +309,15 @@ def _result(value: JsonObject) -> Turn:
     )
 
 
-def _greeting(value: JsonObject) -> Turn:
+def _greeting(value: JsonObject) -> model.Turn:
     """The first message of every simulation, which no model generated."""
     turn = read_message({"role": "assistant", "content": value.get("content")})
     return structs.replace(turn, source_role=text_of(value, "role"), flags=_SYNTHETIC)
 
 
-def _answer(value: JsonObject, side: _Side) -> Turn:
+def _answer(value: JsonObject, side: _Side) -> model.Turn:
     raw = raw_answer(value)
-    calls: list[Json] = [
+    calls: list[model.Json] = [
         {**call, "arguments": raw.arguments.get(text_of(call, "id"), call.get("arguments"))} for call in calls_in(value)
     ]
     thoughts = raw.reasoning or None
@@ -342,25 +327,25 @@ def _answer(value: JsonObject, side: _Side) -> Turn:
     return structs.replace(
         turn,
         source_role=text_of(value, "role"),
-        generation=Generation(
+        generation=model.Generation(
             api="chat.completions",
             requested_model=side.model,
             answered_model=raw.model,
             parameters=side.parameters,
             tools=side.tools,
-            tools_origin=ToolsOrigin.REQUEST if side.tools else None,
-            started=Instant(ended.at_s - duration_s, InstantSource.DERIVED)
+            tools_origin=model.ToolsOrigin.REQUEST if side.tools else None,
+            started=model.Instant(ended.at_s - duration_s, model.InstantSource.DERIVED)
             if ended and isinstance(duration_s, float)
             else None,
             ended=ended,
-            usage=Usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))),
+            usage=model.Usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))),
             finish_reason=raw.finish or None,
             finish=finish_meaning(raw.finish) if raw.finish else None,
         ),
     )
 
 
-def _are_rewritten(messages: tuple[_Message, ...], role: Role) -> bool:
+def _are_rewritten(messages: tuple[_Message, ...], role: model.Role) -> bool:
     return any(
         text_of(call, "id") not in raw_answer(message.value).arguments
         for message in messages
@@ -369,10 +354,10 @@ def _are_rewritten(messages: tuple[_Message, ...], role: Role) -> bool:
     )
 
 
-def _simulation_outcome(simulation: JsonObject) -> Outcome:
+def _simulation_outcome(simulation: JsonObject) -> model.Outcome:
     reason = text_of(simulation, "termination_reason")
     reward = object_of(simulation.get("reward_info")).get("reward")
-    return Outcome(
+    return model.Outcome(
         completed=reason in _ENDED if reason else None,
         exit_status=reason or None,
         reward=float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,

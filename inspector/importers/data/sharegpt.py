@@ -15,6 +15,7 @@ positions.
 
 from collections.abc import Iterator
 
+from inspector import model
 from inspector.apis.openai.messages import read_tools
 from inspector.importers.data.openai_messages import read_conversations
 from inspector.importers.identity import instant, recognised_by, row_ids, text_of
@@ -22,41 +23,25 @@ from inspector.importers.records import Row
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_text import write_json
-from inspector.model import (
-    CallHeader,
-    Generation,
-    Instant,
-    InstantSource,
-    Json,
-    Outcome,
-    Part,
-    Provenance,
-    ResultHeader,
-    Role,
-    ToolDefinition,
-    ToolsOrigin,
-    Trace,
-    Turn,
-)
 
 _ROLES = {
-    "system": Role.SYSTEM,
-    "human": Role.USER,
-    "user": Role.USER,
-    "gpt": Role.ASSISTANT,
-    "chatgpt": Role.ASSISTANT,
-    "assistant": Role.ASSISTANT,
-    "model": Role.ASSISTANT,
-    "bot": Role.ASSISTANT,
-    "function_call": Role.ASSISTANT,
-    "tool_call": Role.ASSISTANT,
-    "tool": Role.TOOL,
-    "observation": Role.TOOL,
-    "function_response": Role.TOOL,
-    "tool_response": Role.TOOL,
-    "function": Role.TOOL,
-    "ipython": Role.TOOL,
-    "environment": Role.TOOL,
+    "system": model.Role.SYSTEM,
+    "human": model.Role.USER,
+    "user": model.Role.USER,
+    "gpt": model.Role.ASSISTANT,
+    "chatgpt": model.Role.ASSISTANT,
+    "assistant": model.Role.ASSISTANT,
+    "model": model.Role.ASSISTANT,
+    "bot": model.Role.ASSISTANT,
+    "function_call": model.Role.ASSISTANT,
+    "tool_call": model.Role.ASSISTANT,
+    "tool": model.Role.TOOL,
+    "observation": model.Role.TOOL,
+    "function_response": model.Role.TOOL,
+    "tool_response": model.Role.TOOL,
+    "function": model.Role.TOOL,
+    "ipython": model.Role.TOOL,
+    "environment": model.Role.TOOL,
 }
 
 _LISTS = ("conversations", "conversation", "items", "messages")  # only few data sets use the last three
@@ -75,7 +60,7 @@ class ShareGptImporter:
             return 0.9
         return 0.7 if any(map(_is_message, sample.rows)) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
         for row in read_conversations(file, _is_message, _is_answer):
             yield row if isinstance(row, Skipped) else sharegpt_trace(row)
@@ -92,14 +77,14 @@ def _is_message(value: JsonObject) -> bool:
 
 
 def _is_answer(value: JsonObject) -> bool:
-    return _ROLES[text_of(value, "from").lower()] is Role.ASSISTANT
+    return _ROLES[text_of(value, "from").lower()] is model.Role.ASSISTANT
 
 
-def _messages(value: JsonObject) -> Json:
+def _messages(value: JsonObject) -> model.Json:
     return next((value[key] for key in _LISTS if key in value), None)
 
 
-def sharegpt_trace(row: Row) -> Trace | Skipped:
+def sharegpt_trace(row: Row) -> model.Trace | Skipped:
     """The conversation of a row with a list `conversations` of `from` and `value`."""
     value = row.value
     messages = _messages(value)
@@ -107,22 +92,22 @@ def sharegpt_trace(row: Row) -> Trace | Skipped:
         return Skipped(row.record, "the row has no list `conversations`")
     if not messages:
         return Skipped(row.record, "the conversation is empty")
-    model = text_of(value, "model")
+    model_name = text_of(value, "model")
     read = read_tools(value.get("tools"))
     tools = tuple(tool for tool in read if tool.name)
     written = instant(value.get("timestamp"))
-    turns = [_turn(message, model, tools) for message in messages]
+    turns = [_turn(message, model_name, tools) for message in messages]
     if system := text_of(value, "system"):
-        turns.insert(0, Turn(Role.SYSTEM, (Part("text", system),), "system"))
-    return Trace(
+        turns.insert(0, model.Turn(model.Role.SYSTEM, (model.Part("text", system),), "system"))
+    return model.Trace(
         turns=tuple(turns),
         name=text_of(value, "task", "title", "name"),
-        model=model,
-        started=Instant(written.at_s, InstantSource.DERIVED) if written else None,
+        model=model_name,
+        started=model.Instant(written.at_s, model.InstantSource.DERIVED) if written else None,
         external_ids=row_ids(row),
         recognised_by=recognised_by(row),
         outcome=_outcome(value),
-        provenance=Provenance(
+        provenance=model.Provenance(
             source_version="hermes-agent" if {"timestamp", "completed"} <= value.keys() else "",
             record=row.record,
             warnings=tuple(_warnings(messages, tools_are_whole=len(tools) == len(read))),
@@ -130,41 +115,45 @@ def sharegpt_trace(row: Row) -> Trace | Skipped:
     )
 
 
-def _turn(message: Json, model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
+def _turn(message: model.Json, model_name: str, tools: tuple[model.ToolDefinition, ...]) -> model.Turn:
     if not isinstance(message, dict):
-        return Turn(Role.USER, (Part("text", _text(message)),))
+        return model.Turn(model.Role.USER, (model.Part("text", _text(message)),))
     source_role = text_of(message, "from", "role")
-    role = _ROLES.get(source_role.lower(), Role.USER)
+    role = _ROLES.get(source_role.lower(), model.Role.USER)
     text = _text(message.get("value", message.get("content")))
-    if role is not Role.ASSISTANT:
-        return Turn(role, (Part("text", text),), source_role, result=_result(message) if role is Role.TOOL else None)
-    generation = Generation(answered_model=model, tools=tools, tools_origin=ToolsOrigin.REQUEST if tools else None)
+    if role is not model.Role.ASSISTANT:
+        return model.Turn(
+            role, (model.Part("text", text),), source_role, result=_result(message) if role is model.Role.TOOL else None
+        )
+    generation = model.Generation(
+        answered_model=model_name, tools=tools, tools_origin=model.ToolsOrigin.REQUEST if tools else None
+    )
     if source_role.lower() not in _CALL_ROLES:
-        return Turn(role, (Part("text", text),), source_role, generation=generation)
+        return model.Turn(role, (model.Part("text", text),), source_role, generation=generation)
     calls = tuple(_calls(text))
-    return Turn(
+    return model.Turn(
         role,
-        tuple(Part(header.part, arguments) for header, arguments in calls),
+        tuple(model.Part(header.part, arguments) for header, arguments in calls),
         source_role,
         calls=tuple(header for header, _ in calls),
         generation=generation,
     )
 
 
-def _text(value: Json) -> str:
+def _text(value: model.Json) -> str:
     """A text unchanged; any other value as JSON, and `""` for null."""
     if isinstance(value, str):
         return value
     return "" if value is None else write_json(value, ascii_only=False)
 
 
-def _result(message: JsonObject) -> ResultHeader | None:
+def _result(message: JsonObject) -> model.ResultHeader | None:
     """The id and name in a tool message, which some writers add; everything else is in the value."""
-    header = ResultHeader(text_of(message, "tool_call_id") or None, text_of(message, "name") or None)
+    header = model.ResultHeader(text_of(message, "tool_call_id") or None, text_of(message, "name") or None)
     return header if header.call_id or header.name else None
 
 
-def _calls(text: str) -> Iterator[tuple[CallHeader, str]]:
+def _calls(text: str) -> Iterator[tuple[model.CallHeader, str]]:
     """The calls in a `function_call`, each with the exact text of its arguments; always at least one."""
     reading = read_json(text)
     nodes: tuple[JsonNode, ...] = ()
@@ -172,11 +161,11 @@ def _calls(text: str) -> Iterator[tuple[CallHeader, str]]:
         root = reading.nodes[0]
         nodes = root.items if root.kind is JsonKind.ARRAY else (root,)
     if not nodes or not all(_name(node) for node in nodes):
-        yield CallHeader("call:0", None), text
+        yield model.CallHeader("call:0", None), text
         return
     for at, node in enumerate(nodes):
         call_id = node.member("id")
-        header = CallHeader(f"call:{at}", _name(node), _scalar(call_id.value) or None if call_id else None)
+        header = model.CallHeader(f"call:{at}", _name(node), _scalar(call_id.value) or None if call_id else None)
         yield header, _arguments(node, text)
 
 
@@ -197,17 +186,17 @@ def _arguments(node: JsonNode, text: str) -> str:
     return _scalar(member.value) if member.value.kind is JsonKind.STRING else member.value.range.of(text)
 
 
-def _outcome(value: JsonObject) -> Outcome | None:
+def _outcome(value: JsonObject) -> model.Outcome | None:
     completed, partial, reward = value.get("completed"), value.get("partial"), value.get("reward")
-    outcome = Outcome(
+    outcome = model.Outcome(
         completed if isinstance(completed, bool) else None,
         "partial" if partial is True else None,
         float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
     )
-    return None if outcome == Outcome() else outcome
+    return None if outcome == model.Outcome() else outcome
 
 
-def _warnings(messages: list[Json], *, tools_are_whole: bool) -> Iterator[str]:
+def _warnings(messages: list[model.Json], *, tools_are_whole: bool) -> Iterator[str]:
     """Warnings about content of the row that could not be read as intended."""
     if not all(isinstance(message, dict) for message in messages):
         yield "a message is not an object; it was read as a user turn"

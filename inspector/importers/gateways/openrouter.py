@@ -6,6 +6,7 @@ record may contain both.
 
 from msgspec.structs import replace
 
+from inspector import model
 from inspector.apis.openai.messages import CALLS
 from inspector.importers.gateways.logged_requests import (
     GatewayImporter,
@@ -16,24 +17,6 @@ from inspector.importers.gateways.logged_requests import (
 )
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject, Skipped
-from inspector.model import (
-    BodyState,
-    ErrorPhase,
-    ExternalId,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Instant,
-    InstantSource,
-    Json,
-    Part,
-    Provenance,
-    RecognisedBy,
-    Role,
-    Trace,
-    Turn,
-    Usage,
-)
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.wire.answer_reader import finish_meaning
 
@@ -60,7 +43,7 @@ def _confidence(value: JsonObject) -> float:
     return 0.9 if value.keys() == {"input", "output"} and _has_content(value) else 0.0
 
 
-def _read(value: JsonObject, record: str) -> LoggedRequest | Trace | Skipped:
+def _read(value: JsonObject, record: str) -> LoggedRequest | model.Trace | Skipped:
     if _has_content(value):
         return LoggedRequest(_exchange(value, record), warnings=(NO_CHUNKS,))
     if _has_facts(value):
@@ -116,7 +99,7 @@ def _answer(value: JsonObject, output: JsonObject, *, is_chat: bool) -> JsonObje
         **{key: output.get(key) for key in ("reasoning", CALLS)},
     }
     choice: JsonObject = {"message": message} if is_chat else {"text": completion or ""}
-    usage: dict[str, Json] = {
+    usage: dict[str, model.Json] = {
         "prompt_tokens": value.get("tokens_prompt"),
         "completion_tokens": value.get("tokens_completion"),
     }
@@ -129,16 +112,16 @@ def _answer(value: JsonObject, output: JsonObject, *, is_chat: bool) -> JsonObje
     }
 
 
-def known_by_facts(value: JsonObject, record: str) -> Trace:
+def known_by_facts(value: JsonObject, record: str) -> model.Trace:
     """A trace of one answer whose text was not stored; its ids are those of the generation."""
-    turn = Turn(Role.ASSISTANT, (Part("text", ""),), generation=_generation(value))
-    return Trace(
+    turn = model.Turn(model.Role.ASSISTANT, (model.Part("text", ""),), generation=_generation(value))
+    return model.Trace(
         turns=(turn,),
         model=text_of(value, "model"),
         started=instant(value.get("created_at")),
-        external_ids=tuple(ExternalId(key, text_of(value, key)) for key in _IDS if text_of(value, key)),
-        recognised_by=RecognisedBy.RECORD,
-        provenance=Provenance(record=record, warnings=(ONLY_FACTS,)),
+        external_ids=tuple(model.ExternalId(key, text_of(value, key)) for key in _IDS if text_of(value, key)),
+        recognised_by=model.RecognisedBy.RECORD,
+        provenance=model.Provenance(record=record, warnings=(ONLY_FACTS,)),
     )
 
 
@@ -149,14 +132,14 @@ def ended_s(value: JsonObject) -> float | None:
     return began.at_s + max(waits) / 1000 if began is not None and waits else None
 
 
-def _generation(value: JsonObject) -> Generation:
+def _generation(value: JsonObject) -> model.Generation:
     ended, reason = ended_s(value), text_of(value, "finish_reason", "native_finish_reason") or None
-    generation = Generation(
+    generation = model.Generation(
         requested_model=text_of(value, "model"),
         answered_model=text_of(value, "model"),
         started=instant(value.get("created_at")),
-        ended=None if ended is None else Instant(ended, InstantSource.DERIVED),
-        usage=Usage(
+        ended=None if ended is None else model.Instant(ended, model.InstantSource.DERIVED),
+        usage=model.Usage(
             _count(value.get("native_tokens_prompt"), value.get("tokens_prompt")),
             _count(value.get("native_tokens_completion"), value.get("tokens_completion")),
             _count(value.get("native_tokens_reasoning")),
@@ -164,16 +147,16 @@ def _generation(value: JsonObject) -> Generation:
         ),
         finish_reason=reason,
         finish=finish_meaning(reason) if reason else None,
-        body=BodyState.NOT_STORED,
+        body=model.BodyState.NOT_STORED,
     )
     if value.get("cancelled") is True:
         message = "The client disconnected before the answer ended."
-        return replace(generation, error=GenerationError(ErrorPhase.CLIENT_ABORT, message))
-    if generation.finish is FinishReason.ERROR:
+        return replace(generation, error=model.GenerationError(model.ErrorPhase.CLIENT_ABORT, message))
+    if generation.finish is model.FinishReason.ERROR:
         message = "OpenRouter reports that the generation ended with an error, without details."
-        return replace(generation, error=GenerationError(ErrorPhase.IN_STREAM, message))
+        return replace(generation, error=model.GenerationError(model.ErrorPhase.IN_STREAM, message))
     return generation
 
 
-def _count(*counts: Json) -> int | None:
+def _count(*counts: model.Json) -> int | None:
     return next((count for count in counts if isinstance(count, int) and not isinstance(count, bool)), None)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
 
+from inspector import model
 from inspector.apis.gemini import read_gemini_request
 from inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
 from inspector.apis.openai.responses import read_responses_request
@@ -17,19 +18,6 @@ from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.importers.telemetry import framework_messages
 from inspector.json_text import word_of
-from inspector.model import (
-    BodyState,
-    CallHeader,
-    ErrorPhase,
-    Generation,
-    GenerationError,
-    Json,
-    Part,
-    Role,
-    ToolDefinition,
-    Turn,
-    Usage,
-)
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
@@ -61,7 +49,7 @@ class ToolOutput(Struct, frozen=True):
     failed: bool | None = None
 
 
-def read_tool_output(output: Json, *, depth: int = 4) -> ToolOutput:
+def read_tool_output(output: model.Json, *, depth: int = 4) -> ToolOutput:
     """A tool's output: a text, a tool message of a framework, a list of text blocks (MCP), or any JSON; never raises.
 
     JSON that was stored as a text is kept as that text, character by character. The content of `{"output": ...}` is
@@ -85,20 +73,20 @@ def read_tool_output(output: Json, *, depth: int = 4) -> ToolOutput:
     return ToolOutput(text or compact_json(value))
 
 
-def _of_message(message: Json) -> ToolOutput | None:
+def _of_message(message: model.Json) -> ToolOutput | None:
     turns = framework_messages.read_any_messages(message).turns
-    turn = next((turn for turn in turns if turn.role is Role.TOOL and turn.result is not None), None)
+    turn = next((turn for turn in turns if turn.role is model.Role.TOOL and turn.result is not None), None)
     if turn is None or turn.result is None:
         return None
     text = "".join(part.text for part in turn.parts)
     return ToolOutput(text, turn.result.call_id or "", turn.result.is_error)
 
 
-def _blocks_text(blocks: list[Json]) -> str:
+def _blocks_text(blocks: list[model.Json]) -> str:
     return "".join(part.text for part in read_message({"role": "tool", "content": blocks}).parts)
 
 
-def unwrapped_json(value: Json) -> tuple[Json, str | None]:
+def unwrapped_json(value: model.Json) -> tuple[model.Json, str | None]:
     """A value without the JSON texts around it, and the innermost text that was JSON; None if there was none.
 
     Stores keep JSON as a text, and texts as JSON texts. A text that is not a JSON object, list or string is unchanged.
@@ -116,7 +104,7 @@ def unwrapped_json(value: Json) -> tuple[Json, str | None]:
     return value, text
 
 
-def read_request_input(value: Json, known: framework_messages.KnownMessages, *, depth: int = 4) -> DecodedRequest:
+def read_request_input(value: model.Json, known: framework_messages.KnownMessages, *, depth: int = 4) -> DecodedRequest:
     """A model call's input as a request; `known` are messages that were read before. Never raises.
 
     A list is its messages, or plain prompts. An object is a request's body, with the member names of OpenAI, Anthropic,
@@ -147,12 +135,12 @@ def read_request_input(value: Json, known: framework_messages.KnownMessages, *, 
     )
 
 
-def tools_of(request: JsonObject) -> tuple[ToolDefinition, ...]:
+def tools_of(request: JsonObject) -> tuple[model.ToolDefinition, ...]:
     """The tools that a request offers; each may be a separate JSON text."""
     return read_tool_list(request.get("tools")) or read_tools(None, request.get("functions"))
 
 
-def read_tool_list(tools: Json) -> tuple[ToolDefinition, ...]:
+def read_tool_list(tools: model.Json) -> tuple[model.ToolDefinition, ...]:
     """Tools as a list, as an object of them by name, or as the JSON text of either; each may again be a JSON text."""
     listed, _ = unwrapped_json(tools)
     if isinstance(listed, dict):
@@ -166,7 +154,7 @@ def read_tool_list(tools: Json) -> tuple[ToolDefinition, ...]:
     return read_tools(found)
 
 
-def _named(tool: Json) -> Json:
+def _named(tool: model.Json) -> model.Json:
     """A tool with its schema under OpenAI's name for it (Vercel uses `inputSchema`)."""
     if isinstance(tool, dict) and "inputSchema" in tool and "parameters" not in tool:
         return {("parameters" if key == "inputSchema" else key): value for key, value in tool.items()}
@@ -180,14 +168,14 @@ def _gemini(request: JsonObject) -> DecodedRequest:
     return read_gemini_request(merged)
 
 
-def _system(request: JsonObject) -> Iterator[Turn]:
+def _system(request: JsonObject) -> Iterator[model.Turn]:
     for key in ("system", "system_prompt", "instructions"):
         words = request.get(key)
         if words and isinstance(words, str | list):
             yield from framework_messages.read_any_messages({"role": "system", "content": words}).turns
 
 
-def _conversation(request: JsonObject, known: framework_messages.KnownMessages, depth: int) -> Iterator[Turn]:
+def _conversation(request: JsonObject, known: framework_messages.KnownMessages, depth: int) -> Iterator[model.Turn]:
     for key in ("chat_history", "messages", "prompts", "prompt", "input"):
         value, _ = unwrapped_json(request.get(key))
         if not value or (key == "input" and any(request.get(one) for one in ("messages", "prompt", "prompts"))):
@@ -206,12 +194,12 @@ class FrameworkAnswer(Struct, frozen=True):
     `is_rewritten` is True if arguments of calls were stored as objects, so that their text is not the model's.
     """
 
-    turn: Turn
+    turn: model.Turn
     response_id: str = ""
     is_rewritten: bool = False
 
 
-def read_answer_output(value: Json) -> FrameworkAnswer:
+def read_answer_output(value: model.Json) -> FrameworkAnswer:
     """A model call's output as an answer; never raises.
 
     A provider's whole body is read as if from the wire. In a list of messages the model's last consecutive messages
@@ -223,24 +211,24 @@ def read_answer_output(value: Json) -> FrameworkAnswer:
 
 def missing_answer() -> FrameworkAnswer:
     """An answer that the store does not have."""
-    return FrameworkAnswer(_turn([Part("text", "")], Generation(body=BodyState.NOT_STORED)))
+    return FrameworkAnswer(_turn([model.Part("text", "")], model.Generation(body=model.BodyState.NOT_STORED)))
 
 
-def failure(words: str) -> GenerationError:
+def failure(words: str) -> model.GenerationError:
     """An error from the text that stores keep; HTTP if it names a status, as in the SDKs (`Error code: 429 - ...`)."""
     found = _STATUS.search(words)
     status = int(found[1]) if found else None
-    phase = ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT
-    return GenerationError(phase, words or "The source contains no details of the error.", status)
+    phase = model.ErrorPhase.HTTP if status else model.ErrorPhase.TRANSPORT
+    return model.GenerationError(phase, words or "The source contains no details of the error.", status)
 
 
-def usage_of(usage: Json) -> Usage:
+def usage_of(usage: model.Json) -> model.Usage:
     """Token counts under the names that frameworks and stores use; None for those that are missing."""
     if not isinstance(usage, dict):
-        return Usage()
+        return model.Usage()
     inner: list[JsonObject] = [usage]
     inner += [one for one in usage.values() if isinstance(one, dict)]
-    return Usage(
+    return model.Usage(
         _count(usage, "input", "input_tokens", "prompt_tokens", "inputTokens", "promptTokens"),
         _count(usage, "output", "output_tokens", "completion_tokens", "outputTokens", "completionTokens"),
         next((n for one in inner if (n := _count(one, *_REASONING)) is not None), None),
@@ -248,7 +236,7 @@ def usage_of(usage: Json) -> Usage:
     )
 
 
-def _read(value: Json, depth: int) -> FrameworkAnswer:
+def _read(value: model.Json, depth: int) -> FrameworkAnswer:
     output, text = unwrapped_json(value)
     if output is None or output in ([], {}) or depth == 0:
         return missing_answer() if depth else _of_text(text or compact_json(output))
@@ -262,10 +250,10 @@ def _read(value: Json, depth: int) -> FrameworkAnswer:
 
 
 def _of_text(text: str) -> FrameworkAnswer:
-    return FrameworkAnswer(_turn([Part("text", text)], Generation()))
+    return FrameworkAnswer(_turn([model.Part("text", text)], model.Generation()))
 
 
-def _of_list(items: list[Json], depth: int) -> FrameworkAnswer | None:
+def _of_list(items: list[model.Json], depth: int) -> FrameworkAnswer | None:
     first = items[0]
     if isinstance(first, list) and len(items) == 1 and first:
         return _of_list(first, depth - 1) if depth > 1 else None
@@ -309,7 +297,7 @@ def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
 
 def _is_from_others(message: JsonObject) -> bool:
     turns = framework_messages.read_any_messages(message).turns
-    return all(turn.role is not Role.ASSISTANT for turn in turns)
+    return all(turn.role is not model.Role.ASSISTANT for turn in turns)
 
 
 def _of_object(output: JsonObject, depth: int) -> FrameworkAnswer | None:
@@ -336,7 +324,7 @@ def _of_object(output: JsonObject, depth: int) -> FrameworkAnswer | None:
     return None
 
 
-def _is_whole_answer(key: str, inner: Json, output: JsonObject) -> bool:
+def _is_whole_answer(key: str, inner: model.Json, output: JsonObject) -> bool:
     """Whether a member is the answer itself: alone, beside facts of the generation, or a message by its shape."""
     if key in ("message", "response") and isinstance(inner, dict):
         return True
@@ -369,10 +357,10 @@ def _of_body(body: JsonObject) -> FrameworkAnswer:
     return FrameworkAnswer(decoded.turn, decoded.response_id, is_rewritten)
 
 
-def _answer_of_message(message: Json) -> FrameworkAnswer:
+def _answer_of_message(message: model.Json) -> FrameworkAnswer:
     read = framework_messages.read_any_messages(message)
-    turns = [turn for turn in read.turns if turn.role is Role.ASSISTANT] or read.turns[-1:]
-    turn = structs.replace(turns[-1], role=Role.ASSISTANT, result=None, generation=Generation())
+    turns = [turn for turn in read.turns if turn.role is model.Role.ASSISTANT] or read.turns[-1:]
+    turn = structs.replace(turns[-1], role=model.Role.ASSISTANT, result=None, generation=model.Generation())
     found = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
     return _with_facts(found, message) if isinstance(message, dict) else found
 
@@ -381,7 +369,7 @@ def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
     listed = [framework_messages.call_of(one) for one in calls]
     turn = read_message(message_object("assistant", text or None, calls=listed))
     return FrameworkAnswer(
-        structs.replace(turn, generation=Generation()),
+        structs.replace(turn, generation=model.Generation()),
         is_rewritten=any(map(framework_messages.has_parsed_arguments, listed)),
     )
 
@@ -389,7 +377,7 @@ def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
 def _reasoned(found: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
     if not reasoning or found.turn.part("reasoning"):
         return found
-    parts = (Part("reasoning", reasoning), *found.turn.parts)
+    parts = (model.Part("reasoning", reasoning), *found.turn.parts)
     return structs.replace(found, turn=structs.replace(found.turn, parts=parts))
 
 
@@ -401,23 +389,23 @@ def _of_generation(generation: JsonObject, depth: int) -> FrameworkAnswer:
     return _with_facts(found, generation, generation.get("generation_info"))
 
 
-def _with_facts(found: FrameworkAnswer, *sources: Json) -> FrameworkAnswer:
+def _with_facts(found: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer:
     """The answer, completed with the id, model, finish reason and usage beside it; its own facts have priority."""
-    generation = found.turn.generation or Generation()
+    generation = found.turn.generation or model.Generation()
     response_id = found.response_id
     for facts in _facts(sources):
         word = _first_text(facts, _FINISH)
         if word and generation.finish_reason is None:
             generation = structs.replace(generation, finish_reason=word, finish=finish_meaning(word.replace("-", "_")))
         for key in ("usage_metadata", "token_usage", "usage", "tokenUsage"):
-            if generation.usage == Usage():
+            if generation.usage == model.Usage():
                 generation = structs.replace(generation, usage=usage_of(facts.get(key)))
         generation = structs.replace(generation, answered_model=generation.answered_model or _first_text(facts, _MODEL))
         response_id = response_id or _first_text(facts, ("id",) if "finish_reason" in facts or "model" in facts else ())
     return structs.replace(found, turn=structs.replace(found.turn, generation=generation), response_id=response_id)
 
 
-def _facts(sources: tuple[Json, ...]) -> Iterator[JsonObject]:
+def _facts(sources: tuple[model.Json, ...]) -> Iterator[JsonObject]:
     for source in sources:
         if isinstance(source, dict):
             kwargs = source.get("kwargs")
@@ -441,18 +429,18 @@ def _count(usage: JsonObject, *keys: str) -> int | None:
     return None
 
 
-def _turn(parts: list[Part], generation: Generation) -> Turn:
-    return Turn(Role.ASSISTANT, tuple(parts), "assistant", generation=generation)
+def _turn(parts: list[model.Part], generation: model.Generation) -> model.Turn:
+    return model.Turn(model.Role.ASSISTANT, tuple(parts), "assistant", generation=generation)
 
 
-def one_answer(messages: Sequence[Turn]) -> Turn:
+def one_answer(messages: Sequence[model.Turn]) -> model.Turn:
     """All that the messages contain as one turn of the assistant; at least one message is required.
 
     If only some of the messages contain calls, they are pieces of one answer, in their order: their texts are joined
     with line breaks, and their calls are numbered consecutively. Otherwise the first message is the answer, and the
     parts of the others get the names of further choices (`choice1:text`).
     """
-    turns = [structs.replace(one, role=Role.ASSISTANT, result=None) for one in messages]
+    turns = [structs.replace(one, role=model.Role.ASSISTANT, result=None) for one in messages]
     with_calls = sum(bool(one.calls) for one in turns)
     if len(turns) > 1 and 0 < with_calls < len(turns):
         return _joined(turns)
@@ -463,9 +451,9 @@ def one_answer(messages: Sequence[Turn]) -> Turn:
     return structs.replace(first, parts=(*first.parts, *further))
 
 
-def _joined(turns: Sequence[Turn]) -> Turn:
-    parts: dict[str, Part] = {}
-    calls: list[CallHeader] = []
+def _joined(turns: Sequence[model.Turn]) -> model.Turn:
+    parts: dict[str, model.Part] = {}
+    calls: list[model.CallHeader] = []
     seen: Counter[str] = Counter()
     for turn in turns:
         named = {header.part: header for header in turn.calls}
@@ -476,7 +464,7 @@ def _joined(turns: Sequence[Turn]) -> Turn:
                 parts[name] = structs.replace(part, name=name)
             elif part.name in _JOINED and part.name in parts:
                 before = parts[part.name].text
-                parts[part.name] = Part(
+                parts[part.name] = model.Part(
                     part.name, f"{before}\n{part.text}" if before and part.text else before + part.text
                 )
             else:

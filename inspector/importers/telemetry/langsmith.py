@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from msgspec import Struct, structs
 
+from inspector import model
 from inspector.importers.compression import DamagedDataError
 from inspector.importers.identity import text_of
 from inspector.importers.records import parse_json_bytes, read_rows
@@ -21,19 +22,6 @@ from inspector.importers.telemetry.span_traces import RowSpool, session_traces, 
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.json_text import object_of
 from inspector.memory import RECORD_BYTES, too_long
-from inspector.model import (
-    BodyState,
-    Chunks,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Instant,
-    Json,
-    Part,
-    Trace,
-    Turn,
-    Usage,
-)
 from inspector.scanning import lazy_pattern
 from inspector.wire.events import DecodedRequest
 from inspector.wire.provider_json import compact_json
@@ -72,7 +60,7 @@ class LangSmithImporter:
             return 1.0
         return 0.9 if any(_runs(row) for row in sample.rows) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The traces of all sessions, in the order in which these began, at the end of the file."""
         with RowSpool(trace_of, session_of) as spool:
             for entry in _entries(file):
@@ -115,7 +103,7 @@ def _runs(row: JsonObject) -> list[JsonObject]:
     if not listed:
         for key in _LISTS:
             members = row.get(key)
-            entries: list[Json] = members if isinstance(members, list) else []
+            entries: list[model.Json] = members if isinstance(members, list) else []
             listed += [one for one in entries if isinstance(one, dict) and _may_be_run(one, key)]
     found: list[JsonObject] = []
     pending = listed[::-1]
@@ -285,32 +273,32 @@ def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
     )
 
 
-def _generation(run: JsonObject, answer: framework_calls.FrameworkAnswer) -> Generation:
-    known = answer.turn.generation or Generation()
+def _generation(run: JsonObject, answer: framework_calls.FrameworkAnswer) -> model.Generation:
+    known = answer.turn.generation or model.Generation()
     usage = framework_calls.usage_of(object_of(run.get("outputs")).get("usage_metadata"))
-    usage = framework_calls.usage_of(run) if usage == Usage() else usage
+    usage = framework_calls.usage_of(run) if usage == model.Usage() else usage
     error = _error(run)
     return structs.replace(
         known,
         started=utc_instant(run.get("start_time")),
         first_token=utc_instant(run.get("first_token_time")) or next(iter(_tokens(run)), (None, ""))[0],
         ended=utc_instant(run.get("end_time")),
-        usage=usage if known.usage == Usage() else known.usage,
-        finish=FinishReason.ERROR if error else known.finish,
+        usage=usage if known.usage == model.Usage() else known.usage,
+        finish=model.FinishReason.ERROR if error else known.finish,
         error=error,
-        body=BodyState.COMPLETE if error and not run.get("outputs") else known.body,
+        body=model.BodyState.COMPLETE if error and not run.get("outputs") else known.body,
     )
 
 
-def _error(run: JsonObject) -> GenerationError | None:
+def _error(run: JsonObject) -> model.GenerationError | None:
     words = text_of(run, "error")
     return framework_calls.failure(words) if words or run.get("status") == "error" else None
 
 
-def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
+def _tokens(run: JsonObject) -> list[tuple[model.Instant | None, str]]:
     """The streamed pieces that a framework reported, with their times."""
     events = run.get("events")
-    found: list[tuple[Instant | None, str]] = []
+    found: list[tuple[model.Instant | None, str]] = []
     for event in events if isinstance(events, list) else ():
         if isinstance(event, dict) and event.get("name") == "new_token":
             token = object_of(event.get("kwargs")).get("token")
@@ -318,7 +306,7 @@ def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
     return found
 
 
-def _with_chunks(turn: Turn, run: JsonObject) -> Turn:
+def _with_chunks(turn: model.Turn, run: JsonObject) -> model.Turn:
     """The turn with the chunks of its text, if the reported pieces add up to it and it has no other parts."""
     text, tokens = turn.part("text"), [one for one in _tokens(run) if one[1]]
     if text is None or not text.text or "".join(token for _, token in tokens) != text.text or len(turn.parts) > 1:
@@ -328,8 +316,8 @@ def _with_chunks(turn: Turn, run: JsonObject) -> Turn:
     for _, token in tokens:
         ends.append(len(token) + (ends[-1] if ends else 0))
     offsets = tuple(at.at_s - started.at_s if at is not None and started is not None else None for at, _ in tokens)
-    chunks = Chunks(tuple(ends), tuple(range(len(ends))), offsets)
-    return structs.replace(turn, parts=(Part("text", text.text, chunks),))
+    chunks = model.Chunks(tuple(ends), tuple(range(len(ends))), offsets)
+    return structs.replace(turn, parts=(model.Part("text", text.text, chunks),))
 
 
 def _tool_run(run: JsonObject) -> ToolRun:
@@ -345,7 +333,7 @@ def _tool_run(run: JsonObject) -> ToolRun:
     )
 
 
-def _arguments(inputs: Json) -> str:
+def _arguments(inputs: model.Json) -> str:
     """A tool's arguments; LangChain puts those of a traced tool into one text, in Python's notation."""
     members = object_of(inputs)
     alone = members.get("input")

@@ -13,6 +13,7 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct, field, structs
 
+from inspector import model
 from inspector.apis.openai.messages import CALLS
 from inspector.apis.providers import decoder_for, read_request
 from inspector.importers.records import parse_json_bytes, read_rows
@@ -24,21 +25,6 @@ from inspector.importers.telemetry.otlp_encodings import has_resources, is_otlp,
 from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.json_text import word_of
-from inspector.model import (
-    BodyState,
-    ErrorPhase,
-    ExternalId,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Instant,
-    Json,
-    Part,
-    RecognisedBy,
-    Role,
-    Trace,
-    Turn,
-)
 from inspector.scanning import lazy_pattern
 from inspector.sealed_spool import EncryptedSpool, SpoolPosition
 from inspector.sessions.fingerprints import has_no_content, message_digest
@@ -88,7 +74,7 @@ class _SpooledTrace(Struct):
 
     id: str
     places: list[SpoolPosition] = field(default_factory=list)
-    session: ExternalId | None = None
+    session: model.ExternalId | None = None
     session_s: float = _NO_TIME
 
 
@@ -118,14 +104,14 @@ class SpanSpool:
         if session is not None and (trace.session is None or start_s < trace.session_s):
             trace.session, trace.session_s = session, start_s
 
-    def sessions(self) -> Iterator[tuple[ExternalId, Iterator[otlp_span.OtlpSpan]]]:
+    def sessions(self) -> Iterator[tuple[model.ExternalId, Iterator[otlp_span.OtlpSpan]]]:
         """The id and the spans of each session, in the order they were put; sessions in the order of their first span.
 
         A trace whose spans name no session is a session by itself.
         """
-        sessions: dict[ExternalId, list[_SpooledTrace]] = {}
+        sessions: dict[model.ExternalId, list[_SpooledTrace]] = {}
         for trace in self._traces.values():
-            sessions.setdefault(trace.session or ExternalId("trace_id", trace.id), []).append(trace)
+            sessions.setdefault(trace.session or model.ExternalId("trace_id", trace.id), []).append(trace)
         for id_, traces in sessions.items():
             yield id_, self._taken(traces)
 
@@ -134,18 +120,18 @@ class SpanSpool:
             yield _unpacked(self._spool.take(place))
 
 
-def session_of(span: otlp_span.OtlpSpan) -> ExternalId | None:
+def session_of(span: otlp_span.OtlpSpan) -> model.ExternalId | None:
     """The session that a span names; None if it names none."""
     for key in SESSION_KEYS:
         value = span.attributes.get(key)
         if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
-            return ExternalId(key, str(value))
+            return model.ExternalId(key, str(value))
     return None
 
 
 def _packed(span: otlp_span.OtlpSpan) -> bytes:
-    events: list[Json] = [[event.name, event.at_s, event.attributes] for event in span.events]
-    values: list[Json] = [
+    events: list[model.Json] = [[event.name, event.at_s, event.attributes] for event in span.events]
+    values: list[model.Json] = [
         *(span.trace_id, span.id, span.parent_id, span.name, span.start_s, span.end_s, span.attributes, events),
         *(span.status, span.message, span.service, span.dropped),
     ]
@@ -175,7 +161,7 @@ class OtlpImporter:
             return 0.9
         return 0.8 if is_otlp(sample.head) else 0.0
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """Skipped records while reading, then the traces; sessions in the order of their first spans."""
         with SpanSpool() as spool:
             spans = read_protobuf(file) if is_otlp(file.head) else _of_rows(file)
@@ -197,7 +183,7 @@ def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool)
                 yield Skipped(f"span {span.id}", TOO_DEEP)
 
 
-def traces_in(spool: SpanSpool) -> Iterator[Trace | Skipped]:
+def traces_in(spool: SpanSpool) -> Iterator[model.Trace | Skipped]:
     """The traces of all sessions in a spool; a Skipped counts the sessions without a request to a model."""
     without = 0
     for id_, spans in spool.sessions():
@@ -213,11 +199,11 @@ def traces_in(spool: SpanSpool) -> Iterator[Trace | Skipped]:
         yield Skipped("other spans", reason, is_irrelevant=True)
 
 
-def session_traces(id_: ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -> Iterator[Trace]:
+def session_traces(id_: model.ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -> Iterator[model.Trace]:
     """The traces that the spans of one session make up."""
     messages, known = otlp_span.Messages(), KnownMessages()
     read = [read_span(span, messages, known) for span in merged_spans(spans)]
-    found = RecognisedBy.FIELD if id_.name != "trace_id" else RecognisedBy.RECORD
+    found = model.RecognisedBy.FIELD if id_.name != "trace_id" else model.RecognisedBy.RECORD
     return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS,))
 
 
@@ -278,7 +264,7 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
     answer = _answer(facts.answers, messages)
     raw = _raw_answer(facts, answer)
     is_rewritten = raw is None and any(map(_has_values, otlp_span.objects(facts.answers)))
-    known = Generation()
+    known = model.Generation()
     if raw is not None:
         known = raw.turn.generation or known
         answer = raw.turn
@@ -287,7 +273,7 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
         known,
         answered_model=facts.answered_model or known.answered_model,
         started=span.started,
-        first_token=None if facts.first_token_s is None else Instant(facts.first_token_s),
+        first_token=None if facts.first_token_s is None else model.Instant(facts.first_token_s),
         ended=span.ended,
         usage=otlp_span.filled_usage(facts.usage, known.usage),
         finish_reason=finish,
@@ -312,7 +298,7 @@ def _request(facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> Decode
     )
 
 
-def _is_request(value: Json) -> bool:
+def _is_request(value: model.Json) -> bool:
     """Whether a span's input is the body of the request, not the input of a framework."""
     if not isinstance(value, dict):
         return False
@@ -320,13 +306,13 @@ def _is_request(value: Json) -> bool:
     return isinstance(listed, list) and bool(listed) and all(isinstance(one, dict) for one in listed)
 
 
-def _answer(answers: list[Json], messages: otlp_span.Messages) -> Turn:
+def _answer(answers: list[model.Json], messages: otlp_span.Messages) -> model.Turn:
     """All output messages as one answer."""
     turns = messages.read(otlp_span.RequestMessages(answers))
-    return one_answer(turns) if turns else Turn(Role.ASSISTANT, (Part("text", ""),))
+    return one_answer(turns) if turns else model.Turn(model.Role.ASSISTANT, (model.Part("text", ""),))
 
 
-def _raw_answer(facts: otlp_span.SpanFacts, answer: Turn) -> DecodedTurn | None:
+def _raw_answer(facts: otlp_span.SpanFacts, answer: model.Turn) -> DecodedTurn | None:
     """The answer from its body as the API sent it, if that is stored and has the same content."""
     if not facts.raw_answer.lstrip().startswith("{"):
         return None
@@ -343,27 +329,31 @@ def _raw_answer(facts: otlp_span.SpanFacts, answer: Turn) -> DecodedTurn | None:
     return read
 
 
-def _has_values(message: dict[str, Json]) -> bool:
+def _has_values(message: dict[str, model.Json]) -> bool:
     """Whether the arguments of a message's calls are parsed values, not texts."""
     functions = (call.get("function", call) for call in otlp_span.objects(message.get(CALLS)))
     return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
 
 
-def _ended(generation: Generation, span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, answer: Turn) -> Generation:
+def _ended(
+    generation: model.Generation, span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, answer: model.Turn
+) -> model.Generation:
     error = _error(span, has_words=not has_no_content(answer))
     if error is not None:
-        is_abort = error.phase is ErrorPhase.CLIENT_ABORT
-        return structs.replace(generation, error=error, finish=generation.finish if is_abort else FinishReason.ERROR)
+        is_abort = error.phase is model.ErrorPhase.CLIENT_ABORT
+        return structs.replace(
+            generation, error=error, finish=generation.finish if is_abort else model.FinishReason.ERROR
+        )
     text = answer.part("text")
     if text is not None and text.text == _REDACTED:
-        return structs.replace(generation, body=BodyState.REDACTED)
+        return structs.replace(generation, body=model.BodyState.REDACTED)
     if any(isinstance(one, str) for one in facts.answers):
-        return structs.replace(generation, body=BodyState.TRUNCATED)
+        return structs.replace(generation, body=model.BodyState.TRUNCATED)
     has_words = bool(facts.answers) or any(part.text for part in answer.parts)
-    return generation if has_words else structs.replace(generation, body=BodyState.NOT_STORED)
+    return generation if has_words else structs.replace(generation, body=model.BodyState.NOT_STORED)
 
 
-def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> GenerationError | None:
+def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> model.GenerationError | None:
     """How a span failed, from its status, its `error.type` and its event `exception`; None if it did not fail."""
     raised = next((event.attributes for event in span.events if event.name == "exception"), {})
     code = span.text("error.type") or word_of(raised.get("exception.type"))
@@ -377,24 +367,24 @@ def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> GenerationError | No
     if status is None and found is not None:
         status = int(found[found.lastindex or 0])
     words = message or f"The span failed{f' with `{code}`' if code else ''}, without details."
-    return GenerationError(_phase(code, status, has_words=has_words), words, status, code or None)
+    return model.GenerationError(_phase(code, status, has_words=has_words), words, status, code or None)
 
 
-def _phase(code: str, status: int | None, *, has_words: bool) -> ErrorPhase:
+def _phase(code: str, status: int | None, *, has_words: bool) -> model.ErrorPhase:
     if status is not None and status >= 400:
-        return ErrorPhase.HTTP
+        return model.ErrorPhase.HTTP
     if _ABORTED.search(code):
-        return ErrorPhase.CLIENT_ABORT
+        return model.ErrorPhase.CLIENT_ABORT
     if _UNREACHED.search(code):
-        return ErrorPhase.CONNECT
-    return ErrorPhase.IN_STREAM if has_words else ErrorPhase.TRANSPORT
+        return model.ErrorPhase.CONNECT
+    return model.ErrorPhase.IN_STREAM if has_words else model.ErrorPhase.TRANSPORT
 
 
 def _warnings(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, call: ModelCall) -> Iterator[str]:
     if call.is_rewritten:
         yield _REWRITTEN
     generation = call.answer.generation
-    if generation is not None and generation.body is BodyState.NOT_STORED:
+    if generation is not None and generation.body is model.BodyState.NOT_STORED:
         yield _NO_CONTENT
     if facts.is_cut:
         yield _CUT

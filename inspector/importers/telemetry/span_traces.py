@@ -13,6 +13,7 @@ from typing import Self
 import msgspec
 from msgspec import Struct, field, structs
 
+from inspector import model
 from inspector.importers.identity import instant
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject, Skipped
@@ -26,23 +27,6 @@ from inspector.importers.telemetry.spans import (
     end_of,
     merge_duplicates,
     moment_of,
-)
-from inspector.model import (
-    CallHeader,
-    ExternalId,
-    Generation,
-    Instant,
-    Json,
-    ParentTrace,
-    ParentWhy,
-    Part,
-    Provenance,
-    RecognisedBy,
-    RecordedRun,
-    ResultHeader,
-    Role,
-    Trace,
-    Turn,
 )
 from inspector.model.exchange import renumbered
 from inspector.scanning import lazy_pattern
@@ -65,11 +49,11 @@ SESSION, TRACE = "session_id", "trace_id"
 
 def traces_of_spans(
     spans: Iterable[TracedSpan],
-    ids: tuple[ExternalId, ...],
+    ids: tuple[model.ExternalId, ...],
     *,
-    recognised_by: RecognisedBy = RecognisedBy.FIELD,
+    recognised_by: model.RecognisedBy = model.RecognisedBy.FIELD,
     warnings: Iterable[str] = (),
-) -> Iterator[Trace]:
+) -> Iterator[model.Trace]:
     """The traces that the spans of one session make up, in the order in which they began; none without model spans.
 
     `ids` name the session. Each trace has them, and the ids of its first request: `trace_id`, if the store groups spans
@@ -89,10 +73,10 @@ def traces_of_spans(
 
 
 def _is_child(
-    parent: ParentTrace | None, one: "_GrowingSpanTrace", by_first_span: dict[str, "_GrowingSpanTrace"]
+    parent: model.ParentTrace | None, one: "_GrowingSpanTrace", by_first_span: dict[str, "_GrowingSpanTrace"]
 ) -> bool:
     """Whether a trace's parent is correct: a sub-agent works within one of its parent's traces in the store."""
-    if parent is None or parent.why is not ParentWhy.SUBAGENT:
+    if parent is None or parent.why is not model.ParentWhy.SUBAGENT:
         return True
     parent_trace = by_first_span.get(parent.external_id.value)
     return parent_trace is not None and one.first.span_trace in parent_trace.span_traces
@@ -136,43 +120,43 @@ class _Agents:
 class _GrowingSpanTrace(Struct):
     """A trace that turns are added to; None marks an answer that is not complete yet."""
 
-    facts: Trace
+    facts: model.Trace
     first: TracedSpan
     agent: str
     span_traces: set[str] = field(default_factory=set)
-    turns: list[Turn | None] = field(default_factory=list)
+    turns: list[model.Turn | None] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def finished_turns(self) -> list[Turn]:
+    def finished_turns(self) -> list[model.Turn]:
         return [turn for turn in self.turns if turn is not None]
 
     def trace(
         self,
-        ids: tuple[ExternalId, ...],
-        recognised_by: RecognisedBy,
+        ids: tuple[model.ExternalId, ...],
+        recognised_by: model.RecognisedBy,
         warnings: tuple[str, ...],
         found: "ToolResults",
-    ) -> Trace:
+    ) -> model.Trace:
         turns = self.finished_turns()
         answered = (turn.generation.answered_model for turn in turns if turn.generation is not None)
-        store = [ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
-        span_id = ExternalId(_SPAN_ID, self.first.id)
+        store = [model.ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
+        span_id = model.ExternalId(_SPAN_ID, self.first.id)
         return structs.replace(
             self.facts,
             turns=_with_results([*map(_with_run, turns, map(found.runs.get, range(len(turns))))], found.results_after),
             name=self.agent or self.facts.name,
-            model=self.facts.model or next((model for model in answered if model), ""),
+            model=self.facts.model or next((model_name for model_name in answered if model_name), ""),
             external_ids=tuple(dict.fromkeys((*ids, *store, span_id))),
             recognised_by=recognised_by,
-            provenance=Provenance(record=f"span {self.first.id}", warnings=warnings),
+            provenance=model.Provenance(record=f"span {self.first.id}", warnings=warnings),
         )
 
 
-def _with_results(original: Sequence[Turn], results_after: dict[int, list[Turn]]) -> tuple[Turn, ...]:
+def _with_results(original: Sequence[model.Turn], results_after: dict[int, list[model.Turn]]) -> tuple[model.Turn, ...]:
     """The turns, with results inserted after each answer and after the results that already follow it."""
-    turns: list[Turn] = []
+    turns: list[model.Turn] = []
     numbers: dict[int, int] = {}
-    pending: list[Turn] = []
+    pending: list[model.Turn] = []
     for at, turn in enumerate(original):
         if turn.result is None:
             turns += pending
@@ -184,7 +168,7 @@ def _with_results(original: Sequence[Turn], results_after: dict[int, list[Turn]]
     return tuple(turns) if len(turns) == len(original) else tuple(_renumbered(turn, numbers) for turn in turns)
 
 
-def _renumbered(turn: Turn, numbers: dict[int, int]) -> Turn:
+def _renumbered(turn: model.Turn, numbers: dict[int, int]) -> model.Turn:
     """A turn whose request refers to the turns of its trace by their new numbers."""
     generation = turn.generation
     if generation is None or generation.request is None:
@@ -208,13 +192,13 @@ def _placed(requests: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpa
     return placer.growing
 
 
-def _answer_key(answer: Turn) -> tuple[bytes, int]:
+def _answer_key(answer: model.Turn) -> tuple[bytes, int]:
     """A key that is equal for two answers with the same content and the same number of further choices."""
     return message_digest(answer), sum(part.name.startswith("choice") for part in answer.parts)
 
 
-def _is_by_model(turn: Turn) -> bool:
-    return turn.role is Role.ASSISTANT
+def _is_by_model(turn: model.Turn) -> bool:
+    return turn.role is model.Role.ASSISTANT
 
 
 class _PendingRequest(Struct):
@@ -230,7 +214,7 @@ class _RequestPlacer:
 
     def __init__(self, agents: _Agents) -> None:
         self._agents = agents
-        self._next_id = ExternalId(_SPAN_ID, "")
+        self._next_id = model.ExternalId(_SPAN_ID, "")
         self._resolver = SessionResolver(name_trace=lambda: self._next_id)
         self._by_key: dict[str, _GrowingSpanTrace] = {}
         self._last: dict[str, _GrowingSpanTrace] = {}
@@ -253,7 +237,7 @@ class _RequestPlacer:
 
     def end_request(self, span: TracedSpan, call: ModelCall) -> None:
         pending = self._pending.pop(span.id)
-        recorded = call.answer.generation or Generation()
+        recorded = call.answer.generation or model.Generation()
         request, placement = call.request.generation(), pending.placement
         generation = structs.replace(
             recorded,
@@ -276,7 +260,7 @@ class _RequestPlacer:
         pending.growing.turns[pending.turn] = turn
 
     def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_GrowingSpanTrace, Placement]:
-        self._next_id = ExternalId(_SPAN_ID, span.id)
+        self._next_id = model.ExternalId(_SPAN_ID, span.id)
         headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
         head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
         request = structs.replace(call.request, turns=self._as_answered(call.request.turns))
@@ -285,9 +269,9 @@ class _RequestPlacer:
             self._by_key[placement.key] = self._grow(span, placement.begins)
         return self._by_key[placement.key], placement
 
-    def _as_answered(self, messages: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    def _as_answered(self, messages: tuple[model.Turn, ...]) -> tuple[model.Turn, ...]:
         """A request's messages, in which the messages of an earlier answer are joined to that answer again."""
-        turns: list[Turn] = []
+        turns: list[model.Turn] = []
         for by_model, run in groupby(messages, key=_is_by_model):
             run_turns = list(run)
             joined = one_answer(run_turns) if by_model and len(run_turns) > 1 else None
@@ -296,9 +280,9 @@ class _RequestPlacer:
 
     def _begun(self, span: TracedSpan, call: ModelCall) -> _GrowingSpanTrace:
         """A trace that begins with a request whose messages were not stored."""
-        return self._grow(span, Trace((), model=call.request.model, started=span.started))
+        return self._grow(span, model.Trace((), model=call.request.model, started=span.started))
 
-    def _grow(self, span: TracedSpan, facts: Trace) -> _GrowingSpanTrace:
+    def _grow(self, span: TracedSpan, facts: model.Trace) -> _GrowingSpanTrace:
         growing = _GrowingSpanTrace(facts, span, self._agents.name_around(span))
         self.growing.append(growing)
         return growing
@@ -308,7 +292,7 @@ class _UnansweredCall(Struct, eq=False):
     """A call that no turn answers, with its trace and turn."""
 
     at: tuple[int, int]
-    call: CallHeader
+    call: model.CallHeader
     arguments: str
     is_taken: bool = False
 
@@ -320,8 +304,8 @@ class ToolResults(Struct):
     `runs[turn]` is the run whose result that turn contains.
     """
 
-    results_after: dict[int, list[Turn]] = field(default_factory=dict)
-    runs: dict[int, RecordedRun] = field(default_factory=dict)
+    results_after: dict[int, list[model.Turn]] = field(default_factory=dict)
+    runs: dict[int, model.RecordedRun] = field(default_factory=dict)
 
 
 class SessionResults(Struct):
@@ -331,7 +315,7 @@ class SessionResults(Struct):
     unmatched: int = 0
 
 
-def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> SessionResults:
+def results_of(traces: Sequence[Sequence[model.Turn]], runs: Iterable[TracedSpan]) -> SessionResults:
     """Find the call for each run of a tool: by its id, else by name and arguments, else by name, the oldest first.
 
     If the traces already have the result of a call, the run is attached to it. Linear in turns and runs.
@@ -356,24 +340,26 @@ def results_of(traces: Sequence[Sequence[Turn]], runs: Iterable[TracedSpan]) -> 
     return found
 
 
-def _recorded(span: TracedSpan, run: ToolRun) -> RecordedRun:
+def _recorded(span: TracedSpan, run: ToolRun) -> model.RecordedRun:
     times = span.started, span.ended
-    return RecordedRun(_SOURCE, run.name, run.call_id or None, run.arguments or None, run.result, run.failed, *times)
+    return model.RecordedRun(
+        _SOURCE, run.name, run.call_id or None, run.arguments or None, run.result, run.failed, *times
+    )
 
 
-def _with_run(turn: Turn, run: RecordedRun | None) -> Turn:
+def _with_run(turn: model.Turn, run: model.RecordedRun | None) -> model.Turn:
     return turn if run is None else structs.replace(turn, run=run)
 
 
-def _result(run: ToolRun, call: CallHeader) -> Turn:
-    header = ResultHeader(call.id or run.call_id or None, run.name or call.name, run.failed)
-    return Turn(Role.TOOL, (Part("text", run.result or ""),), "tool", result=header)
+def _result(run: ToolRun, call: model.CallHeader) -> model.Turn:
+    header = model.ResultHeader(call.id or run.call_id or None, run.name or call.name, run.failed)
+    return model.Turn(model.Role.TOOL, (model.Part("text", run.result or ""),), "tool", result=header)
 
 
 class _UnansweredCalls:
     """The calls of a session without a result, and the results of the others."""
 
-    def __init__(self, traces: Sequence[Sequence[Turn]]) -> None:
+    def __init__(self, traces: Sequence[Sequence[model.Turn]]) -> None:
         self._answered: dict[str, tuple[int, int]] = {}
         self._by_id: dict[str, _UnansweredCall] = {}
         self._by_arguments: dict[tuple[str, str], deque[_UnansweredCall]] = {}
@@ -400,12 +386,12 @@ class _UnansweredCalls:
         key = (run.name, arguments_by_value(run.arguments))
         return _first(self._by_arguments.get(key)) or _first(self._by_name.get(run.name))
 
-    def _read(self, number: int, turns: Sequence[Turn]) -> None:
+    def _read(self, number: int, turns: Sequence[model.Turn]) -> None:
         pending: list[_UnansweredCall] = []
         for at, turn in enumerate(turns):
-            if turn.role is Role.TOOL and turn.result is not None:
+            if turn.role is model.Role.TOOL and turn.result is not None:
                 self._answer(pending, turn.result, (number, at))
-            elif turn.role is Role.ASSISTANT:
+            elif turn.role is model.Role.ASSISTANT:
                 self._leave(pending)
                 texts = {part.name: part.text for part in turn.parts}
                 pending = [
@@ -414,7 +400,7 @@ class _UnansweredCalls:
                 ]
         self._leave(pending)
 
-    def _answer(self, pending: list[_UnansweredCall], result: ResultHeader, position: tuple[int, int]) -> None:
+    def _answer(self, pending: list[_UnansweredCall], result: model.ResultHeader, position: tuple[int, int]) -> None:
         """Record the result of one of the pending calls: by its id, or of the first if it has none."""
         if result.call_id:
             self._answered[result.call_id] = position
@@ -445,12 +431,14 @@ def _first(calls: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
     return None
 
 
-def session_traces(spans: Iterable[TracedSpan], session_id: ExternalId, record: str = "") -> Iterator[Trace | Skipped]:
+def session_traces(
+    spans: Iterable[TracedSpan], session_id: model.ExternalId, record: str = ""
+) -> Iterator[model.Trace | Skipped]:
     """The traces of the session with this id; a Skipped if it contains no request to a model.
 
     `record` is the position of the session in the file, `""` if its rows may be anywhere.
     """
-    how = RecognisedBy.FIELD if session_id.name == SESSION else RecognisedBy.RECORD
+    how = model.RecognisedBy.FIELD if session_id.name == SESSION else model.RecognisedBy.RECORD
     found = False
     for trace in traces_of_spans(without_flattened(_with_unique_ids(spans)), (session_id,), recognised_by=how):
         found = True
@@ -478,7 +466,7 @@ def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
     ]
 
 
-def utc_instant(value: Json) -> Instant | None:
+def utc_instant(value: model.Json) -> model.Instant | None:
     """A time as stores write it. Without a zone it is UTC, as their documentation states, and not marked as derived."""
     return instant(f"{value}Z" if isinstance(value, str) and not _ZONE.search(value) else value)
 
@@ -521,7 +509,7 @@ class RowSpool:
         if session := self._session_of(row):
             self._sessions.setdefault(span, session)
 
-    def sessions(self) -> Iterator[tuple[ExternalId, Iterator[JsonObject]]]:
+    def sessions(self) -> Iterator[tuple[model.ExternalId, Iterator[JsonObject]]]:
         """The id of each session, and its spans, each as one row; sessions and spans in the order they were put.
 
         If several rows of a span have the same member, the last one that is not null counts.
@@ -529,10 +517,10 @@ class RowSpool:
         named: dict[str, str] = {}
         for span, session in self._sessions.items():
             named.setdefault(self._traces.get(span, span), session)
-        found: dict[ExternalId, list[str]] = {}
+        found: dict[model.ExternalId, list[str]] = {}
         for span in self._places:
             trace = self._traces.get(span, span)
-            id_ = ExternalId(SESSION, named[trace]) if trace in named else ExternalId(TRACE, trace)
+            id_ = model.ExternalId(SESSION, named[trace]) if trace in named else model.ExternalId(TRACE, trace)
             found.setdefault(id_, []).append(span)
         for id_, spans in found.items():
             yield id_, map(self._taken, spans)
