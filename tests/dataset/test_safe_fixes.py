@@ -17,7 +17,7 @@ from tests.mutations import FormatText, mutated_texts
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))]
 TEXTS = 200
-BRACKETS = frozenset("{}[]\"'<")
+BRACKETS = frozenset("{}[]\"'<>")
 
 
 def read(one: FormatText, text: str) -> Segmentation:

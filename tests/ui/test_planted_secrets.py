@@ -233,10 +233,22 @@ def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run) -> No
     _assert_clean(weaklink, tmp_path)
 
 
-def _calls(source: Iterator[Planted], number: int) -> dict[str, Any]:
-    """Arguments with so many secrets in them, which every format can write."""
-    texts = [next(source).text for _ in range(number)]
-    return {"note": "\n".join(text for text in texts if not _MARKER.search(text))}
+def _call(parser: ToolCallParser, source: Iterator[Planted], number: int) -> str:
+    """A call with up to so many secrets in its argument: those that its format can write."""
+    texts = [text for text in (next(source).text for _ in range(number)) if not _MARKER.search(text)]
+    return parser.format(_saving("\n".join(text for text in texts if _can_write(parser, text))))
+
+
+def _saving(note: str) -> ToolCall:
+    return ToolCall("save", {"note": note}, "", valid=True, range=Range(0, 0))
+
+
+def _can_write(parser: ToolCallParser, note: str) -> bool:
+    try:
+        parser.format(_saving(note))
+    except ValueError:
+        return False
+    return True
 
 
 def _plant_formats(target: Path, seed: int, number: int) -> None:
@@ -244,8 +256,8 @@ def _plant_formats(target: Path, seed: int, number: int) -> None:
     source = rounds(_TEXTS, seed)
     with target.open("w", encoding="utf-8") as file:
         for one in formats():
-            call = ToolCall("save", _calls(source, number), "", valid=True, range=Range(0, 0))
-            said = f"{next(source).text}\n{ToolCallParser.create(one.name).format(call)}"
+            call = _call(ToolCallParser.create(one.name), source, number)
+            said = f"{next(source).text}\n{call}"
             file.write(
                 json.dumps({"prompt": f"Save {next(source).text}", "completion": said, "format": one.name}) + "\n"
             )
@@ -334,8 +346,7 @@ def test_nothing_of_what_is_watched_is_written(tmp_path: Path) -> None:
 def test_every_secret_goes_in_the_calls_of_every_format() -> None:
     """Each of them in each format, by itself the redactor, so that all can be tried."""
     for one in formats():
-        call = ToolCall("save", _calls(iter(_TEXTS), len(_TEXTS)), "", valid=True, range=Range(0, 0))
-        text = ToolCallParser.create(one.name).format(call)
+        text = _call(ToolCallParser.create(one.name), iter(_TEXTS), len(_TEXTS))
         redacted = Redactor().text(text)
         assert _NEEDLES.left(redacted.encode()) == [], one.name
         assert len(redacted) == len(text)

@@ -33,9 +33,7 @@ DIFF_COMMANDS = (
     Command("diff.open", "Open step", "Open the compared run on the selected step.", ("o",), in_footer=True),
     Command("diff.open-first", "Open in first run", "Open the first run on the selected step.", ("O",)),
     Command("diff.whole", "Whole texts", "Show whole texts, or only the differences.", ("w",), in_footer=True),
-    Command(
-        "diff.input_differences", "Verdict", "Show the verdict and the requests of the runs.", ("a",), in_footer=True
-    ),
+    Command("diff.asked", "Verdict", "Show the verdict and the requests of the runs.", ("a",), in_footer=True),
     Command("diff.requests", "Requests", "Show both requests of the row side by side.", ("r",), in_footer=True),
     Command("diff.layer", "Layer", "Compare the calls in the next layer.", ("l",), in_footer=True),
     Command("diff.next-pane", "Next pane", "Focus the other list.", ("tab", "shift+tab"), in_footer=True),
