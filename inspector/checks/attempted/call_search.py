@@ -188,7 +188,10 @@ class CallSearch:
             return _tool_names(offered).find(name or "")
 
         found = self._foreign.find(text, find if offered.definitions else None)
-        return [_foreign(one, find(one.call.name)) for one in found] if found else []
+        if not found:
+            return []
+        typed = (structs.replace(one, call=typed_by(one.call, offered).call) for one in found)
+        return [_foreign(one, find(one.call.name)) for one in typed]
 
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
         if not offered.definitions or (known and known[0].of(text) == text.strip()):

@@ -112,6 +112,17 @@ def test_a_call_in_another_formats_syntax_is_told(name: str) -> None:
         assert attempts or found.calls or found.diagnostics, (name, written)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_in_another_formats_syntax_has_the_types_of_the_tools_schema(name: str) -> None:
+    call = ToolCall("get_weather", {"city": "Oslo", "days": 2}, "", valid=True, range=Range(0, 0))
+    for written in {one.write_calls([call]) for one in formats()}:
+        attempts = [one for one in segment(written, name, tools=TOOLS).diagnostics if one.rule.code == "F309"]
+        read = [one.fault.call.arguments for one in attempts if one.fault.call is not None]
+        assert all(arguments == call.arguments for arguments in read), written
+        fixed = segment(apply_fixes(written, (one.fault for one in attempts)), name, tools=TOOLS)
+        assert not any(one.rule.code.startswith("S") for one in fixed.diagnostics), written
+
+
 _MARKUP = re.compile(
     r"<\|[^<>|]+\|>|<｜[^<>｜]+｜>|<(?:start|end)_function_call>|<escape>|<\|\"\|>|<\|tool_call>|<tool_call\|>"
 )
