@@ -235,8 +235,12 @@ def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run) -> No
 
 def _call(parser: ToolCallParser, source: Iterator[Planted], number: int) -> str:
     """A call with up to so many secrets in its argument: those that its format can write."""
-    texts = [text for text in (next(source).text for _ in range(number)) if not _MARKER.search(text)]
-    return parser.format(_saving("\n".join(text for text in texts if _can_write(parser, text))))
+    note = "Note:"
+    for text in [next(source).text for _ in range(number)]:
+        longer = f"{note}\n{text}"
+        if not _MARKER.search(text) and _can_write(parser, longer):
+            note = longer
+    return parser.format(_saving(note))
 
 
 def _saving(note: str) -> ToolCall:
