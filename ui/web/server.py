@@ -48,6 +48,7 @@ _OPTIONS = {
     "client.showErrorLinks": "false",  # they open search engines, with the error in the address
     "client.showSidebarNavigation": True,
     "logger.hideWelcomeMessage": True,
+    "logger.level": "warning",  # information on fragments of pages that were left is for nobody
     "logger.enableRich": False,  # it would write to standard output, in colours
 }
 
