@@ -21,7 +21,7 @@ import psycopg.sql
 import pytest
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from inspector import ToolCall, ToolCallParser
+from inspector import BaseParser, ToolCall, ToolCallParser
 from inspector.capture.logger import TraceLogger
 from inspector.capture.recorder import Recorder
 from inspector.formats.registry import formats
@@ -233,7 +233,7 @@ def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run) -> No
     _assert_clean(weaklink, tmp_path)
 
 
-def _call(parser: ToolCallParser, source: Iterator[Planted], number: int) -> str:
+def _call(parser: BaseParser, source: Iterator[Planted], number: int) -> str:
     """A call with up to so many secrets in its argument: those that its format can write."""
     note = "Note:"
     for text in [next(source).text for _ in range(number)]:
@@ -247,7 +247,7 @@ def _saving(note: str) -> ToolCall:
     return ToolCall("save", {"note": note}, "", valid=True, range=Range(0, 0))
 
 
-def _can_write(parser: ToolCallParser, note: str) -> bool:
+def _can_write(parser: BaseParser, note: str) -> bool:
     try:
         parser.format(_saving(note))
     except ValueError:
