@@ -120,10 +120,12 @@ def answer_fault(
 
 
 def _answer_turn(trace: Trace, turn: int | None) -> int:
-    answers = [number for number, one in enumerate(trace.turns, 1) if one.role is Role.ASSISTANT]
+    """The number of the answer: by default the first without an error, since a fault changes nothing of an error."""
+    answers = {number: one for number, one in enumerate(trace.turns, 1) if one.role is Role.ASSISTANT}
     if not answers or (turn is not None and turn not in answers):
-        raise InjectionError(f"turn {turn or 1} is not a model answer; answers are turns {answers}")
-    return turn or answers[0]
+        raise InjectionError(f"turn {turn or 1} is not a model answer; answers are turns {list(answers)}")
+    whole = (number for number, one in answers.items() if one.generation is None or one.generation.error is None)
+    return turn or next(whole, min(answers))
 
 
 def _faults(kind: str, sound: SoundCall, takes_objects: bool) -> Iterator[FaultyCall]:  # noqa: FBT001  # a fact, no option

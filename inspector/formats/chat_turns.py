@@ -106,7 +106,7 @@ def out_of_reasoning(transitions: tuple[Transition, ...]) -> tuple[Transition, .
 
 
 def _leaked(transition: Transition) -> Transition:
-    return Transition(transition.marker, MarkerSplit.NOWHERE, HERE, SPECIAL_TOKEN_LEAK)
+    return Transition(transition.marker, MarkerSplit.NONE, HERE, SPECIAL_TOKEN_LEAK)
 
 
 TURN_STATES = (
@@ -121,7 +121,7 @@ TURN_STATES = (
     State(
         "llama_header",
         SpanKind.MARKUP,
-        (Transition(HEADER_END, MarkerSplit.NOWHERE, "llama_header_end"),),
+        (Transition(HEADER_END, MarkerSplit.NONE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
         other_transition=_TO_ROLE,

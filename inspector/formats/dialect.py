@@ -253,7 +253,7 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
             (
                 *_OPEN_TOOLS,
                 *into_definitions,
-                *(Transition(words, MarkerSplit.NOWHERE, "list_intro") for words in _LIST_INTROS),
+                *(Transition(words, MarkerSplit.NONE, "list_intro") for words in _LIST_INTROS),
                 *transitions.turns,
             ),
             by_model=False,
@@ -263,7 +263,7 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
             SpanKind.TEXT,
             tuple(Transition(marker, MarkerSplit.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
             other=r"[^\s:]",
-            other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "system", width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.NONE, "system", width=0),
             by_model=False,
         ),
         State(
@@ -326,7 +326,7 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
             Transition(tag.closer, MarkerSplit.AFTER, HOME),
             *(Transition(closer, MarkerSplit.AFTER, HOME) for closer in tag.other_closers),
             *((Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
-            Transition(tag.opener, MarkerSplit.NOWHERE, HERE, rules.NESTED_SPAN),
+            Transition(tag.opener, MarkerSplit.NONE, HERE, rules.NESTED_SPAN),
             *(
                 transition
                 for transition in chat_turns.out_of_reasoning(turns)

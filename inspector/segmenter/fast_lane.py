@@ -206,12 +206,12 @@ class _Steps:
         if (
             transition.rule is not None
             or transition.closes
-            or (transition.target == HERE and transition.cut is not MarkerSplit.NOWHERE)
+            or (transition.target == HERE and transition.cut is not MarkerSplit.NONE)
         ):
             return False
         if at > self._at and not self._is_open:
             self._open(self._at, 0)
-        if transition.cut is MarkerSplit.NOWHERE:
+        if transition.cut is MarkerSplit.NONE:
             return self._stay(transition, at)
         inner = ""
         if transition.cut is MarkerSplit.AFTER:

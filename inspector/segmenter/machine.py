@@ -365,7 +365,7 @@ class Machine(PayloadReading):
             return
         if transition.rule is not None:
             self._flag(transition, at)
-        if cut is MarkerSplit.NOWHERE:
+        if cut is MarkerSplit.NONE:
             self._settle(at + taken)
             if transition.target == HERE:
                 self._keep_following()
@@ -397,7 +397,7 @@ class Machine(PayloadReading):
         expected = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:
             expected = transition.expects or self._target(transition, "").opener
-        if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is MarkerSplit.NOWHERE:
+        if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is MarkerSplit.NONE:
             expected = ""
         elif transition.rule is SPECIAL_TOKEN_LEAK and transition.expects:
             self._events.append(Flagged(token_outside(marker, place, transition.expects)))

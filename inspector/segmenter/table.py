@@ -164,7 +164,7 @@ class MarkerSplit(Enum):
     """The open span ends before the marker, which opens the next one."""
     AFTER = auto()
     """The marker closes the open span and belongs to it."""
-    NOWHERE = auto()
+    NONE = auto()
     """The marker stays inside the open span."""
 
 

@@ -12,7 +12,7 @@ from inspector.capture.trace_file_sink import TraceAssembler
 from inspector.dataset.answer_faults import CALLS, DELIVERY, InjectionError, answer_fault
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
+from inspector.model import CallHeader, ErrorPhase, Generation, GenerationError, Json, Part, Role, Trace, Turn
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.answers import error_answer, rebuilt_answer
 from inspector.sessions.exchange import RequestHead
@@ -186,3 +186,17 @@ _ERRORS: dict[str, Json] = {
 @pytest.mark.parametrize("path", _ERRORS)
 def test_an_error_has_the_shape_of_its_api(path: str) -> None:
     assert json.loads(error_answer(path, 429, "Slow.", "injected")) == _ERRORS[path]
+
+
+def test_a_fault_of_delivery_goes_into_the_first_answer_without_an_error() -> None:
+    refused = Generation(error=GenerationError(ErrorPhase.HTTP, "Slow down.", status=429))
+    turns = (
+        Turn(Role.USER, (Part("text", "Hi."),)),
+        Turn(Role.ASSISTANT, (), generation=refused),
+        Turn(Role.ASSISTANT, (Part("text", "Hello!"),)),
+    )
+    trace = Trace(turns)
+    assert answer_fault("drop-after=1", trace, inspect_trace(trace)).turn == 3
+    assert answer_fault("drop-after=1@turn2", trace, inspect_trace(trace)).turn == 2
+    only = Trace(turns[:2])
+    assert answer_fault("status=500", only, inspect_trace(only)).turn == 2

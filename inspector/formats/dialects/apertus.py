@@ -32,7 +32,7 @@ _INNER, _OUTER = "<|inner_prefix|>", "<|inner_suffix|>"
 _SPEAKERS = ("system", "developer", "user", "assistant")
 _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
 _INTO_CALL = Transition(_OPENER, MarkerSplit.BEFORE, "inner call")
-_NESTED = Transition(_INNER, MarkerSplit.NOWHERE, HERE, NESTED_SPAN)
+_NESTED = Transition(_INNER, MarkerSplit.NONE, HERE, NESTED_SPAN)
 _ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
 _CONTINUES = Transition("(anything else)", MarkerSplit.BEFORE, "deliberation", width=0)
 
@@ -163,7 +163,7 @@ _STATES = (
     State(
         "deliberation",
         SpanKind.REASONING,
-        (_ENDS, _NESTED, Transition(_OPENER, MarkerSplit.NOWHERE, "deliberation before a call", width=0), *_TURNS),
+        (_ENDS, _NESTED, Transition(_OPENER, MarkerSplit.NONE, "deliberation before a call", width=0), *_TURNS),
         label="think",
         opener=_INNER,
         closer=_OUTER,

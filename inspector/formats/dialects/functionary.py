@@ -134,8 +134,8 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
     yield from _first_states(transitions)
     cuts = (*transitions.calls, *transitions.turns)
     for name, ends, closer in _CALL_HEADERS:
-        into = (Transition(end, MarkerSplit.NOWHERE, f"{name} arguments") for end in ends)
-        bare = Transition("{", MarkerSplit.NOWHERE, f"{name} arguments", width=0)
+        into = (Transition(end, MarkerSplit.NONE, f"{name} arguments") for end in ends)
+        bare = Transition("{", MarkerSplit.NONE, f"{name} arguments", width=0)
         close = (Transition(closer, MarkerSplit.AFTER, "text"),) if closer else ()
         yield State(
             f"{name} header", SpanKind.TOOL_CALL, (*into, bare, *close, *cuts), label="tool_call", closer=closer
@@ -146,13 +146,13 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         cuts,
         label="tool_call",
         payload=JSON,
-        then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call end", width=0),
+        then=Transition("(end of the object)", MarkerSplit.NONE, "call end", width=0),
     )
     # White space, a surplus bracket and a second object still belong to the call.
     yield State(
         "call end",
         SpanKind.TOOL_CALL,
-        (*cuts, Transition("{", MarkerSplit.NOWHERE, "call arguments", width=0)),
+        (*cuts, Transition("{", MarkerSplit.NONE, "call arguments", width=0)),
         label="tool_call",
         other=r"[^\s\]}]",
         other_transition=_TO_TEXT,
@@ -175,14 +175,14 @@ def _first_states(transitions: Transitions) -> Iterator[State]:
     alls = (opening(f"all\n{CONTENT}", "text"), opening("all\n", "text"))
     named = (*_bare_names("call header", ("\n{", "\n<|content|>")), _BARE_CODE)
     missing = Transition(
-        "(anything else)", MarkerSplit.NOWHERE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME
+        "(anything else)", MarkerSplit.NONE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME
     )
     yield State(
         "start",
         SpanKind.TEXT,
         (*alls, *named, *_HEADS_V1, *transitions.out_of_text),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
     )
     named = (*_bare_names("call header", "\n"), _BARE_CODE)
     yield State(

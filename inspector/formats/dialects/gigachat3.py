@@ -47,7 +47,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
         label="tool_call",
         opener=_CALL,
         payload=JSON,
-        then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call end", width=0),
+        then=Transition("(end of the object)", MarkerSplit.NONE, "call end", width=0),
     )
     # White space and a surplus bracket still belong to the call that they break.
     yield State(

@@ -104,9 +104,9 @@ def _states(transitions: Transitions) -> Iterator[State]:
         "call",
         SpanKind.TOOL_CALL,
         (
-            Transition(MESSAGE, MarkerSplit.NOWHERE, "arguments"),
-            Transition("{", MarkerSplit.NOWHERE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
-            Transition(CHANNEL, MarkerSplit.NOWHERE, HERE),
+            Transition(MESSAGE, MarkerSplit.NONE, "arguments"),
+            Transition("{", MarkerSplit.NONE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
+            Transition(CHANNEL, MarkerSplit.NONE, HERE),
             *_closed_by(CALL, (*_INVENTED, *_TURNS)),
         ),
         label="tool_call",
@@ -145,7 +145,7 @@ def _beginnings() -> Iterator[State]:
             *_RECIPIENTS,
         ),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "headless", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.NONE, "headless", width=0),
     )
     # A reply whose tokens the server removed is plain text; only a token shows that a header is missing.
     unopened = (
@@ -164,10 +164,10 @@ def _headers() -> Iterator[State]:
         "assistant",
         SpanKind.MARKUP,
         (
-            Transition(CHANNEL, MarkerSplit.NOWHERE, "channel"),
+            Transition(CHANNEL, MarkerSplit.NONE, "channel"),
             Transition(MESSAGE, MarkerSplit.AFTER, "text"),
             *_RECIPIENTS,
-            *(Transition(dash, MarkerSplit.NOWHERE, "junk", rules.MALFORMED_HEADER, expects=_HEADER) for dash in "–—"),
+            *(Transition(dash, MarkerSplit.NONE, "junk", rules.MALFORMED_HEADER, expects=_HEADER) for dash in "–—"),
             *leaving,
         ),
         label="turn_header",
@@ -178,7 +178,7 @@ def _headers() -> Iterator[State]:
         "junk",
         SpanKind.MARKUP,
         (
-            Transition(CHANNEL, MarkerSplit.NOWHERE, "channel"),
+            Transition(CHANNEL, MarkerSplit.NONE, "channel"),
             Transition(MESSAGE, MarkerSplit.AFTER, "text"),
             opening(" to=assistant", "result"),
             *_RECIPIENTS,
@@ -190,25 +190,25 @@ def _headers() -> Iterator[State]:
         "channel",
         SpanKind.MARKUP,
         (
-            *(Transition(name, MarkerSplit.NOWHERE, f"{target} header") for name, target in _CHANNELS.items()),
+            *(Transition(name, MarkerSplit.NONE, f"{target} header") for name, target in _CHANNELS.items()),
             Transition(MESSAGE, MarkerSplit.AFTER, "text"),
             *leaving,
         ),
         label="turn_header",
         other=r"\S",
         other_transition=_malformed(
-            MarkerSplit.NOWHERE, "text junk", "a channel's name, `analysis`, `commentary` or `final`,"
+            MarkerSplit.NONE, "text junk", "a channel's name, `analysis`, `commentary` or `final`,"
         ),
     )
     for target in sorted(set(_CHANNELS.values())):
         message = Transition(MESSAGE, MarkerSplit.AFTER, target)
-        constrain = Transition(CONSTRAIN, MarkerSplit.NOWHERE, f"{target} type")
-        types = (Transition(word, MarkerSplit.NOWHERE, f"{target} type") for word in _TYPES)
-        space = Transition(" ", MarkerSplit.NOWHERE, f"{target} type")
+        constrain = Transition(CONSTRAIN, MarkerSplit.NONE, f"{target} type")
+        types = (Transition(word, MarkerSplit.NONE, f"{target} type") for word in _TYPES)
+        space = Transition(" ", MarkerSplit.NONE, f"{target} type")
         recipients = (*_RECIPIENTS, *_MISPLACED) if target == "analysis" else _RECIPIENTS
         transitions = (message, constrain, *recipients, *leaving)
         no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
-        into_junk = _malformed(MarkerSplit.NOWHERE, f"{target} junk", f"`{MESSAGE}`")
+        into_junk = _malformed(MarkerSplit.NONE, f"{target} junk", f"`{MESSAGE}`")
         yield State(
             f"{target} header",
             SpanKind.MARKUP,

@@ -63,7 +63,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         SpanKind.TEXT,
         (Transition("{", MarkerSplit.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0),),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
     )
     for call in _CALLS:
         yield State(

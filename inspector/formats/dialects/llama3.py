@@ -93,7 +93,7 @@ CALL_BEGINS = Lookahead(*_FIRST_KEYS)
 
 def _states(transitions: Transitions) -> Iterator[State]:
     leaving = transitions.out_of_call
-    value_ends = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
+    value_ends = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
     home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
     others = tuple(transition for transition in leaving if transition.marker != "{")
     next_call = Transition(";", MarkerSplit.BEFORE, "separator", ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
@@ -108,7 +108,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
         other_transition=home,
     )
     yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_transition=home)
-    tagged = Transition("{", MarkerSplit.NOWHERE, "call", width=0, ahead=CALL_BEGINS)
+    tagged = Transition("{", MarkerSplit.NONE, "call", width=0, ahead=CALL_BEGINS)
     after_tag = tuple(transition for transition in leaving if transition.marker not in ("{", FUNCTION))
     yield State(
         "tag",
@@ -117,11 +117,11 @@ def _states(transitions: Transitions) -> Iterator[State]:
         "tool_call",
         TAG,
         other=r"\S",
-        other_transition=Transition("(code)", MarkerSplit.NOWHERE, "code", width=0),
+        other_transition=Transition("(code)", MarkerSplit.NONE, "code", width=0),
     )
     yield State("code", SpanKind.TOOL_CALL, transitions.turns, "code", TAG)
     closer = Transition(FUNCTION_CLOSER, MarkerSplit.AFTER, HOME)
-    arguments = Transition("{", MarkerSplit.NOWHERE, "function arguments", width=0)
+    arguments = Transition("{", MarkerSplit.NONE, "function arguments", width=0)
     others = tuple(transition for transition in leaving if transition.marker != "{")
     yield State("function", SpanKind.TOOL_CALL, (closer, arguments, *others), "function", FUNCTION, FUNCTION_CLOSER)
     yield State(

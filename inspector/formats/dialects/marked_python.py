@@ -119,7 +119,7 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
         label="tool_call",
         closer=_OLMO_CLOSER,
         payload=PYTHON,
-        then=Transition("(end of the call)", MarkerSplit.NOWHERE, "call_end", width=0),
+        then=Transition("(end of the call)", MarkerSplit.NONE, "call_end", width=0),
     )
     yield State(
         "call_end",

@@ -57,7 +57,7 @@ _LOST_MARKER = Lookahead(
 _NEAR_OPENER = lazy_pattern(
     r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
 )
-_VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
+_VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(
@@ -97,20 +97,20 @@ def _states(transitions: Transitions) -> Iterator[State]:
         other_transition=Transition(
             "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
         ),
-        otherwise=Transition("(anything else)", MarkerSplit.NOWHERE, "text", width=0),
+        otherwise=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
     )
     ahead = (
-        Transition("[", MarkerSplit.NOWHERE, "array", width=0, ahead=Lookahead(_SPACE, ("{", "]"))),
-        Transition("[ARGS]", MarkerSplit.NOWHERE, "arguments"),
-        Transition("[CALL_ID]", MarkerSplit.NOWHERE, HERE),
-        Transition("{", MarkerSplit.NOWHERE, "arguments", width=0),
+        Transition("[", MarkerSplit.NONE, "array", width=0, ahead=Lookahead(_SPACE, ("{", "]"))),
+        Transition("[ARGS]", MarkerSplit.NONE, "arguments"),
+        Transition("[CALL_ID]", MarkerSplit.NONE, HERE),
+        Transition("{", MarkerSplit.NONE, "arguments", width=0),
     )
     named = tuple(transition for transition in leaving if transition.marker != OPENER)
     yield State("call", SpanKind.TOOL_CALL, (*ahead, *leaving), "tool_call", OPENER)
     yield State(
         "lost marker",
         SpanKind.TOOL_CALL,
-        (*ahead, Transition(OPENER, MarkerSplit.NOWHERE, "call"), *named),
+        (*ahead, Transition(OPENER, MarkerSplit.NONE, "call"), *named),
         "tool_call",
     )
     for name in ("array", "arguments"):
@@ -126,7 +126,7 @@ def _turn_states(transitions: Transitions) -> Iterator[State]:
         transition = Transition("(anything else)", MarkerSplit.BEFORE, target, width=0)
         return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_transition=transition)
 
-    into_text = Transition("(anything else)", MarkerSplit.NOWHERE, "start", width=0)
+    into_text = Transition("(anything else)", MarkerSplit.NONE, "start", width=0)
     yield markup("turn over", "between turns")
     yield markup("user begins", "user words")
     yield markup("user ends", "start")

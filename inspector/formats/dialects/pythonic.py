@@ -59,7 +59,7 @@ _BARE = Lookahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
 _BARE_CALLS = (BareCall(lazy_pattern(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
-_ENDS = Transition("(end of the calls)", MarkerSplit.NOWHERE, "call_end", width=0)
+_ENDS = Transition("(end of the calls)", MarkerSplit.NONE, "call_end", width=0)
 
 _TURNS = (
     *TURN_TRANSITIONS,
@@ -71,7 +71,7 @@ _TURN_STATES = (
     State(
         "llama4_header",
         SpanKind.MARKUP,
-        (Transition("<|header_end|>", MarkerSplit.NOWHERE, "llama_header_end"),),
+        (Transition("<|header_end|>", MarkerSplit.NONE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
         other_transition=Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0),
@@ -105,14 +105,14 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
             *marked,
             Transition("[", MarkerSplit.BEFORE, "call", width=0, ahead=_LIST),
             *(Transition(fence, MarkerSplit.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
-            Transition("```", MarkerSplit.NOWHERE, "fence"),
+            Transition("```", MarkerSplit.NONE, "fence"),
         ),
         other=r"\S",
         other_transition=Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=_BARE),
-        otherwise=Transition("(anything else)", MarkerSplit.NOWHERE, "prose", width=0),
+        otherwise=Transition("(anything else)", MarkerSplit.NONE, "prose", width=0),
     )
-    yield State("prose", SpanKind.TEXT, (*transitions.out_of_text, Transition("\n```", MarkerSplit.NOWHERE, "fence")))
-    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", MarkerSplit.NOWHERE, "prose")))
+    yield State("prose", SpanKind.TEXT, (*transitions.out_of_text, Transition("\n```", MarkerSplit.NONE, "fence")))
+    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", MarkerSplit.NONE, "prose")))
     yield State("call", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
     # A surplus bracket still belongs to the call that it breaks; bare calls may follow each other.
     yield State(
@@ -129,12 +129,12 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         cut_off,
         label="fenced_call",
         payload=PYTHON,
-        then=Transition("(end of the calls)", MarkerSplit.NOWHERE, "fence_end", width=0),
+        then=Transition("(end of the calls)", MarkerSplit.NONE, "fence_end", width=0),
     )
     yield State(
         "fence_end",
         SpanKind.TOOL_CALL,
-        (Transition("```", MarkerSplit.NOWHERE, "call_end"),),
+        (Transition("```", MarkerSplit.NONE, "call_end"),),
         label="fenced_call",
         other=r"[^\])}\s]",
         other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),

@@ -191,9 +191,9 @@ _JSON_CALL = tag_families.SharedOpenerReader(
 def _flower_states(transitions: Transitions) -> Iterator[State]:
     invented = Transition(RESULT, MarkerSplit.BEFORE, "flower result", INVENTED_RESULT)
     leaving = (invented, *transitions.out_of_call)
-    arguments = Transition(ARGS, MarkerSplit.NOWHERE, "flower arguments")
+    arguments = Transition(ARGS, MarkerSplit.NONE, "flower arguments")
     yield State("flower call", SpanKind.TOOL_CALL, (arguments, *leaving), "flower_call", FUNCTION)
-    again = Transition(ARGS, MarkerSplit.NOWHERE, HERE)
+    again = Transition(ARGS, MarkerSplit.NONE, HERE)
     yield State("flower arguments", SpanKind.TOOL_CALL, (again, *leaving), "flower_call", payload=JSON)
     yield State(
         "flower result", SpanKind.TOOL_RESULT, (*leaving[1:], opening(RESULT, "flower result")), "flower_result"

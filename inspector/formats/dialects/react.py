@@ -112,8 +112,8 @@ def _all_headings() -> Iterator[Transition]:
 def _call_states(transitions: Transitions) -> Iterator[State]:
     common = (*transitions.reasoning, *transitions.turns)
     for name, (kind, label) in _KINDS.items():
-        to_fence = Transition(f"\n{_FENCE}", MarkerSplit.NOWHERE, f"{name} fence")
-        at_line = Transition("\n", MarkerSplit.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
+        to_fence = Transition(f"\n{_FENCE}", MarkerSplit.NONE, f"{name} fence")
+        at_line = Transition("\n", MarkerSplit.NONE, f"{name} line", ahead=_HEADING_FOLLOWS)
         block = _blocks("\n") if name in ("prose", *_THOUGHTS) else ()
         stray = transitions.stray if name == "prose" else ()
         yield State(
@@ -124,7 +124,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
             opener=THOUGHT if name in _THOUGHTS else "",
         )
         inputs = (*_spellings("Action Input"), "Action Input ") if name == "call" else ()
-        input_headings = tuple(Transition(marker, MarkerSplit.NOWHERE, "call input") for marker in inputs)
+        input_headings = tuple(Transition(marker, MarkerSplit.NONE, "call input") for marker in inputs)
         yield State(
             f"{name} line",
             kind,
@@ -134,35 +134,35 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
                 *stray,
                 *common,
                 *(_blocks("") if name == "prose" else ()),
-                Transition(_FENCE, MarkerSplit.NOWHERE, f"{name} fence"),
+                Transition(_FENCE, MarkerSplit.NONE, f"{name} fence"),
             ),
             label=label,
             other=r"[^ \t]" if name != "prose" else r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, name, width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.NONE, name, width=0),
         )
         yield State(
-            f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NOWHERE, name), *transitions.turns), label=label
+            f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NONE, name), *transitions.turns), label=label
         )
     yield State(
         "call input",
         SpanKind.TOOL_CALL,
         (
-            Transition(_FENCE, MarkerSplit.NOWHERE, "call fence"),
-            Transition("{", MarkerSplit.NOWHERE, "call object", width=0),
+            Transition(_FENCE, MarkerSplit.NONE, "call fence"),
+            Transition("{", MarkerSplit.NONE, "call object", width=0),
             *common,
         ),
         label="tool_call",
         other=r"[^ \t]",
-        other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, "call", width=0),
+        other_transition=Transition("(anything else)", MarkerSplit.NONE, "call", width=0),
     )
     # Within the strings of an object, a token of the template or a fence is data.
     yield State(
         "call object",
         SpanKind.TOOL_CALL,
-        (Transition("\n", MarkerSplit.NOWHERE, "call line", ahead=_HEADING_FOLLOWS), *common),
+        (Transition("\n", MarkerSplit.NONE, "call line", ahead=_HEADING_FOLLOWS), *common),
         label="tool_call",
         payload=JSON,
-        then=Transition("(end of the object)", MarkerSplit.NOWHERE, "call", width=0),
+        then=Transition("(end of the object)", MarkerSplit.NONE, "call", width=0),
     )
     to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
     yield State("stop_word", SpanKind.MARKUP, (), label="observation", other=r"\S", other_transition=to_home)
@@ -172,7 +172,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         common,
         label="answer_block",
         payload=JSON,
-        then=Transition("(end of the answer)", MarkerSplit.NOWHERE, "answer_end", width=0),
+        then=Transition("(end of the answer)", MarkerSplit.NONE, "answer_end", width=0),
     )
     yield State(
         "answer_end",
@@ -204,7 +204,7 @@ def _observed_states(transitions: Transitions) -> Iterator[State]:
                 *transitions.turns,
             ),
             other=r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.NOWHERE, role, width=0),
+            other_transition=Transition("(anything else)", MarkerSplit.NONE, role, width=0),
             by_model=False,
         )
     yield State("observed", SpanKind.TOOL_RESULT, transitions.turns, label="observation", by_model=False)

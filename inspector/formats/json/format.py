@@ -34,7 +34,7 @@ NAMED: tuple[LookaheadPiece, ...] = (
 NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
 """By its bracket, for an object and for an array of such objects: what follows the bracket."""
 
-CALL_ENDS = Transition("(end of the value)", MarkerSplit.NOWHERE, "call end", width=0)
+CALL_ENDS = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
 """The end of a call without a closing marker."""
 
 _ANY = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
@@ -77,14 +77,14 @@ def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
 def bare_states(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     """The states of bare calls and of the text around them, whose home is `start`."""
     openings = tuple(_openings(bare, "", "{["))
-    quoted = tuple(Transition(f"`{first}", MarkerSplit.NOWHERE, "quoted") for first in bare.beginnings)
-    ticks = Transition("```", MarkerSplit.NOWHERE, "fence")
+    quoted = tuple(Transition(f"`{first}", MarkerSplit.NONE, "quoted") for first in bare.beginnings)
+    ticks = Transition("```", MarkerSplit.NONE, "fence")
     yield State(
         "start", SpanKind.TEXT, (*transitions.out_of_text, *openings, *quoted, *_into_fences(bare), ticks, *bare.more)
     )
-    unquoted = tuple(Transition(end, MarkerSplit.NOWHERE, "start") for end in "`\n")
+    unquoted = tuple(Transition(end, MarkerSplit.NONE, "start") for end in "`\n")
     yield State("quoted", SpanKind.TEXT, (*transitions.calls, *transitions.turns, *unquoted))
-    ends = Transition("```", MarkerSplit.NOWHERE, "start")
+    ends = Transition("```", MarkerSplit.NONE, "start")
     yield State("fence", SpanKind.TEXT, (*transitions.calls, *transitions.turns, ends))
     yield from _calls(bare, transitions)
     yield from _fenced(transitions, is_own=bare.has_fences)
@@ -107,7 +107,7 @@ def _calls(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     """
     for first, brackets in (("{", "{["), ("[", "[")):
         name = f"bare call {first}"
-        breaks = Transition("(anything else)", MarkerSplit.NOWHERE, f"broken {name}", width=0)
+        breaks = Transition("(anything else)", MarkerSplit.NONE, f"broken {name}", width=0)
         yield State(
             name,
             SpanKind.TOOL_CALL,
@@ -137,14 +137,14 @@ def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
         ends = (Transition("```", MarkerSplit.AFTER, HOME), *transitions.out_of_call)
         yield State("fenced call", SpanKind.TOOL_CALL, ends, "tool_call", closer="```", payload=JSON)
         return
-    into = (Transition(first, MarkerSplit.NOWHERE, "fenced value", width=0) for first in "[{")
-    then = Transition("(end of the value)", MarkerSplit.NOWHERE, "fence end", width=0)
+    into = (Transition(first, MarkerSplit.NONE, "fenced value", width=0) for first in "[{")
+    then = Transition("(end of the value)", MarkerSplit.NONE, "fence end", width=0)
     yield State("fenced call", SpanKind.TOOL_CALL, (*into, *transitions.out_of_call), label="tool_call")
     yield State("fenced value", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=JSON, then=then)
     yield State(
         "fence end",
         SpanKind.TOOL_CALL,
-        (Transition("```", MarkerSplit.NOWHERE, "call end"),),
+        (Transition("```", MarkerSplit.NONE, "call end"),),
         label="tool_call",
         other=r"[^\]}\s]",
         other_transition=_ANY,
@@ -253,7 +253,7 @@ def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
         ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *transitions.out_of_call)
         yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
         return
-    then = Transition("(end of the value)", MarkerSplit.NOWHERE, f"{name} end", width=0)
+    then = Transition("(end of the value)", MarkerSplit.NONE, f"{name} end", width=0)
     yield State(
         name,
         SpanKind.TOOL_CALL,
@@ -265,7 +265,7 @@ def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
     )
     # A second object or array after the first belongs to the same call: it has no separate marker.
     again = (
-        Transition(f"{space}{bracket}", MarkerSplit.NOWHERE, name, width=0, ahead=ahead)
+        Transition(f"{space}{bracket}", MarkerSplit.NONE, name, width=0, ahead=ahead)
         for space in ("", "\n", " ")
         for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
     )

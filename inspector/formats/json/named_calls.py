@@ -305,7 +305,7 @@ class Section(Struct, frozen=True):
             *(opening(marker, "section end") for marker in self.closers),
             *(transition for transition in transitions.out_of_call if transition.marker not in own_markers),
         )
-        arguments = Transition("{", MarkerSplit.NOWHERE, "arguments", width=0)
+        arguments = Transition("{", MarkerSplit.NONE, "arguments", width=0)
         opener, closer = self.call_opener, self.call_closer
         yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), "tool_call", opener, closer)
         yield State("arguments", SpanKind.TOOL_CALL, leaving, "tool_call", opener, closer, payload=JSON)

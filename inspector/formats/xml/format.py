@@ -105,7 +105,7 @@ class XmlCalls(Struct, frozen=True):
     def _call_state(self, call: XmlCall, kind: str, then: str, transitions: Transitions) -> State:
         others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
         target = f"{_CALL_END} {call.opener}" if call.tail else then
-        closes = Transition(call.closer, MarkerSplit.NOWHERE if call.tail else MarkerSplit.AFTER, target)
+        closes = Transition(call.closer, MarkerSplit.NONE if call.tail else MarkerSplit.AFTER, target)
         found = _by_marker(
             *(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends),
             *(Transition(end, MarkerSplit.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
@@ -150,7 +150,7 @@ class XmlCalls(Struct, frozen=True):
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
         calls = tuple(Transition(call.opener, MarkerSplit.BEFORE, f"call {call.opener}") for call in self.calls)
-        between = tuple(Transition(marker, MarkerSplit.NOWHERE, HERE) for marker in self.between)
+        between = tuple(Transition(marker, MarkerSplit.NONE, HERE) for marker in self.between)
         json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
         into = (*self._into_wrappers, *calls, *transitions.invented, *transitions.turns)
         for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
