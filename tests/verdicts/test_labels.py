@@ -114,6 +114,8 @@ def test_labels_refer_to_calls_in_the_words_of_the_readme(path: Path) -> None:
         assert 1 <= result["call"] <= len(calls)
         assert result["call_id"] == calls[result["call"] - 1]
         assert result["kind"] in KINDS
+        assert result.get("kind_or", "") in (KINDS | {""}) - {result["kind"]}
+        assert result.get("became_or", "") in (REPAIRS | {""}) - {result["became"]}
         assert result["why"].strip()
         assert result.get("doubtful", True) is True
         if result["kind"] not in ("failure", "finding"):
