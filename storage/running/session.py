@@ -326,7 +326,7 @@ class RecordedSession:
         """
         draft: TraceRows | None = None
         grown: RecordRows | None = None
-        if self._changed or (self.is_behind and not may_lag):
+        if self._changed or (self._grew and not self._totals.has_answer) or (self.is_behind and not may_lag):
             trace = self._trace(recall)
             draft = trace_rows(trace, inspect(trace))
         elif self._grew:
