@@ -10,12 +10,21 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field, structs
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+    with_losses,
+)
 from inspector.capture.send_queue import event_weight
 from inspector.inspected import Inspection
 from inspector.model import BodyState, Chunk, Generation, Part, Role, Trace, Turn
 from inspector.model.trace import parts_of, turn_so_far
 from inspector.trace_file.lines import ExchangePacker
+from storage.engine import DAMAGE_ERRORS
 from storage.exchanges import pack_exchange
 from storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks, unpack_chunks
@@ -109,11 +118,25 @@ def chunks_in(blob: bytes) -> list[Chunk]:
     ]
 
 
-def read_so_far(opened: bytes, pieces: Sequence[bytes]) -> Turn:
-    """The turn of this opening and these pieces, truncated at the end of the last piece."""
-    chunks = [chunk for blob in pieces for chunk in chunks_in(blob)]
-    turn = opened_turn(opened)
-    return turn_so_far(turn.role, chunks, turn.generation)
+def read_so_far(pieces: Sequence[tuple[int, bytes]]) -> Turn:
+    """The turn of these numbered pieces, truncated at the end of the last one.
+
+    If some are damaged, or the opening is missing, the turn has the others, and a sentence on the loss.
+    """
+    opened = Turn(Role.ASSISTANT, (), generation=Generation())
+    chunks: list[Chunk] = []
+    damaged = int(all(number for number, _ in pieces))
+    for number, blob in pieces:
+        try:
+            if number:
+                chunks += chunks_in(blob)
+            else:
+                opened = opened_turn(blob)
+        except DAMAGE_ERRORS:
+            damaged += 1
+    turn = turn_so_far(opened.role, chunks, opened.generation)
+    lost = [f"In the database, {damaged} of its pieces {'is' if damaged == 1 else 'are'} damaged."] if damaged else []
+    return with_losses(turn, lost, is_gap=True)
 
 
 class ShortenedEvent(Struct, frozen=True):
