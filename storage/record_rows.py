@@ -318,11 +318,6 @@ def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
     )
 
 
-def compact_checksum(trace: Trace) -> int:
-    """The sum of the turns' checksums as weaklink 0.2.0 computed it: over the compact form of their requests."""
-    return record_rows(compacted(trace)).totals.checksum
-
-
 class _Toolsets:
     """The sets of tools of one trace."""
 

@@ -60,7 +60,7 @@ def repair_trace(
     repaired: list[str] = []
     trace = with_damage(stored.trace, (_LOST,)) if stored.damage else stored.trace
     record = record_rows(trace)
-    if stored.damage or _differs(connection, id_, record):
+    if stored.damage or stored.has_former_sum or _differs(connection, id_, record):
         _rewrite_record(connection, id_, record)
         repaired.append(f"trace {id_}: its record was rebuilt" + (f", but {stored.damage[0]}" if stored.damage else ""))
     if (
@@ -82,7 +82,7 @@ def _differs(connection: sa.Connection, id_: int, record: RecordRows) -> bool:
     if damage_of_row(connection, id_):
         return True
     row = row_of(connection, id_)
-    names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance")]
+    names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
     if row["record_checksum"] is not None and any(row[name] != record.trace[name] for name in names):
         return True
     turns = [{name: turn[name] for name in turn if name not in ("toolset", "facts")} for turn in record.turns]

@@ -17,7 +17,7 @@ their whole form. Such a trace is whole.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -41,15 +41,15 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.model.exchange import compacted
 from storage import tables
 from storage.checksums import CHECKED_COLUMNS, check_row, turn_checksum
 from storage.engine import DAMAGE_ERRORS, first_line
-from storage.packing.blobs import checksum_of, from_blob, salvaged_text, text_from_bytes, unescaped
+from storage.packing.blobs import checksum_of, from_blob, salvaged_text, text_from_bytes, to_blob, unescaped
 from storage.packing.chunks import chunks_from_blob
-from storage.packing.records import tool_from, trace_from, turn_from
-from storage.packing.values import unpack
+from storage.packing.records import tool_from, trace_from, turn_facts, turn_from
+from storage.packing.values import pack, unpack
 from storage.reading import inspect_readable, read_facts, read_inspection, read_trace, read_turns
-from storage.record_rows import compact_checksum
 from storage.summaries import row_of
 from storage.toolsets import load_toolsets
 
@@ -64,12 +64,14 @@ _Value = TypeVar("_Value")
 class SalvagedTrace(Struct, frozen=True):
     """A trace as far as it can be read; `damage` are sentences on what is wrong, empty if nothing is lost.
 
-    `is_complete`: all its values could be read, and only a checksum differs.
+    `is_complete`: all its values could be read, and only a checksum differs. `has_former_sum`: it is intact, but its
+    checksum is one that weaklink 0.2.0 computed incorrectly.
     """
 
     trace: Trace
     damage: tuple[str, ...]
     is_complete: bool
+    has_former_sum: bool = False
 
     @property
     def shown(self) -> Trace:
@@ -99,6 +101,20 @@ class _PartRow(NamedTuple):
     chunks: Any
 
 
+class _TurnSums(NamedTuple):
+    """What the checksum of a turn covers, as it is stored."""
+
+    number: int
+    role: str
+    toolset: bytes | None
+    facts: int
+    parts: list[list[int | str | None]]
+
+    def checksum(self, facts: int | None = None) -> int:
+        """The turn's checksum, or what it would be with other facts."""
+        return turn_checksum(self.number, self.role, self.toolset, self.facts if facts is None else facts, self.parts)
+
+
 class _Salvage:
     """Reads one trace; `lost` are sentences on the trace, `lost_of` those on each of its turns, by number."""
 
@@ -106,7 +122,7 @@ class _Salvage:
         self._connection, self._id = connection, id_
         self._row = _raw_rows(connection, tables.trace, tables.trace.c.id == id_)[0]
         self._tools: dict[Any, tuple[tuple[ToolDefinition, ...], str]] = {}
-        self._checksum = 0
+        self._sums: dict[int, _TurnSums] = {}
         self.lost: list[str] = []
         self.lost_of: defaultdict[int, list[str]] = defaultdict(list)
 
@@ -118,7 +134,8 @@ class _Salvage:
         lost = [*self.lost, *(f"Turn {number}: {words}" for number, some in self.lost_of.items() for words in some)]
         if lost:
             return SalvagedTrace(trace, tuple(lost), is_complete=False)
-        return SalvagedTrace(trace, self._wrong_sum(trace), is_complete=True)
+        sentences, has_former_sum = self._check_sum(trace)
+        return SalvagedTrace(trace, sentences, is_complete=True, has_former_sum=has_former_sum)
 
     def turns(self) -> tuple[Turn, ...]:
         """All turns by number; those whose row is missing are empty."""
@@ -144,15 +161,25 @@ class _Salvage:
         self.lost.append(f"{highest - len(present):,} turns are missing before the turn with number {highest}.")
         return sorted(present)
 
-    def _wrong_sum(self, trace: Trace) -> tuple[str, ...]:
+    def _check_sum(self, trace: Trace) -> tuple[tuple[str, ...], bool]:
+        """A sentence if the sum of the turns is wrong, and whether it is a sum of weaklink 0.2.0."""
         stored, counted = self._row["turns_checksum"], self._row["turns"]
         if stored is None and self._row["record_checksum"] is None:
-            return ()
-        if stored in (self._checksum, compact_checksum(trace)):
-            return ()
+            return (), False
+        if stored == sum(one.checksum() for one in self._sums.values()):
+            return (), False
+        if stored == sum(self._former_sums(trace)):
+            return (), True
         if _is_count(counted) and counted > len(trace.turns):
-            return (f"Of {counted:,} turns only {len(trace.turns):,} are stored: the others are missing.",)
-        return ("The checksum of the turns differs from the stored one: a row was lost, or a value was changed.",)
+            return (f"Of {counted:,} turns only {len(trace.turns):,} are stored: the others are missing.",), False
+        return ("The checksum of the turns is not the stored one: a row was lost, or a value was changed.",), False
+
+    def _former_sums(self, trace: Trace) -> Iterator[int]:
+        """The checksums of the turns with their requests in the compact form."""
+        for number, (turn, short) in enumerate(zip(trace.turns, compacted(trace).turns, strict=True), 1):
+            if number in self._sums:
+                facts = None if short is turn else checksum_of(to_blob(pack(turn_facts(short))))
+                yield self._sums[number].checksum(facts)
 
     def _without_turns(self) -> Trace:
         row = self._row
@@ -231,8 +258,8 @@ class _Salvage:
             text = text_from_bytes(from_blob(row.text))
         except DAMAGE_ERRORS as error:
             text = salvaged_text(row.text) if isinstance(row.text, bytes) else ""
-            left = f"the {len(text):,} characters that could be unpacked are shown" if text else "nothing of it is left"
-            lost.append(f"the text of its part `{name}` is damaged ({first_line(error)}): {left}.")
+            left = f"{len(text):,} characters of it could be unpacked" if text else "nothing of it is left"
+            lost.append(f"the text of its part `{name}` is damaged ({first_line(error)}); {left}.")
             return Part(name, text)
         return Part(name, text, self._chunks(row, name, text, lost))
 
@@ -253,18 +280,17 @@ class _Salvage:
         return tools
 
     def _add_to_checksum(self, number: int, row: dict[str, Any], parts: list[_PartRow]) -> None:
+        toolset = sa.select(tables.toolset.c.hash).where(tables.toolset.c.id == row["toolset_id"])
+        digest = None if row["toolset_id"] is None else self._connection.scalar(toolset)
         try:
-            digest = self._connection.scalar(
-                sa.select(tables.toolset.c.hash).where(tables.toolset.c.id == row["toolset_id"])
-            )
             sums: list[list[int | str | None]] = [
                 [one.number, one.name, checksum_of(one.text), None if one.chunks is None else checksum_of(one.chunks)]
                 for one in parts
             ]
-            toolset = None if digest is None else bytes(digest)
-            self._checksum += turn_checksum(number, row["role"], toolset, checksum_of(row["facts"]), sums)
+            facts = checksum_of(row["facts"])
         except DAMAGE_ERRORS:
-            self._checksum = -1  # no stored sum is equal to it; what is damaged is told where it is read
+            return  # what is damaged is told where it is read
+        self._sums[number] = _TurnSums(number, row["role"], None if digest is None else bytes(digest), facts, sums)
 
     def _value(self, what: str, read: Callable[[], _Value], lost: list[str] | None = None) -> _Value | None:
         """What `read` returns; None, and a sentence, if it is damaged."""

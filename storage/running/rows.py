@@ -189,11 +189,16 @@ def orphaned_traces(connection: sa.Connection, now_s: float) -> list[int]:
 def end_orphaned_trace(
     connection: sa.Connection, inspect: Callable[[Trace], Inspection], id_: int, now_s: float
 ) -> int:
-    """End a running trace with the stored parts of its open turns, truncated; the id that it has from now on."""
-    stored = read_stored(connection, id_).trace
+    """End a running trace with the stored parts of its open turns, truncated; the id that it has from now on.
+
+    Its turns are written anew: another version of weaklink, which may encode them otherwise, can have recorded them. Of
+    a damaged trace they stay as they are.
+    """
+    found = read_stored(connection, id_)
+    stored = found.trace
     still_open = read_open_turns(connection, id_)
     whole = replace(stored, turns=_in_order(stored.turns, still_open))
-    kept = min([len(stored.turns), *(number - 1 for number in still_open)])
+    kept = 0 if found.is_complete else min([len(stored.turns), *(number - 1 for number in still_open)])
     return finish_trace(connection, id_, writing.trace_rows(whole, inspect(whole)), kept, now_s)
 
 

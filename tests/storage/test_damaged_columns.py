@@ -9,13 +9,15 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
+from inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, Provenance, Trace
-from inspector.model.exchange import RecordedExchange
+from inspector.model import Chunk, ExternalId, Provenance, Role, Trace
+from inspector.model.exchange import RecordedExchange, compacted
 from inspector.trace_file import write_trace_file
-from storage import Store, tables
+from storage import Store, StoreSink, tables
 from storage.exchanges import StoredExchanges, packed_exchanges, put_exchanges
+from storage.record_rows import record_rows
 from storage.summaries import ListCursor, TraceSummary
 from tests.storage.test_divided_writes import agent_trace
 from ui.views.trace import trace_lines
@@ -186,3 +188,37 @@ def test_a_missing_row_is_noticed_and_withholds_nothing_else(store: Store, table
     if table is not tables.exchange:
         assert again.tells or again.content == before.content, report
     assert bool(report.left) == bool(store.maintenance.check().problems), report
+
+
+def test_a_recording_of_0_2_0_is_read_and_its_checksum_is_repaired(store: Store) -> None:
+    """Its sum is over the compact form of requests, though its turns are stored in their whole form."""
+    whole = agent_trace(": ", ": ", length=9)
+    store.save([(whole, inspect_trace(whole))])
+    wrong = record_rows(compacted(whole)).trace
+    assert wrong["turns_checksum"] != record_rows(whole).trace["turns_checksum"]
+    with store._database.engine.begin() as connection:
+        names = ("turns_checksum", "record_checksum")
+        connection.execute(sa.update(tables.trace).values({name: wrong[name] for name in names}))
+    assert store.inspected(1) == (whole, inspect_trace(whole))
+    (problem,) = store.maintenance.check().problems
+    assert "it is intact, but the checksum of its turns is one that weaklink 0.2.0 computed" in problem
+    report = store.maintenance.repair(inspect_trace)
+    assert (report.repaired, report.left) == (("trace 1: its record was rebuilt",), ())
+    assert store.inspected(1) == (whole, inspect_trace(whole))
+    assert store.maintenance.check().problems == ()
+    assert store.maintenance.repair(inspect_trace).repaired == ()
+
+
+def test_what_a_recorder_left_open_is_read_without_its_damaged_pieces(store: Store) -> None:
+    sink = StoreSink(store)
+    sink.accept(TraceStarted("k", replace(_SAVED, turns=())))
+    sink.accept(TurnStarted("k", 1, Role.ASSISTANT))
+    for text in ("Good", "day"):
+        sink.accept(ChunksArrived("k", 1, (Chunk(0, "text", text),)))
+        sink.flush()
+    with store._database.engine.begin() as connection:
+        number = tables.live_piece.c.number
+        connection.execute(sa.update(tables.live_piece).where(number == 1).values(body=b"damaged"))
+    (turn,) = store.open_turns(1).values()
+    assert [part.text for part in turn.parts] == ["day", "In the database, 1 of its pieces is damaged."]
+    sink.close()
