@@ -81,13 +81,18 @@ class DatabaseLocation(Struct, frozen=True):
         return shown.render_as_string(hide_password=True)
 
 
+def user_folder() -> Path:
+    """The folder of the user's default database."""
+    return platformdirs.user_data_path("weaklink", appauthor=False)
+
+
 def place_of(where: str | Path | None) -> DatabaseLocation:
     """The location of a path or a database URL; None means WEAKLINK_DB or else a file in the user's data folder.
 
     StoreError for an invalid URL, or for a kind of database that weaklink does not support.
     """
     if where is None:
-        where = os.environ.get(VARIABLE) or platformdirs.user_data_path("weaklink", appauthor=False) / "weaklink.db"
+        where = os.environ.get(VARIABLE) or user_folder() / "weaklink.db"
     text = str(where)
     return _by_url(text) if "://" in text else _by_path(Path(text).expanduser())
 

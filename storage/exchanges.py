@@ -61,6 +61,17 @@ class Exchanges:
         traces = {id_: _unpacked(id_, bodies, damage) for id_, bodies in rows.items()}
         return StoredExchanges(run, traces, tuple(damage))
 
+    def with_unsaved(self, id_: int, unsaved: Sequence[tuple[int, bytes]]) -> tuple[RecordedExchange, ...]:
+        """The stored exchanges of a trace, followed by packed ones that are not stored yet."""
+        with self._database.reading() as connection:
+            query = sa.select(_exchange.body).where(_exchange.trace_id == id_).order_by(_exchange.number)
+            return unpacked_exchanges([*connection.scalars(query), *(body for _, body in unsaved)])
+
+
+def unpacked_exchanges(bodies: Sequence[bytes]) -> tuple[RecordedExchange, ...]:
+    """The inverse of `packed_exchanges`, without damaged ones."""
+    return _unpacked(0, bodies, [])
+
 
 def pack_exchange(line: ExchangeLine) -> tuple[int, bytes]:
     """A line's number, and the line as a blob for its column."""

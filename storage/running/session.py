@@ -20,12 +20,15 @@ from inspector.capture.events import (
     with_losses,
 )
 from inspector.capture.send_queue import event_weight
+from inspector.capture.spill import UnsavedTrace
+from inspector.errors import StoreError
 from inspector.inspected import Inspection
-from inspector.model import BodyState, Chunk, Generation, Part, Role, Trace, Turn
+from inspector.model import BodyState, Chunk, ExternalId, Generation, Part, Role, Trace, Turn
+from inspector.model.exchange import RecordedExchange, with_exchanges
 from inspector.model.trace import parts_of, turn_so_far
 from inspector.trace_file.lines import ExchangePacker
 from storage.engine import DAMAGE_ERRORS
-from storage.exchanges import pack_exchange
+from storage.exchanges import pack_exchange, unpacked_exchanges
 from storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks, unpack_chunks
 from storage.packing.records import tool_facts, tool_from, turn_facts, turn_from
@@ -411,6 +414,40 @@ class RecordedSession:
         self._packer.forget()
         for turn in self._open.values():
             turn.written = turn.pieces = 0
+
+    def unsaved(
+        self,
+        recall: Callable[[int], Sequence[Turn] | None],
+        recall_exchanges: Callable[[int, Sequence[tuple[int, bytes]]], Sequence[RecordedExchange]],
+    ) -> UnsavedTrace | None:
+        """The whole session, if not all of it is stored; for a database that can no longer be written.
+
+        If the database cannot be read either, turns that only it has are missing. The session then gets another
+        identity, so that an import adds it to the stored ones and replaces none.
+        """
+        stored = set(self._written) if self._id is not None else set[int]()
+        waiting = [turn for number, turn in self._turns.items() if number not in stored and turn is not None]
+        if not waiting and not self._exchanges:
+            return None
+        try:
+            exchanges = recall_exchanges(self._id, self._exchanges) if self._id is not None else self._own_exchanges()
+            trace = self._trace(recall)
+        except StoreError:
+            exchanges, trace = self._own_exchanges(), self._rest()
+        requests = sum(turn.role is Role.ASSISTANT for turn in waiting)
+        return UnsavedTrace(with_exchanges(trace, exchanges), requests)
+
+    def _own_exchanges(self) -> tuple[RecordedExchange, ...]:
+        return unpacked_exchanges([body for _, body in self._exchanges])
+
+    def _rest(self) -> Trace:
+        """The turns in memory, as a trace of its own if others are stored only."""
+        is_whole = None not in self._turns.values()
+        self.forget_written()
+        trace = self._trace(lambda _: None)
+        if is_whole:
+            return trace
+        return structs.replace(trace, external_ids=(*trace.external_ids, ExternalId("part", "unsaved")))
 
     def _take_shortened(self, event: TraceStarted | TurnEnded) -> None:
         """Process an event without its texts; the chunks received before replace them."""
