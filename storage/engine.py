@@ -81,13 +81,18 @@ class DatabaseLocation(Struct, frozen=True):
         return shown.render_as_string(hide_password=True)
 
 
+def user_folder() -> Path:
+    """The folder of the user's default database."""
+    return platformdirs.user_data_path("weaklink", appauthor=False)
+
+
 def place_of(where: str | Path | None) -> DatabaseLocation:
     """The location of a path or a database URL; None means WEAKLINK_DB or else a file in the user's data folder.
 
     StoreError for an invalid URL, or for a kind of database that weaklink does not support.
     """
     if where is None:
-        where = os.environ.get(VARIABLE) or platformdirs.user_data_path("weaklink", appauthor=False) / "weaklink.db"
+        where = os.environ.get(VARIABLE) or user_folder() / "weaklink.db"
     text = str(where)
     return _by_url(text) if "://" in text else _by_path(Path(text).expanduser())
 
@@ -368,8 +373,14 @@ def _open_sqlite(path: Path, busy_timeout_s: float, *, read_only: bool) -> sqlit
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # SQLAlchemy begins the transactions; the driver would begin them too late
+    connection.text_factory = _readable_text
     for pragma in ("foreign_keys = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+_readable_text = partial(str, encoding="utf-8", errors="replace")
+"""A text of an SQLite database. Of a damaged one, what is not UTF-8 becomes U+FFFD: it is shown, and its checksum tells
+that it is damaged. The driver itself would refuse every row of the statement (0.1 µs a text, CPython 3.11)."""
 
 
 def _begin_postgresql(connection: sa.Connection, *, busy_timeout_s: float, read_only: bool) -> None:
@@ -403,7 +414,7 @@ def database_errors(place: DatabaseLocation) -> Iterator[None]:
             f"{place}: all {CONNECTIONS} connections of this program to the server are in use; try again later"
         ) from error
     except exc.SQLAlchemyError as error:
-        raise StoreError(f"{place}: {_first_line(error)}") from error
+        raise StoreError(f"{place}: {first_line(error)}") from error
 
 
 @contextmanager
@@ -413,17 +424,18 @@ def damage_errors(place: DatabaseLocation, what: str, *, remedy: str = "") -> It
         yield
     except DAMAGE_ERRORS as error:
         hint = f"; {remedy} rebuilds it" if remedy else ""
-        raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}{hint}") from error
+        raise StoreError(f"{place}: {what} is damaged: {first_line(error)}{hint}") from error
 
 
 def _why(error: BaseException) -> str:
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the lowest byte is the primary code
-        return _SQLITE.get(code, _first_line(error))
+        return _SQLITE.get(code, first_line(error))
     if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
         return _SQLITE[sqlite3.SQLITE_BUSY]
-    return _first_line(error)
+    return first_line(error)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or its type."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

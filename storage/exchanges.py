@@ -7,11 +7,10 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
 
-from inspector.errors import StoreError
 from inspector.model.exchange import RecordedExchange
 from inspector.trace_file.lines import ExchangeLine, ExchangePacker, exchanges_of
 from storage import tables
-from storage.engine import Database
+from storage.engine import Database, first_line
 from storage.packing.blobs import from_blob, key, to_blob
 from storage.reading import find_id
 from storage.tables import in_groups
@@ -25,14 +24,18 @@ _external = tables.external_id.c
 
 
 class StoredExchanges(Struct, frozen=True):
-    """The exchanges of a run, or of one trace: ids of the traces, oldest first, and the exchanges of each."""
+    """The exchanges of a run, or of one trace: ids of the traces, oldest first, and the exchanges of each.
+
+    `damage` are sentences on exchanges that are damaged and left out.
+    """
 
     run: str
     traces: dict[int, tuple[RecordedExchange, ...]]
+    damage: tuple[str, ...] = ()
 
 
 class Exchanges:
-    """Reads recorded exchanges; StoreError if they cannot be found or read."""
+    """Reads recorded exchanges; StoreError if they cannot be found."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -54,7 +57,20 @@ class Exchanges:
                 query = sa.select(_exchange.trace_id, _exchange.body).where(_exchange.trace_id.in_(group))
                 for id_, body in connection.execute(query.order_by(_exchange.trace_id, _exchange.number)):
                     rows[id_].append(body)
-        return StoredExchanges(run, {id_: _unpacked(id_, bodies) for id_, bodies in rows.items()})
+        damage: list[str] = []
+        traces = {id_: _unpacked(id_, bodies, damage) for id_, bodies in rows.items()}
+        return StoredExchanges(run, traces, tuple(damage))
+
+    def with_unsaved(self, id_: int, unsaved: Sequence[tuple[int, bytes]]) -> tuple[RecordedExchange, ...]:
+        """The stored exchanges of a trace, followed by packed ones that are not stored yet."""
+        with self._database.reading() as connection:
+            query = sa.select(_exchange.body).where(_exchange.trace_id == id_).order_by(_exchange.number)
+            return unpacked_exchanges([*connection.scalars(query), *(body for _, body in unsaved)])
+
+
+def unpacked_exchanges(bodies: Sequence[bytes]) -> tuple[RecordedExchange, ...]:
+    """The inverse of `packed_exchanges`, without damaged ones."""
+    return _unpacked(0, bodies, [])
 
 
 def pack_exchange(line: ExchangeLine) -> tuple[int, bytes]:
@@ -114,8 +130,22 @@ def _traces_of(connection: sa.Connection, run: str) -> list[int]:
     return list(connection.scalars(query))
 
 
-def _unpacked(id_: int, bodies: Sequence[bytes]) -> tuple[RecordedExchange, ...]:
-    try:
-        return tuple(exchanges_of([msgspec.json.decode(from_blob(body), type=ExchangeLine) for body in bodies]))
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise StoreError(f"the recorded exchanges of trace {id_} are damaged: {error}") from error
+def damaged_exchanges(connection: sa.Connection, id_: int) -> list[str]:
+    """Sentences on the exchanges of a trace that are damaged."""
+    query = sa.select(_exchange.body).where(_exchange.trace_id == id_).order_by(_exchange.number)
+    damage: list[str] = []
+    _unpacked(id_, list(connection.scalars(query)), damage)
+    return damage
+
+
+def _unpacked(id_: int, bodies: Sequence[bytes], damage: list[str]) -> tuple[RecordedExchange, ...]:
+    """The exchanges that can be read; a request that is stored as a difference from a damaged one is lost with it."""
+    lines: list[ExchangeLine] = []
+    for position, body in enumerate(bodies, 1):
+        try:
+            line = msgspec.json.decode(from_blob(body), type=ExchangeLine)
+            tuple(exchanges_of([line]))
+            lines.append(line)
+        except (msgspec.MsgspecError, ValueError, TypeError) as error:
+            damage.append(f"trace {id_}: its HTTP exchange {position} is damaged and left out: {first_line(error)}")
+    return tuple(exchanges_of(lines))

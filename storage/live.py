@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
 from inspector.capture.send_queue import ROOM_BYTES
+from inspector.capture.spill import spill
 from inspector.errors import StoreError
 from inspector.inspected import Inspection
 from inspector.model import Trace
 from storage.derived_rows import inspect_trace
+from storage.engine import user_folder
 from storage.liveness import IDLE_AFTER_S
 from storage.running.rows import new_owner
 from storage.running.session import BoundedBuffer, RecordedSession, SessionWrite
@@ -111,7 +113,12 @@ class StoreSink:
         self._flush(may_lag=False)
 
     def close(self) -> None:
-        """End all sessions and write them. StoreError if that fails; data that was not written yet is then lost."""
+        """End all sessions and write them.
+
+        If that fails, what is not stored goes into a trace file beside the database or, if no file can be written
+        there, in the user's data folder or that for temporary files. StoreError then says how many requests of how many
+        sessions are in which file, and which command imports it; or, if no folder takes it, what is lost.
+        """
         if self._closing.is_set():
             return
         self._closing.set()
@@ -124,9 +131,25 @@ class StoreSink:
                 for session in self._sessions.values():
                     session.end()
                 self._write(may_lag=False)
+        except Exception as error:
+            raise StoreError(f"{error}. {self._spill()}") from error
         finally:
             if self._owns:
                 self._store.close()
+
+    def _spill(self) -> str:
+        """Write to a trace file what the database does not have; a sentence on it."""
+        found = (
+            session.unsaved(self._store.turns_of_running, self._store.exchanges.with_unsaved)
+            for session in (*self._ended, *self._sessions.values())
+        )
+        place = self._store.place
+        folders = (place.path.parent,) if place.path is not None else ()
+        return spill(
+            [one for one in found if one is not None],
+            (*folders, user_folder()),
+            place=str(place),
+        )
 
     def _run(self) -> None:
         pause_s = _EVERY_S

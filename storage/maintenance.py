@@ -15,18 +15,29 @@ from inspector.model import Trace
 from inspector.version import __version__
 from storage import engine, tables
 from storage.blocks import IdRange
-from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
+from storage.checksums import RECORD_COLUMNS
 from storage.derived_rows import DerivedRows, derived_rows
+from storage.exchanges import damaged_exchanges
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
 from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
-from storage.reading import NOT_INSPECTED, find_id, read_inspection, read_trace
+from storage.reading import NOT_INSPECTED, find_id
 from storage.record_rows import RecordRows, record_rows
+from storage.repair import (
+    RepairReport,
+    derived_tables,
+    repair_rollups,
+    repair_toolsets,
+    repair_trace,
+    same_rows,
+)
+from storage.salvage import damage_of_row, read_stored, read_stored_inspection
 from storage.summaries import row_of
 from storage.tables import Row, in_groups
 from storage.toolsets import drop_unused_toolsets, load_toolsets
 from storage.writing import delete_partition, delete_traces, rewrite_derived
 
+_OF_0_2_0 = "it is intact, but the checksum of its turns is one that weaklink 0.2.0 computed incorrectly"
 _MOST_OF_FILE = 100  # maximum number of problems that SQLite lists
 
 _TURN_COLUMNS = (
@@ -89,15 +100,14 @@ def inspect_again(
     times = dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(ids))).all())
     found: list[tuple[int, float, DerivedRows]] = []
     for id_ in ids:
-        try:
-            with engine.damage_errors(place, f"trace {id_}"):
-                stored = read_trace(connection, id_)
-        except StoreError as error:
+        stored = read_stored(connection, id_)
+        if stored.damage:
+            error = StoreError(f"{place}: trace {id_} is damaged: {stored.damage[0]}")
             if on_damaged is None:
-                raise
+                raise error
             on_damaged(error)
             continue
-        found.append((id_, times[id_], derived_rows(inspect(stored), stored)))
+        found.append((id_, times[id_], derived_rows(inspect(stored.trace), stored.trace)))
     rewrite_derived(connection, found)
     return len(found)
 
@@ -241,52 +251,47 @@ class _TraceCheck:
             self.problems.append(f"cannot read trace {id_}: {getattr(error, 'orig', error)}")
 
     def _check(self, *, is_running: bool) -> None:
-        with engine.damage_errors(self._place, f"trace {self._id}"):
-            row = row_of(self._connection, self._id)
-            self.has_no_checksums = row["record_checksum"] is None
-            check_row([*(row[name] for name in CHECKED_COLUMNS), row["digest"]])
-            trace = read_trace(self._connection, self._id)
-            self.turns = len(trace.turns)
-            self._compare_record(trace)
-        with engine.damage_errors(self._place, f"the inspection of trace {self._id}"):
-            inspection = read_inspection(self._connection, self._id, trace)
-        version = self._connection.scalar(
-            sa.select(tables.trace.c.inspector_version).where(tables.trace.c.id == self._id)
-        )
+        id_ = self._id
+        row = row_of(self._connection, id_)
+        self.has_no_checksums = row["record_checksum"] is None
+        stored = read_stored(self._connection, id_)
+        self.turns = len(stored.trace.turns)
+        self.problems += [f"trace {id_}: {sentence.rstrip('.')}" for sentence in stored.damage]
+        if stored.has_former_sum:
+            self.problems.append(f"trace {id_}: {_OF_0_2_0}; `weaklink db repair {id_}` updates it")
+        if damage := damage_of_row(self._connection, id_):
+            self.problems.append(f"trace {id_}: {damage.rstrip('.')}")
+        if stored.is_complete and not stored.damage:
+            self._compare_record(stored.trace, row)
+        inspection, damage = read_stored_inspection(self._connection, id_, stored)
+        if damage:
+            self.problems.append(f"trace {id_}: {damage.rstrip('.')}")
+        self.problems += damaged_exchanges(self._connection, id_)
+        version = self._connection.scalar(sa.select(tables.trace.c.inspector_version).where(tables.trace.c.id == id_))
         self.is_outdated = version not in (__version__, NOT_INSPECTED)
-        if not is_running and not self.is_outdated:
-            self._compare_derived(inspection, trace)
+        if not is_running and not self.is_outdated and not damage and not stored.damage:
+            self._compare_derived(inspection, stored.trace)
 
-    def _compare_record(self, trace: Trace) -> None:
+    def _compare_record(self, trace: Trace, row: sa.RowMapping) -> None:
         """Compare the rows that lists and filters read with the record that they come from."""
         record: RecordRows = record_rows(trace)
         self._compare(tables.turn, [{name: turn[name] for name in _TURN_COLUMNS} for turn in record.turns])
         self._compare(tables.external_id, record.external_ids)
         if not self.has_no_checksums:
-            stored = row_of(self._connection, self._id)
             names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
-            if any(stored[name] != record.trace[name] for name in names):
+            if any(row[name] != record.trace[name] for name in names):
                 self.problems.append(f"trace {self._id}: its row in the table `trace` differs from its record")
 
     def _compare_derived(self, inspection: Inspection, trace: Trace) -> None:
-        new: DerivedRows = derived_rows(inspection, trace)
-        for table, rows in (
-            *((tables.call, new.calls), (tables.diagnostic, new.diagnostics), (tables.trace_tool, new.tools)),
-            *((tables.trace_code, new.codes), (tables.argument, new.arguments), (tables.figures, [new.figures])),
-            (tables.violation, new.violations),
-        ):
+        for table, rows in derived_tables(derived_rows(inspection, trace)):
             self._compare(table, rows)
 
     def _compare(self, table: sa.Table, rows: list[Row]) -> None:
         """Add a problem if the trace's rows in this table are not these, in any order."""
-        names = list(rows[0]) if rows else [column.name for column in table.primary_key.columns]
-        stored = self._connection.execute(
-            sa.select(*(table.c[name] for name in names)).where(table.c.trace_id == self._id)
-        )
-        if sorted(map(repr, map(tuple, stored))) != sorted(repr(tuple(row[name] for name in names)) for row in rows):
+        if not same_rows(self._connection, table, self._id, rows):
             self.problems.append(
                 f"trace {self._id}: its rows in the table `{table.name}` do not match its data; "
-                f"`weaklink reinspect {self._id}` rebuilds derived rows"
+                f"`weaklink db repair {self._id}` rebuilds them"
             )
 
 
@@ -372,6 +377,32 @@ class Maintenance:
         """Check everything for damage; call `advance` with 1 after each trace."""
         with self._database.reading() as connection:
             return check_database(connection, self._database.place, advance)
+
+    def repair(
+        self,
+        inspect: Callable[[Trace], Inspection],
+        ids: Iterable[int | str] | None = None,
+        advance: Callable[[int], None] = lambda _: None,
+    ) -> RepairReport:
+        """Rebuild what can be rebuilt of damaged traces, all of them without `ids`; see `storage.repair`.
+
+        Calls `advance` with 1 after each trace. Each trace is repaired in its own transaction.
+        """
+        with self._database.writing() as connection:
+            repair_toolsets(connection)
+            repair_rollups(connection)
+        with self._database.reading() as connection:
+            all_ids = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
+            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, one) for one in ids]
+        repaired: list[str] = []
+        left: list[str] = []
+        for id_ in selected:
+            with self._database.writing() as connection:
+                done, not_done = repair_trace(connection, inspect, id_)
+            repaired += done
+            left += not_done
+            advance(1)
+        return RepairReport(tuple(repaired), tuple(left))
 
     def back_up(self, file: Path) -> None:
         """Copy the database into a new file while others may write to it; raises StoreError for a server database."""

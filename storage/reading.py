@@ -22,7 +22,7 @@ from inspector.model.columns import Column, LazyColumn
 from storage import tables
 from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
 from storage.derived_rows import inspect_trace
-from storage.engine import blob_begin, blob_pieces
+from storage.engine import DAMAGE_ERRORS, blob_begin, blob_pieces
 from storage.packing import blobs
 from storage.packing.chunks import chunks_from_blob, read_windows
 from storage.packing.derived_values import OtherLayoutError, texts_of
@@ -219,7 +219,10 @@ def _latest(connection: sa.Connection) -> int | None:
     rows = sa.select(_trace.id, _trace.facts).order_by(_trace.sort_at_s.desc(), _trace.id.desc()).limit(_NEWEST)
     newest: int | None = None
     for id_, facts in connection.execute(rows):
-        parent = parent_from(unpack(blobs.from_blob(facts)).get("parent"))
+        try:
+            parent = parent_from(unpack(blobs.from_blob(facts)).get("parent"))
+        except DAMAGE_ERRORS:  # whoever reads the trace itself is told
+            parent = None
         if parent is None or parent.why is not ParentWhy.FORK:
             return int(id_)
         newest = id_ if newest is None else newest
@@ -288,11 +291,11 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_col
     if row["derived_checksum"] not in (None, derived_checksum(row, bytes(row["digest"]))):
         raise blobs.DamagedBlobError("checksum mismatch: it is not the one stored with the trace")
     if row["inspector_version"] == NOT_INSPECTED and not (in_columns and isinstance(trace.turns, Column)):
-        return _inspect(trace)
+        return inspect_readable(trace)
     try:
         return _unpacked_inspection(connection, id_, trace, row["body"], row["size"], in_columns=in_columns)
     except OtherLayoutError:
-        return _inspect(trace)
+        return inspect_readable(trace)
 
 
 def _unpacked_inspection(
@@ -308,7 +311,8 @@ def _unpacked_inspection(
     return read_wide(reader, texts, in_columns=in_columns)
 
 
-def _inspect(trace: Trace) -> Inspection:
+def inspect_readable(trace: Trace) -> Inspection:
+    """The inspection of a trace; without the format that it names if a plug-in for that fails."""
     try:
         return inspect_trace(trace)
     except Exception:  # noqa: BLE001  # may call plug-ins; the recorder does the same, and reports the error

@@ -152,7 +152,8 @@ class TurnTotals(Struct, frozen=True):
     (seconds since 1970-01-01 UTC) are None if no turn has one. `first_token_s` is the longest time from a generation's
     start to its first token, `max_gap_s` the longest between two chunks of one part; both are None without recorded
     times. `prompt_hash` is a hash of the system prompt and the tools of the first generation; a sum has that of the
-    first sequence. `checksum` is the sum of the turns' checksums (`storage.checksums`); only `record_rows` sets it.
+    first sequence, which is that of both only if the first `has_answer`, a turn of the model. `checksum` is the sum of
+    the turns' checksums (`storage.checksums`); only `record_rows` sets it.
     """
 
     turns: int = 0
@@ -166,6 +167,7 @@ class TurnTotals(Struct, frozen=True):
     first_token_s: float | None = None
     max_gap_s: float | None = None
     prompt_hash: str = ""
+    has_answer: bool = False
     checksum: int = 0
 
     def __add__(self, other: "TurnTotals") -> "TurnTotals":
@@ -181,6 +183,7 @@ class TurnTotals(Struct, frozen=True):
             max(_known((self.first_token_s, other.first_token_s)), default=None),
             max(_known((self.max_gap_s, other.max_gap_s)), default=None),
             self.prompt_hash if self.turns else other.prompt_hash,
+            self.has_answer or other.has_answer,
             self.checksum + other.checksum,
         )
 
@@ -218,6 +221,7 @@ def totals_of(turns: Sequence[Turn]) -> TurnTotals:
         max(_known([first_token_s(turn) for turn in turns if turn.generation is not None]), default=None),
         max(_known([max_gap_s(part) for part in streamed]), default=None),
         prompt_hash(turns),
+        any(turn.role is Role.ASSISTANT for turn in turns),
     )
 
 
@@ -268,6 +272,10 @@ class RecordRows(Struct, frozen=True):
 def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
     """A trace as rows.
 
+    The rows of a turn depend on its number and the turn alone, never on other turns: a running trace is written turn by
+    turn, and its checksum is a sum over them. The fingerprint is that of the compact form (`compacted`), in which trace
+    files have the same trace.
+
     With `after`, the totals of turns that are already stored, `trace` has only the turns after those. The result then
     has the rows of these turns, the totals of all turns, and a fingerprint that no whole trace has.
     """
@@ -277,10 +285,12 @@ def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
     parts: list[Row] = []
     toolsets = _Toolsets()
     checksum = 0
-    for number, turn in enumerate((trace if after.turns else compacted(trace)).turns, after.turns + 1):
+    compact = trace if after.turns else compacted(trace)
+    for number, (turn, short) in enumerate(zip(trace.turns, compact.turns, strict=True), after.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
         turn_values = pack(turn_facts(turn))
-        fingerprint.update(pack([turn.role.value, toolset, turn_values, len(turn.parts)]))
+        short_values = turn_values if short is turn else pack(turn_facts(short))
+        fingerprint.update(pack([turn.role.value, toolset, short_values, len(turn.parts)]))
         columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(turn_values)}
         part_rows: list[Row] = []
         turns.append(columns | (_NO_GENERATION if turn.generation is None else _generation_columns(turn.generation)))

@@ -361,7 +361,8 @@ def _groups_by_size(connection: sa.Connection, ids: Sequence[int]) -> Iterator[l
         sizes = dict(connection.execute(sa.select(_trace.id, _trace.characters).where(_trace.id.in_(some))).all())
         for id_ in some:
             group.append(id_)
-            remaining -= sizes.get(id_, 0)
+            size = sizes.get(id_, 0)
+            remaining -= size if isinstance(size, int) else 0  # a damaged column of a file may have any type
             if remaining < 0 or len(group) == _MOST_TOGETHER:
                 yield group
                 group, remaining = [], _TOGETHER

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 
 import sqlalchemy as sa
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from inspector.diagnostics import Location
 from inspector.scanning import lazy_pattern
@@ -16,7 +16,7 @@ from storage.filter import Filter, PhraseTerm, parse_filter
 from storage.filter.terms import required_words
 from storage.listing import page
 from storage.maintenance import count_rows
-from storage.packing.blobs import from_blob, text_from_bytes, unescaped
+from storage.packing.blobs import from_blob, salvaged_text, text_from_bytes, unescaped
 from storage.search import index_waiting
 from storage.summaries import ListCursor, TraceSummary
 
@@ -52,17 +52,14 @@ def search_hit(connection: sa.Connection, trace: TraceSummary, words: PhraseTerm
     pattern = _pattern(words) if words is not None else None
     if pattern is None:
         return SearchHit(trace)
-    try:
-        return _first_place(connection, trace, pattern)
-    except DAMAGE_ERRORS:
-        return SearchHit(structs.replace(trace, damaged=True))
+    return _first_place(connection, trace, pattern)
 
 
 def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pattern[str]) -> SearchHit:
     part = tables.part.c
     query = sa.select(part.turn, part.name, part.text).where(part.trace_id == trace.id)
     for turn, name, blob in connection.execute(query.order_by(part.turn, part.number)):
-        text = text_from_bytes(from_blob(blob))
+        text = _readable(blob)
         match = pattern.search(_without_accents(text))
         if match is not None:
             place = Range(*match.span())
@@ -72,13 +69,21 @@ def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pat
     return SearchHit(trace)
 
 
+def _readable(blob: bytes) -> str:
+    """A text, of a damaged one as much as can be read."""
+    try:
+        return text_from_bytes(from_blob(blob))
+    except DAMAGE_ERRORS:
+        return salvaged_text(blob)
+
+
 def held_words(connection: sa.Connection, id_: int, terms: Iterable[PhraseTerm]) -> dict[PhraseTerm, bool]:
     """Which of these words a trace's texts contain; reads the texts, not the index. Terms without words match."""
     patterns = {term: _pattern(term) for term in terms}
     missing = {term: pattern for term, pattern in patterns.items() if pattern is not None}
     part = tables.part.c
     for blob in connection.scalars(sa.select(part.text).where(part.trace_id == id_)) if missing else ():
-        text = _without_accents(text_from_bytes(from_blob(blob)))
+        text = _without_accents(_readable(blob))
         missing = {term: pattern for term, pattern in missing.items() if not pattern.search(text)}
     return {term: term not in missing for term in patterns}
 

@@ -17,8 +17,8 @@ from storage.filter.terms import negations_inward
 from storage.packing.blobs import from_blob, key
 from storage.packing.records import tool_from
 from storage.packing.values import unpack
-from storage.reading import read_trace
 from storage.rollups import blocks_without_rollups, make_rollups, summed_query
+from storage.salvage import read_stored
 from storage.search import Phrase, ids_holding
 from storage.tables import in_groups
 
@@ -94,8 +94,7 @@ class TraceStatistics:
             for hash_ in hashes:
                 query = sa.select(trace.id).where(trace.prompt_hash == hash_).order_by(trace.sort_at_s.desc()).limit(1)
                 for id_ in connection.scalars(query):
-                    with damage_errors(self._database.place, f"trace {id_}"):
-                        found[hash_] = statistics.prompt_of(read_trace(connection, id_))
+                    found[hash_] = statistics.prompt_of(read_stored(connection, id_).trace)
         return found
 
     def schemas(self, tools: Sequence[str]) -> dict[str, SchemaComplexity]:

@@ -31,11 +31,18 @@ from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import Maintenance
 from storage.marks import Bookmarks
 from storage.partitions import analyze_partitioned
-from storage.reading import find_id, find_ids, read_inspection, read_trace, read_turns
+from storage.reading import find_id, find_ids
 from storage.record_rows import RecordRows
 from storage.running.following import Following
 from storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
 from storage.running.session import SessionWrite
+from storage.salvage import (
+    damage_of_row,
+    read_stored,
+    read_stored_inspection,
+    read_stored_turns,
+    with_damage,
+)
 from storage.schema import check_file, ensure_current, upgrade
 from storage.search import merge_index
 from storage.search_queries import TextSearch
@@ -230,9 +237,7 @@ class Store:
     def open_turns(self, id: int | str) -> dict[int, Turn]:
         """The open turns of a running trace, by number, truncated at the end of what is written."""
         with self._database.reading() as connection:
-            number = find_id(connection, id)
-            with damage_errors(self.place, f"the open turn of trace {number}"):
-                return read_open_turns(connection, number)
+            return read_open_turns(connection, find_id(connection, id))
 
     def follow(self, filter: str = "", *, from_start: bool = False, most: int | None = None) -> Following:  # noqa: A002  # as in `traces`
         """Follow the traces that match a filter from now on, whatever process records them.
@@ -248,11 +253,11 @@ class Store:
 
     def turns_of_running(self, id: int) -> tuple[Turn, ...] | None:
         """The ended turns of a running trace; None if it is not running, or does not exist."""
-        with self._database.reading() as connection, damage_errors(self.place, f"trace {id}"):
+        with self._database.reading() as connection:
             live = tables.live.c.trace_id
             if connection.scalar(sa.select(live).where(live == id)) is None:
                 return None
-            return read_turns(connection, id)
+            return read_stored_turns(connection, id)
 
     def recover(self, inspect: Callable[[Trace], Inspection] = inspect_trace) -> int:
         """End the running traces whose recorder was killed, and truncate their open turns; the number of traces.
@@ -263,17 +268,18 @@ class Store:
         while self._orphaned():
             with self._database.writing() as connection:
                 for id_ in orphaned_traces(connection, time.time())[:_RECOVERED]:
-                    with damage_errors(self.place, f"trace {id_}"):
-                        end_orphaned_trace(connection, inspect, id_, time.time())
+                    end_orphaned_trace(connection, inspect, id_, time.time())
                     done += 1
         return done
 
     def trace(self, id: int | str) -> Trace:
-        """The trace, equal to the one that was saved."""
+        """The trace, equal to the one that was saved.
+
+        A damaged trace is returned as far as it can be read. Sentences on what could not be read are in the part
+        `wire:recording` of its turn, and among the warnings of the trace's provenance (`storage.salvage`).
+        """
         with self._database.reading() as connection:
-            number = find_id(connection, id)
-            with damage_errors(self.place, f"trace {number}"):
-                return read_trace(connection, number)
+            return read_stored(connection, find_id(connection, id)).shown
 
     def inspection(self, id: int | str) -> Inspection:
         """The inspection of a trace, equal to the one that was saved."""
@@ -285,15 +291,16 @@ class Store:
         With `in_columns`, the items of a large trace are built when they are accessed, in little memory: for screens
         that show a part of it. Otherwise all of it is built at once, for callers that iterate over it. With
         `in_columns`, the inspection of a large running trace covers only the turns that its recorder has inspected.
+
+        A damaged trace is returned as by `trace`, and is inspected as far as it can be read; so is a trace whose stored
+        inspection is damaged. The warnings of its provenance then have a sentence on that too.
         """
         with self._database.reading() as connection:
             number = find_id(connection, id)
-            with damage_errors(self.place, f"trace {number}"):
-                trace = read_trace(connection, number, in_columns=in_columns)
-            with damage_errors(
-                self.place, f"the inspection of trace {number}", remedy=f"`weaklink reinspect {number}`"
-            ):
-                return trace, read_inspection(connection, number, trace, in_columns=in_columns)
+            stored = read_stored(connection, number, in_columns=in_columns)
+            inspection, problem = read_stored_inspection(connection, number, stored, in_columns=in_columns)
+            sentences = filter(None, (problem, damage_of_row(connection, number)))
+            return with_damage(stored.shown, tuple(sentences)), inspection
 
     def summary(self, id: int | str) -> TraceSummary:
         """The summary of one trace."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
-from sqlalchemy import exc
 
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome
@@ -22,9 +21,9 @@ from storage.checksums import CHECKED_COLUMNS, check_row
 from storage.engine import DAMAGE_ERRORS
 from storage.liveness import liveness
 from storage.marks import Mark, read_marks
-from storage.packing.blobs import from_blob, text_from_bytes, unescaped
-from storage.packing.records import parent_from
-from storage.packing.values import unpack
+from storage.packing.blobs import from_blob, text_from_bytes, to_blob, unescaped
+from storage.packing.records import parent_from, trace_from
+from storage.packing.values import pack, unpack
 from storage.tables import in_groups
 
 
@@ -52,7 +51,8 @@ class TraceSummary(Struct, frozen=True):
     note of a mark. `outcome` is the source's own; `parent` is the related trace, by its external id, and the kind of
     relation; `project` and `branch` are the trace's. `opening` is the beginning of the user's first message, at most
     200 characters on one line; only a trace without a name has it. `damaged` is true if the stored columns that lists
-    show are damaged: then only the id and the cursor are known, and all else is empty; the trace itself may be intact.
+    show are damaged: those that can be read are as they are stored, the others are empty; the trace itself may be
+    intact.
     `layers` are those at which a call, a result or the history differs, according to warnings and errors.
     """
 
@@ -116,6 +116,7 @@ _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
 _AS_THEY_ARE = ("id", "imported_at_s", *_UNKNOWN, *_COUNTS)
 _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
+_NO_FACTS = to_blob(pack({}))
 _PLACE = ("id", "imported_at_s", "sort_at_s")
 _NAMES = (*_PLACE, *CHECKED_COLUMNS)
 _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
@@ -178,47 +179,42 @@ def row_of(connection: sa.Connection, id_: int) -> sa.RowMapping:
     return connection.execute(_ROWS.where(tables.trace.c.id == id_)).mappings().one()
 
 
-def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, Sequence[Any] | None]]:
-    """The rows of these traces with their ids; None if the database cannot even return a trace's columns."""
-    try:
-        rows = connection.execute(_ROWS.where(tables.trace.c.id.in_(ids))).all()
-    except exc.OperationalError as error:
-        if "decode" not in str(error.orig):  # a damaged text that is not valid UTF-8 any more
-            raise
-        if len(ids) == 1:
-            return [(ids[0], None)]
-        return [row for id_ in ids for row in _rows(connection, [id_])]
+def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, Sequence[Any]]]:
+    """The rows of these traces with their ids."""
+    rows = connection.execute(_ROWS.where(tables.trace.c.id.in_(ids)))
     return [(row[0], tuple(row)) for row in rows]
 
 
 def _summary(
-    id_: int, row: Sequence[Any] | None, state: Liveness | None, *, open_turns: int, marks: Sequence[Mark]
+    id_: int, row: Sequence[Any], state: Liveness | None, *, open_turns: int, marks: Sequence[Mark]
 ) -> TraceSummary:
+    values = dict(zip(_NAMES, row, strict=False))
     try:
-        if row is None:
-            return _damaged(id_, 0.0)
         check_row(row[len(_PLACE) :])
-        return _whole(dict(zip(_NAMES, row, strict=False)), state, open_turns=open_turns, marks=marks)
+        return _whole(values, state, open_turns=open_turns, marks=marks)
     except DAMAGE_ERRORS:
-        sort_at_s = row[_PLACE.index("sort_at_s")] if row is not None else None
-        return _damaged(id_, sort_at_s if isinstance(sort_at_s, float) else 0.0)
+        return structs.replace(
+            _whole(_readable(values), state, open_turns=open_turns, marks=marks), id=id_, damaged=True
+        )
 
 
-def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
-    """The summary that lists show for a trace whose columns are damaged."""
-    empty: dict[str, Any] = dict.fromkeys(_TEXTS, "")
-    empty |= dict.fromkeys(_COUNTS, 0) | dict.fromkeys(_UNKNOWN)
-    return TraceSummary(
-        **empty,
-        id=id_,
-        imported_at_s=sort_at_s,
-        external_ids={},
-        status=Status.ABORTED,
-        abort_reason="the stored data of this trace is damaged",
-        broken=None,
-        cursor=ListCursor(sort_at_s, id_),
-        damaged=True,
-    )
+def _readable(row: dict[str, Any]) -> dict[str, Any]:
+    """The values of a damaged row, those that cannot be read replaced with empty ones."""
+    kinds: dict[type, Sequence[str]] = {str: _TEXTS, int: _COUNTS, float: ("imported_at_s", "sort_at_s")}
+    for kind, names in kinds.items():
+        row |= {name: kind() for name in names if type(row[name]) is not kind}
+    row |= {name: None for name in _UNKNOWN if type(row[name]) not in (int, float)}
+    if row["status"] not in list(Status):
+        row |= {"status": Status.UNKNOWN.value, "abort_reason": None}
+    try:
+        trace_from(unpack(from_blob(row["facts"])), {}, ())
+    except DAMAGE_ERRORS:
+        row["facts"] = _NO_FACTS
+    try:
+        _break(*(row[name] for name in _BREAK))
+    except DAMAGE_ERRORS:
+        row["break_step"] = None
+    return row
 
 
 def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:

@@ -5,6 +5,7 @@ A blob is a mark of one byte, the CRC-32 of all that follows it, and the bytes.
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module
 from itertools import chain
@@ -19,6 +20,9 @@ _HEAD = Struct("<cI")  # a paged blob begins like this too
 _SMALL = 192  # bytes; compressing less is not worth the time
 _AT_ONCE = 1 << 18  # bytes to unpack at a time
 _GROWS, _SHARE = 1 << 20, 16  # a long text grows by this many bytes, and by a sixteenth of its size, at a time
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # of a frame (RFC 8878, section 3.1.1)
+_SALVAGED_AT_ONCE = 1 << 12  # packed bytes of a damaged blob to unpack at a time: the damage costs at most the rest
+_MAX_SALVAGED = 1 << 28  # bytes that a damaged blob may unpack to
 _NOT_AS_WRITTEN = "checksum mismatch in a packed column"
 HEAD_BYTES = _HEAD.size
 """Number of bytes at the beginning of a blob that contain its checksum."""
@@ -80,6 +84,36 @@ def from_blob(blob: bytes) -> bytes:
 def uncompressed(blob: bytes) -> bytes:
     """An uncompressed blob of the same bytes, larger but fast to unpack; DamagedBlobError as in `from_blob`."""
     return _BARE_PLAIN + from_blob(blob)
+
+
+def salvaged(blob: bytes) -> bytes:
+    """The bytes of a damaged blob as far as they can be unpacked; empty if nothing can. Never raises.
+
+    A compressed blob yields its blocks (of 128 KiB) before the damage; one whose checksum alone is wrong yields all.
+    """
+    is_bare = blob[:1] in (_BARE_PLAIN, _BARE_ZSTD)
+    packed = blob[1:] if is_bare else blob[HEAD_BYTES:]
+    if blob[:1] not in (_ZSTD, _BARE_ZSTD) and not packed.startswith(_ZSTD_MAGIC):
+        return packed
+    pieces: list[bytes] = []
+    decompressor = zstd.ZstdDecompressor()
+    size = 0
+    with suppress(zstd.ZstdError, EOFError):  # the damage; the caller reports it
+        for at in range(0, len(packed), _SALVAGED_AT_ONCE):
+            pieces.append(decompressor.decompress(packed[at : at + _SALVAGED_AT_ONCE], _AT_ONCE))
+            while not decompressor.eof and not decompressor.needs_input and size < _MAX_SALVAGED:
+                pieces.append(decompressor.decompress(b"", _AT_ONCE))
+                size += len(pieces[-1])
+    return b"".join(pieces)
+
+
+def salvaged_text(blob: bytes) -> str:
+    """The text of a damaged blob as far as it can be unpacked; bytes that are not UTF-8 become U+FFFD."""
+    raw = salvaged(blob)
+    try:
+        return text_from_bytes(raw)
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "replace")
 
 
 def text_from_pieces(pieces: Iterable[bytes]) -> str:

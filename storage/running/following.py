@@ -9,22 +9,25 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from itertools import pairwise
+from typing import TypeVar
 
 import sqlalchemy as sa
 from msgspec import Struct, field
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.model import Chunk, Turn
+from inspector.model import Chunk, Role, Turn
 from storage import tables
+from storage.engine import DAMAGE_ERRORS
 from storage.filter import Filter
 from storage.filter.sql import matching
 from storage.filter.terms import with_known_words, words_in
-from storage.reading import read_facts, read_turns
 from storage.running.session import chunks_in, opened_turn
+from storage.salvage import read_stored_facts, read_stored_turns
 from storage.search_queries import held_words
 from storage.tables import in_groups
 
 _AT_ONCE = 50  # new traces in one poll; an import at the same time may add a hundred thousand
+_Value = TypeVar("_Value")
 _live, _piece, _trace = tables.live.c, tables.live_piece.c, tables.trace.c
 
 
@@ -133,7 +136,7 @@ class Following:
         key, followed = str(id_), self._followed[id_]
         if not followed.begun:
             followed.begun = True
-            yield TraceStarted(key, read_facts(connection, id_))
+            yield TraceStarted(key, read_stored_facts(connection, id_))
         if row.fingerprint == followed.fingerprint or not row.fingerprint:
             return
         still_open = _open_turns(connection, id_)
@@ -141,7 +144,7 @@ class Following:
         if new:
             numbers = [number for number in range(1, row.turns + len(still_open) + 1) if number not in still_open]
             first = numbers.index(min(new))
-            turns = read_turns(connection, id_, after=first)
+            turns = read_stored_turns(connection, id_, after=first)
             for number, turn in zip(numbers[first:], turns, strict=False):
                 if number in new:
                     yield from _ending(key, number, turn, followed.open.pop(number, None))
@@ -159,10 +162,10 @@ class Following:
                 opened = self._followed[id_].open
                 if number == 0:
                     opened[turn] = _FollowedTurn()
-                    turn_start = opened_turn(body)
+                    turn_start = _readable(body, opened_turn, Turn(Role.ASSISTANT, ()))
                     yield TurnStarted(str(id_), turn, turn_start.role, turn_start.generation)
                 elif turn in opened:
-                    chunks = chunks_in(body)
+                    chunks = _readable(body, chunks_in, list[Chunk]())
                     opened[turn].piece = number
                     opened[turn].count(chunks)
                     yield ChunksArrived(str(id_), turn, tuple(chunks))
@@ -170,7 +173,15 @@ class Following:
     def _ends(self, connection: sa.Connection, rows: dict[int, _RunningRow]) -> Iterator[RecordEvent]:
         for id_, row in rows.items():
             if row.beat is None:
-                yield TraceEnded(str(id_), read_facts(connection, id_).outcome if row.fingerprint else None)
+                yield TraceEnded(str(id_), read_stored_facts(connection, id_).outcome if row.fingerprint else None)
+
+
+def _readable(body: bytes, read: Callable[[bytes], _Value], otherwise: _Value) -> _Value:
+    """A piece; `otherwise` if it is damaged, which the end of its turn makes good or tells."""
+    try:
+        return read(body)
+    except DAMAGE_ERRORS:
+        return otherwise
 
 
 def _running(connection: sa.Connection) -> dict[int, _RunningRow]:

@@ -18,9 +18,10 @@ from storage import tables, writing
 from storage.exchanges import move_exchanges, put_exchanges
 from storage.liveness import IDLE_AFTER_S, SILENT_S
 from storage.marks import move_marks
-from storage.reading import NOT_INSPECTED, read_trace
+from storage.reading import NOT_INSPECTED
 from storage.record_rows import RecordRows
 from storage.running.session import SessionWrite, read_so_far
+from storage.salvage import read_stored
 from storage.search import remove_from_index
 from storage.tables import Row, in_groups
 
@@ -188,21 +189,29 @@ def orphaned_traces(connection: sa.Connection, now_s: float) -> list[int]:
 def end_orphaned_trace(
     connection: sa.Connection, inspect: Callable[[Trace], Inspection], id_: int, now_s: float
 ) -> int:
-    """End a running trace with the stored parts of its open turns, truncated; the id that it has from now on."""
-    stored = read_trace(connection, id_)
+    """End a running trace with the stored parts of its open turns, truncated; the id that it has from now on.
+
+    Its turns are written anew: another version of weaklink, which may encode them otherwise, can have recorded them. Of
+    a damaged trace they stay as they are.
+    """
+    found = read_stored(connection, id_)
+    stored = found.trace
     still_open = read_open_turns(connection, id_)
     whole = replace(stored, turns=_in_order(stored.turns, still_open))
-    kept = min([len(stored.turns), *(number - 1 for number in still_open)])
+    kept = 0 if found.is_complete else min([len(stored.turns), *(number - 1 for number in still_open)])
     return finish_trace(connection, id_, writing.trace_rows(whole, inspect(whole)), kept, now_s)
 
 
 def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
-    """The open turns of a running trace by number, truncated at the end of the last stored piece."""
-    found: defaultdict[int, list[bytes]] = defaultdict(list)
-    query = sa.select(_piece.turn, _piece.body).where(_piece.trace_id == id_).order_by(_piece.turn, _piece.number)
-    for turn, body in connection.execute(query):
-        found[turn].append(body)
-    return {number: read_so_far(pieces[0], pieces[1:]) for number, pieces in found.items()}
+    """The open turns of a running trace by number, truncated at the end of the last stored piece.
+
+    A turn with a damaged piece has the others, and a sentence on the loss.
+    """
+    found: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    query = sa.select(_piece.turn, _piece.number, _piece.body).where(_piece.trace_id == id_)
+    for turn, number, body in connection.execute(query.order_by(_piece.turn, _piece.number)):
+        found[turn].append((number, body))
+    return {turn: read_so_far(pieces) for turn, pieces in found.items()}
 
 
 def _in_order(ended: Entries[Turn], still_open: dict[int, Turn]) -> tuple[Turn, ...]:

@@ -10,13 +10,25 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field, structs
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+    with_losses,
+)
 from inspector.capture.send_queue import event_weight
+from inspector.capture.spill import UnsavedTrace
+from inspector.errors import StoreError
 from inspector.inspected import Inspection
-from inspector.model import BodyState, Chunk, Generation, Part, Role, Trace, Turn
+from inspector.model import BodyState, Chunk, ExternalId, Generation, Part, Role, Trace, Turn
+from inspector.model.exchange import RecordedExchange, with_exchanges
 from inspector.model.trace import parts_of, turn_so_far
 from inspector.trace_file.lines import ExchangePacker
-from storage.exchanges import pack_exchange
+from storage.engine import DAMAGE_ERRORS
+from storage.exchanges import pack_exchange, unpacked_exchanges
 from storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks, unpack_chunks
 from storage.packing.records import tool_facts, tool_from, turn_facts, turn_from
@@ -109,11 +121,25 @@ def chunks_in(blob: bytes) -> list[Chunk]:
     ]
 
 
-def read_so_far(opened: bytes, pieces: Sequence[bytes]) -> Turn:
-    """The turn of this opening and these pieces, truncated at the end of the last piece."""
-    chunks = [chunk for blob in pieces for chunk in chunks_in(blob)]
-    turn = opened_turn(opened)
-    return turn_so_far(turn.role, chunks, turn.generation)
+def read_so_far(pieces: Sequence[tuple[int, bytes]]) -> Turn:
+    """The turn of these numbered pieces, truncated at the end of the last one.
+
+    If some are damaged, or the opening is missing, the turn has the others, and a sentence on the loss.
+    """
+    opened = Turn(Role.ASSISTANT, (), generation=Generation())
+    chunks: list[Chunk] = []
+    damaged = int(all(number for number, _ in pieces))
+    for number, blob in pieces:
+        try:
+            if number:
+                chunks += chunks_in(blob)
+            else:
+                opened = opened_turn(blob)
+        except DAMAGE_ERRORS:
+            damaged += 1
+    turn = turn_so_far(opened.role, chunks, opened.generation)
+    lost = [f"In the database, {damaged} of its pieces {'is' if damaged == 1 else 'are'} damaged."] if damaged else []
+    return with_losses(turn, lost, is_gap=True)
 
 
 class ShortenedEvent(Struct, frozen=True):
@@ -326,7 +352,7 @@ class RecordedSession:
         """
         draft: TraceRows | None = None
         grown: RecordRows | None = None
-        if self._changed or (self.is_behind and not may_lag):
+        if self._changed or (self._grew and not self._totals.has_answer) or (self.is_behind and not may_lag):
             trace = self._trace(recall)
             draft = trace_rows(trace, inspect(trace))
         elif self._grew:
@@ -388,6 +414,40 @@ class RecordedSession:
         self._packer.forget()
         for turn in self._open.values():
             turn.written = turn.pieces = 0
+
+    def unsaved(
+        self,
+        recall: Callable[[int], Sequence[Turn] | None],
+        recall_exchanges: Callable[[int, Sequence[tuple[int, bytes]]], Sequence[RecordedExchange]],
+    ) -> UnsavedTrace | None:
+        """The whole session, if not all of it is stored; for a database that can no longer be written.
+
+        If the database cannot be read either, turns that only it has are missing. The session then gets another
+        identity, so that an import adds it to the stored ones and replaces none.
+        """
+        stored = set(self._written) if self._id is not None else set[int]()
+        waiting = [turn for number, turn in self._turns.items() if number not in stored and turn is not None]
+        if not waiting and not self._exchanges:
+            return None
+        try:
+            exchanges = recall_exchanges(self._id, self._exchanges) if self._id is not None else self._own_exchanges()
+            trace = self._trace(recall)
+        except StoreError:
+            exchanges, trace = self._own_exchanges(), self._rest()
+        requests = sum(turn.role is Role.ASSISTANT for turn in waiting)
+        return UnsavedTrace(with_exchanges(trace, exchanges), requests)
+
+    def _own_exchanges(self) -> tuple[RecordedExchange, ...]:
+        return unpacked_exchanges([body for _, body in self._exchanges])
+
+    def _rest(self) -> Trace:
+        """The turns in memory, as a trace of its own if others are stored only."""
+        is_whole = None not in self._turns.values()
+        self.forget_written()
+        trace = self._trace(lambda _: None)
+        if is_whole:
+            return trace
+        return structs.replace(trace, external_ids=(*trace.external_ids, ExternalId("part", "unsaved")))
 
     def _take_shortened(self, event: TraceStarted | TurnEnded) -> None:
         """Process an event without its texts; the chunks received before replace them."""

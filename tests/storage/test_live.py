@@ -433,7 +433,7 @@ def test_pieces_put_together_are_the_turn(chunks: list[Chunk], cuts: list[int]) 
     ends = [*sorted(cuts), len(chunks)]
     pieces = [piece(chunks[start:end]) for start, end in zip([0, *ends], ends, strict=False) if end > start]
     generation = Generation(api="chat", tools=TOOLS)
-    got = read_so_far(opening(Role.ASSISTANT, generation), pieces)
+    got = read_so_far([(0, opening(Role.ASSISTANT, generation)), *enumerate(pieces, 1)])
     assert got == Turn(Role.ASSISTANT, parts_of(chunks), generation=replace(generation, body=BodyState.TRUNCATED))
 
 

@@ -89,7 +89,7 @@ def test_a_running_session_is_inspected_when_it_begins_and_when_it_ends(
     for events in _by_turn(LONG):
         _write(sink, *events)
     sink.close()
-    assert turns == [0, len(LONG.turns)]
+    assert turns == [0, 1, 2, len(LONG.turns)]  # up to the first answer, which tells the prompt and its tools
     assert store.inspected("long") == (LONG, inspect_trace(LONG))
 
 
@@ -145,7 +145,7 @@ def test_who_reads_a_running_trace_finds_all_its_turns_inspected(store: Store, s
         assert store.inspected("a") == (so_far, inspect_trace(so_far))
         assert store.inspection("a") == inspect_trace(so_far)
         assert store.summary("a").turns == number
-    assert store.summary("a").tool_calls == 0
+    assert store.summary("a").tool_calls == 1
     assert store.maintenance.stats().outdated == 0
     sink.flush()
     assert store.summary("a").tool_calls == 2

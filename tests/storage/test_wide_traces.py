@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from inspector.errors import StoreError
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
@@ -262,8 +261,10 @@ def test_a_damaged_inspection_is_told_when_it_is_read(
         body = bytearray(_body(store))
         body[at] ^= 1
         _write(database, tables.inspection.c.body, bytes(body))
-        with pytest.raises(StoreError, match="the inspection of trace 1 is damaged"):
-            store.inspected(1, in_columns=True)
+        read, found = store.inspected(1, in_columns=True)
+        (warning,) = read.provenance.warnings
+        assert warning.startswith("The stored inspection is damaged (")
+        assert found == FOUND
 
 
 @pytest.mark.one_in(3)
@@ -274,8 +275,13 @@ def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa
         store.save([(WIDE, FOUND)])
         turn = column.table.c.turn if column.table is tables.part else column.table.c.number
         _write(database, column, b"\1damaged", turn == number)
-        with pytest.raises(StoreError, match="trace 1 is damaged"):
-            store.inspected(1, in_columns=True)
+        read, found = store.inspected(1, in_columns=True)
+        assert len(read.turns) == len(WIDE.turns)
+        assert [warning.startswith(f"Turn {number}: ") for warning in read.provenance.warnings] == [True]
+        assert {at for at, (one, was) in enumerate(zip(read.turns, WIDE.turns, strict=True), 1) if one != was} == {
+            number
+        }
+        assert found == inspect_trace(read)
 
 
 def _write(database: str, column: sa.Column[Any], value: bytes | str, *where: sa.ColumnElement[bool]) -> None:

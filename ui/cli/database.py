@@ -117,6 +117,21 @@ def _checked_lines(found: IntegrityReport) -> Iterator[str]:
         yield f"{counted(found.outdated, 'trace')} inspected by another version: their derived rows were not compared"
 
 
+@click.pass_context
+def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
+    """`weaklink db repair`; see its help."""
+    with open_store(where, create=False) as store:
+        numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
+        with progress_bar("repairing", _traces_in(store) if numbers is None else len(numbers)) as advance:
+            found = store.maintenance.repair(inspect_trace, numbers, advance)
+        store.statistics.sum_pending()
+    for sentence in (*found.repaired, *(f"not repaired: {one}" for one in found.left)):
+        sys.stdout.write(f"{visible_line(sentence)}\n")
+    if not found.repaired and not found.left:
+        sys.stdout.write("nothing to repair\n")
+    ctx.exit(1 if found.left else 0)
+
+
 def backup(file: Path, where: str | None) -> None:
     """`weaklink db backup`; see its help."""
     with open_store(where, create=False, read_only=True) as store:

@@ -144,9 +144,11 @@ def _record(
         asyncio.run(_serve(config, recorder, sink, lines, place=place, color=color))
     finally:
         recorder.close()
-        sink.close()
-        summary = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
-        print_lines(summary, color=color, stream=sys.stderr)
+        try:
+            sink.close()
+        finally:
+            summary = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
+            print_lines(summary, color=color, stream=sys.stderr)
 
 
 async def _serve(

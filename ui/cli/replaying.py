@@ -23,6 +23,7 @@ from inspector.sessions.exchange import Observes
 from inspector.text import Range
 from inspector.trace_file.reading import read_recordings
 from storage import open_store
+from ui.cli.console import print_notice
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.experiments.serving import ANY_PATH
 from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
@@ -51,6 +52,8 @@ def load_recording(word: str, where: str | None) -> LoadedRecording:
         with open_store(where, create=False) as store:
             kept = store.exchanges.of(word)
             run, ids = kept.run, tuple(kept.traces)
+            for sentence in kept.damage:
+                print_notice(sentence)
             found = tuple((store.trace(id_), exchanges) for id_, exchanges in kept.traces.items())
     if any(one.withheld == NO_CONTENT for _, exchanges in found for one in exchanges):
         raise StoreError(f"`{word}` was recorded with `--no-content`, so it cannot be replayed")

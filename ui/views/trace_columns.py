@@ -414,7 +414,7 @@ def summary_object(summary: TraceSummary) -> dict[str, Json]:
     """A trace as JSON for `weaklink list --json`; every key is always present.
 
     `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, the other values are the current ones. If
-    it is `damaged`, all other values except `id` are empty.
+    it is `damaged`, values that cannot be read are empty, and others may be wrong.
     """
     shown = {key: column.value(summary) for key, column in TRACE_COLUMNS.items() if key not in _DRAWN_ONLY}
     return shown | {key: value(summary) for key, value in _ONLY_IN_JSON.items()}

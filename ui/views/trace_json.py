@@ -29,6 +29,7 @@ def trace_object(
     """A whole trace: its data in `list`, its turns with texts, spans and calls, its chain, and its diagnostics.
 
     `open_turns` are the turns of a running trace that have not ended: their text so far, without diagnostics.
+    `notes` are sentences on how the trace was read: what its source does not have, or what is damaged.
     """
     provenance, chain = trace.provenance, inspection.chain
     found = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
@@ -58,6 +59,7 @@ def trace_object(
         "running": liveness is Liveness.RUNNING,
         "idle": liveness is Liveness.IDLE,
         "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
+        "notes": list(provenance.warnings),
     }
 
 

@@ -151,7 +151,7 @@ def test_check_reports_each_problem_and_exits_with_1(weaklink: Run, database: Pa
         connection.execute("UPDATE part SET text = x'3c00000000ff' WHERE trace_id = 1")
     done = weaklink("db", "check", "--db", str(database))
     assert done.returncode == 1
-    assert b"trace 1 is damaged" in done.stdout
+    assert b"trace 1: Turn 1: the text of its part `text` is damaged" in done.stdout
     found = json.loads(weaklink("db", "check", "--json", "--db", str(database)).stdout)
     assert (len(found["problems"]), found["database"]) == (1, str(database))
 
@@ -180,7 +180,7 @@ def test_reinspect_leaves_a_damaged_trace_and_does_the_rest(weaklink: Run, datab
         connection.execute("UPDATE part SET text = x'3c00000000ff' WHERE trace_id = 1")
     done = weaklink("reinspect", "--db", str(database))
     assert done.returncode == 1
-    assert b"trace 1 is damaged" in done.stderr
+    assert b"trace 1 is damaged: Turn 1: the text of its part `text` is damaged" in done.stderr
     assert b"inspected again by weaklink" in done.stdout
 
 

@@ -137,6 +137,19 @@ def check() -> None:
     """
 
 
+@database.command("repair")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@database_option
+@implemented_by("ui.cli.database:repair")
+def repair() -> None:
+    """Rebuild what can be rebuilt of damaged traces: all, or those with these ids.
+
+    Checksums, the values that lists and filters read, and inspections are computed again from what was recorded.
+    Recorded texts that are damaged stay as they are, and are shown as far as they can be read. The exit code is 1 if
+    damage is left.
+    """
+
+
 @database.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
 @database_option
