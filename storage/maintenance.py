@@ -17,6 +17,7 @@ from storage import engine, tables
 from storage.blocks import IdRange
 from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
 from storage.derived_rows import DerivedRows, derived_rows
+from storage.liveness import with_openness
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
 from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
@@ -97,7 +98,7 @@ def inspect_again(
                 raise
             on_damaged(error)
             continue
-        found.append((id_, times[id_], derived_rows(inspect(stored), stored)))
+        found.append((id_, times[id_], derived_rows(inspect(with_openness(connection, id_, stored)), stored)))
     rewrite_derived(connection, found)
     return len(found)
 

@@ -2,7 +2,11 @@
 
 from math import isnan
 
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, TaskOutcome, Trace
+import msgspec
+
+from inspector.json_text import Json, object_of
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
+from inspector.model.trace import RECORDING_ID
 
 _BY_PHASE = {
     ErrorPhase.CONNECT: "connection",
@@ -68,6 +72,24 @@ def truncation_clause(trace: Trace) -> str | None:
     }.get(last.finish or FinishReason.STOP)
 
 
+def ends_unanswered(trace: Trace) -> bool:
+    """Whether calls that are open at the end of the trace will never be answered, although their agent had to.
+
+    That is so in a session that weaklink recorded, once it has ended or is idle. It is not so if the last answer was
+    cut short, which is why the session ended; if the request forced the call, as clients do that want an answer in the
+    shape of a schema; and if nobody took part but the model, as in a log of raw outputs.
+    """
+    last = _last_generation(trace)
+    return (
+        not trace.is_open
+        and any(one.name == RECORDING_ID for one in trace.external_ids)
+        and last is not None
+        and abort_reason(trace) is None
+        and not _forces_call(last)
+        and any(turn.role is not Role.ASSISTANT for turn in trace.turns)
+    )
+
+
 def keeps_last_answer(trace: Trace) -> bool:
     """Whether the source kept the text of the last answer: false if it stored or showed none of it."""
     last = _last_generation(trace)
@@ -102,6 +124,20 @@ def source_says_success(trace: Trace) -> bool | None:
 
 def _last_generation(trace: Trace) -> Generation | None:
     return next((turn.generation for turn in reversed(trace.turns) if turn.generation is not None), None)
+
+
+def _forces_call(generation: Generation) -> bool:
+    """Whether the request named the tool to call, or required a call of the only tool."""
+    if "tool_choice" not in generation.parameters:
+        return False
+    try:
+        settings: Json = msgspec.json.decode(generation.parameters)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    choice = object_of(settings).get("tool_choice")
+    named = object_of(choice)
+    is_required = choice == "required" or named.get("type") == "any"
+    return "name" in named or "function" in named or (is_required and len(generation.tools) == 1)
 
 
 def _broke_off(generation: Generation) -> bool:

@@ -91,7 +91,8 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
 
 
 def _note_idle(connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]], idle_at_s: float) -> None:
-    """Store the time from which each of these traces is idle; none while a turn is open."""
+    """Store the time from which each of these traces is idle; none while a turn is open; an idle one keeps its time."""
+    written = [(id_, step) for id_, step in written if not step.is_idle]
     for group in in_groups(id_ for id_, step in written if step.waits):
         resumed = sa.update(tables.live).where(_live.trace_id.in_(group), _live.idle_at_s.is_not(None))
         connection.execute(resumed.values(idle_at_s=None))
