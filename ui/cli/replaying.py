@@ -73,10 +73,10 @@ class ReplayRun(Struct, frozen=True):
         return asyncio.run(self._supervised(observes))
 
     async def _supervised(self, observes: Observes) -> CommandEnd:
-        paths, upstreams = routes(os.environ if self.upstream else {}, self.upstream)
-        config = ProxyConfig(upstreams=upstreams if self.upstream else (*upstreams, ANY_PATH), port=0)
+        found = routes(os.environ if self.upstream else {}, self.upstream)
+        config = ProxyConfig(upstreams=found.upstreams if self.upstream else (*found.upstreams, ANY_PATH), port=0)
         async with running_proxy(config, observes, intercept=self.server.intercept) as address:
-            self.supervisor.launch(self.command, client_variables(address, paths, os.environ))
+            self.supervisor.launch(self.command, client_variables(address, found.paths, os.environ))
             return await asyncio.to_thread(self.supervisor.wait)
 
 

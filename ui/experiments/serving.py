@@ -21,10 +21,10 @@ async def serving(server: ReplayServer, port: int, upstream: str | None = None) 
 
     Requests that continue live (see `ReplayServer.fork_after`) go to `upstream`.
     """
-    paths, upstreams = routes(os.environ if upstream else {}, upstream)
-    config = ProxyConfig(upstreams=upstreams if upstream else (*upstreams, ANY_PATH), port=port)
+    found = routes(os.environ if upstream else {}, upstream)
+    config = ProxyConfig(upstreams=found.upstreams if upstream else (*found.upstreams, ANY_PATH), port=port)
     async with running_proxy(config, IgnoringObserver(), intercept=server.intercept) as address:
-        yield {name: f"{address.url}{path}" for name, path in paths.items()}
+        yield {name: f"{address.url}{path}" for name, path in found.paths.items()}
 
 
 def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace, width: int) -> Iterator[Line]:
