@@ -4,10 +4,13 @@ from math import isnan
 
 import msgspec
 
+from inspector.checks.recording import ERROR_RULES
 from inspector.json_text import Json, object_of
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
 from inspector.model.trace import RECORDING_ID
+from inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
 
+_MAX_ABORT_CHARS = 200
 _BY_PHASE = {
     ErrorPhase.CONNECT: "connection",
     ErrorPhase.HTTP: "upstream",
@@ -53,6 +56,32 @@ def abort_reason(trace: Trace) -> str | None:
         return "connection"
     finish = last.finish if last is not None else None
     return _by_exit_status(trace) or (_BY_FINISH.get(finish) if finish is not None else None)
+
+
+def abort_words(trace: Trace) -> str:
+    """What ended the trace early, on one line: the rule, the status and the words of the server, as far as known.
+
+    For example `C505 400 "auto" tool choice requires --enable-auto-tool-choice`. Empty if nothing ended it early.
+    """
+    reason, last = abort_reason(trace), _last_generation(trace)
+    if reason is None:
+        return ""
+    if last is not None and last.error is not None:
+        status = "" if last.error.status is None else str(last.error.status)
+        facts = (ERROR_RULES[last.error.phase].code, status, " ".join(last.error.message.split()))
+        return _cut(" ".join(filter(None, facts)))
+    if last is not None and _broke_off(last):
+        return f"{ABORTED_STREAM.code} the stream ended without an end sign"
+    if _by_exit_status(trace) is not None and trace.outcome is not None:
+        return _cut(f"exit status {' '.join((trace.outcome.exit_status or '').split())}")
+    return {
+        "length": f"{CUT_OFF_BY_LENGTH.code} the output limit was reached",
+        "filter": "a content filter stopped the output",
+    }.get(reason, "")
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _MAX_ABORT_CHARS else f"{line[: _MAX_ABORT_CHARS - 1]}…"
 
 
 def truncation_clause(trace: Trace) -> str | None:

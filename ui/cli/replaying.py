@@ -19,13 +19,15 @@ from inspector.model import Json, Trace
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.canonical import BodyDifference
 from inspector.replay.matching import Recording, ReplayDivergence, recording_of
+from inspector.rules.rule import Severity
 from inspector.sessions.exchange import Observes
 from inspector.text import Range
 from inspector.trace_file.reading import read_recordings
 from storage import open_store
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.experiments.serving import ANY_PATH
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _MOST = 20
 
@@ -118,7 +120,7 @@ def report_lines(
         if len(ignored) > _MOST:
             yield (Run(f"  and {len(ignored) - _MOST} more", Style.DIM),)
     for divergence in (*server.divergences, *never_made)[:_MOST]:
-        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(divergence))}", Style.ERROR),)
+        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
         for one in divergence.differences[1:_MOST]:
             yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
     if kept is not None:

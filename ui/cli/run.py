@@ -28,6 +28,7 @@ from inspector.diagnostics import Diagnostic
 from inspector.errors import StoreError, WeaklinkError
 from inspector.model import ExternalId, ParentTrace, Span, ToolCall
 from inspector.rules.catalogue import find_rule
+from inspector.rules.rule import Severity
 from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import ExchangeEnd
 from storage import StoreSink, TraceSummary, open_store
@@ -35,8 +36,9 @@ from storage.exchanges import RUN_ID
 from ui.cli.console import print_lines
 from ui.cli.redaction_options import redactor_of
 from ui.cli.supervisor import CommandEnd, Supervisor
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, style_of, visible_line
-from ui.views.trace_summary import break_words, listed_status, listed_title
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
+from ui.views.trace_summary import listed_status, listed_title, reason_words
 
 DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
 """The end of the sentence on a default upstream."""
@@ -194,8 +196,8 @@ def session_lines(found: Sequence[TraceSummary], where: str) -> Iterator[Line]:
     """A line for each session of a run: status, title, break, and the command that shows it."""
     for one in found[:_MOST_LINES]:
         words: list[Run] = [listed_status(one), Run(f"  {visible_line(listed_title(one)[:_TITLE])}")]
-        if one.broken is not None:
-            words += [Run("  "), *break_words(one.broken)]
+        if reason := reason_words(one):
+            words += [Run("  "), *reason]
         words.append(Run(f"  weaklink show {one.id}{f' --db {where}' if where else ''}", Style.DIM))
         yield tuple(words)
     if len(found) > _MOST_LINES:
@@ -321,7 +323,7 @@ def farewell(requests: int, others: int, redacted: int, *, lost: Sequence[str]) 
     text += f"; {counted(redacted, 'secret')} replaced" if redacted else ""
     yield (Run(f"{text}."),)
     for sentence in lost:
-        yield (Run(f"{GLYPHS['warning']} {sentence}", Style.WARNING),)
+        yield (Run(f"{GLYPHS[Severity.WARNING]} {sentence}", Style.WARNING),)
 
 
 def lost_messages(recorder: Recorder, sink: StoreSink | OutboxSink) -> Iterator[str]:
@@ -370,4 +372,4 @@ def _faults(faults: Mapping[str, int]) -> Iterator[Run]:
     for code, number in sorted(faults.items()):
         rule = find_rule(code)
         times = f" x{number}" if number > 1 else ""
-        yield Run(f"  {GLYPHS[rule.severity.value]} {code} {rule.name}{times}", style_of(rule.severity))
+        yield Run(f"  {GLYPHS[rule.severity]} {code} {rule.name}{times}", style_of(rule.severity))

@@ -8,8 +8,10 @@ from inspector.capture.client_addresses import routes
 from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from inspector.capture.replay_server import IgnoringObserver, ReplayServer, diverged_trace, sentence
 from inspector.model import Trace
+from inspector.rules.rule import Severity
 from ui.views.context import request_pair_lines
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 ANY_PATH = Upstream("", "http://recording.invalid")
 """Matches every path; never contacted, because the recording answers."""
@@ -39,7 +41,7 @@ def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace,
     if server.live_requests:
         yield (Run(f"{counted(server.live_requests, 'request')} went upstream."),)
     for one in server.divergences[:20]:
-        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(one))}", Style.ERROR),)
+        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(one))}", Style.ERROR),)
     first = next((one for one in server.divergences if one.turn), None)
     live = diverged_trace(first) if first is not None else None
     if first is not None and live is not None:
