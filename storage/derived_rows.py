@@ -9,8 +9,9 @@ from math import isfinite
 
 from msgspec import Struct
 
+from inspector.chain.endings import abort_words
 from inspector.chain.metrics_figures import TraceFigures, figures_of
-from inspector.chain.steps import Break, Step, StepOutcome
+from inspector.chain.steps import Break, Status, Step, StepOutcome
 from inspector.checks.context import fullest_share
 from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
@@ -87,6 +88,8 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
         **_filter_columns(inspection, trace, texts),
         **_break_columns(inspection.chain.broken),
     }
+    if inspection.chain.status is Status.ABORTED:
+        columns["break_message"] = escaped(abort_words(trace))
     return DerivedRows(
         digest=packed.digest,
         trace=columns | {"derived_checksum": derived_checksum(columns, packed.digest)},

@@ -1,6 +1,7 @@
 """The sink that stores sessions while they are recorded; its caller never waits for the disk."""
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -67,9 +68,10 @@ class StoreSink:
         self._idle_after_s = idle_after_s
         self._buffer, self._room_bytes = BoundedBuffer(room_bytes), room_bytes
         self._chunks_waiting = 0
-        self._inspect_at_s = 0.0
+        self._inspect_at_s, self._idle_at_s = 0.0, math.inf
         self._is_behind = False
         self._sessions: dict[str, RecordedSession] = {}
+        self._heard_at_s: dict[str, float] = {}
         self._ended: list[RecordedSession] = []
         self._past: dict[str, None] = {}
         self._wake, self._full, self._closing = Event(), Event(), Event()
@@ -170,9 +172,8 @@ class StoreSink:
 
     def _idle_s(self) -> float:
         """How long to wait for events until there is something to write without one."""
-        if not self._is_behind:
-            return _BEAT_S
-        return min(max(self._inspect_at_s - time.monotonic(), 0.0), _BEAT_S)
+        at_s = min(self._idle_at_s, self._inspect_at_s if self._is_behind else math.inf)
+        return min(max(at_s - time.monotonic(), 0.0), _BEAT_S)
 
     def _flush(self, *, may_lag: bool) -> None:
         with self._writes:
@@ -202,8 +203,10 @@ class StoreSink:
                     continue  # the trace never started, or has already ended
                 session = self._sessions[event.key] = RecordedSession(Trace(()))
             session.take(event)
+            self._heard_at_s[event.key] = time.monotonic()
             if session.ended:
                 self._ended.append(self._sessions.pop(event.key))
+                del self._heard_at_s[event.key]
                 self._past[event.key] = None
                 if len(self._past) > _REMEMBERED:
                     del self._past[next(iter(self._past))]
@@ -215,6 +218,7 @@ class StoreSink:
             for session in sessions:
                 session.forget_written()
         began_s = time.monotonic()
+        self._judge_idle(began_s)
         steps = [
             (session, step)
             for session in sessions
@@ -231,6 +235,18 @@ class StoreSink:
         if sum(session.weight for session in self._sessions.values()) > _HELD_BYTES:
             for session in self._sessions.values():
                 session.release()
+
+    def _judge_idle(self, now_s: float) -> None:
+        """Judge the sessions that had no event for too long, and note when the next ones will be idle."""
+        waiting = [
+            (self._heard_at_s[key] + self._idle_after_s, session)
+            for key, session in self._sessions.items()
+            if session.may_become_idle
+        ]
+        for at_s, session in waiting:
+            if at_s <= now_s:
+                session.become_idle()
+        self._idle_at_s = min((at_s for at_s, _ in waiting if at_s > now_s), default=math.inf)
 
     def _write_steps(self, steps: list[tuple[RecordedSession, SessionWrite]]) -> None:
         ids = self._store.keep_running(self._owner, [step for _, step in steps], idle_after_s=self._idle_after_s)

@@ -5,11 +5,13 @@ For each open trace, a recorder writes the time from which the trace is idle unl
 idle without any write, and a trace whose recorder was killed is neither running nor idle a minute later.
 """
 
+import time
 from collections.abc import Iterable
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
-from inspector.model import Liveness
+from inspector.model import Liveness, Trace
 from storage import tables
 from storage.tables import in_groups
 
@@ -34,6 +36,12 @@ def liveness(connection: sa.Connection, ids: Iterable[int], now_s: float) -> dic
         for state in Liveness:
             found |= dict.fromkeys(connection.scalars(traces_in(state, now_s).where(_live.trace_id.in_(group))), state)
     return found
+
+
+def with_openness(connection: sa.Connection, id_: int, trace: Trace) -> Trace:
+    """The trace with this id, marked as open if it is running now."""
+    is_open = liveness(connection, [id_], time.time()).get(id_) is Liveness.RUNNING
+    return replace(trace, is_open=is_open)
 
 
 def _is_in(state: Liveness, now_s: float) -> sa.ColumnElement[bool]:

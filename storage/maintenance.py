@@ -18,6 +18,7 @@ from storage.blocks import IdRange
 from storage.checksums import RECORD_COLUMNS
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.exchanges import damaged_exchanges
+from storage.liveness import with_openness
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
 from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
@@ -107,7 +108,9 @@ def inspect_again(
                 raise error
             on_damaged(error)
             continue
-        found.append((id_, times[id_], derived_rows(inspect(stored.trace), stored.trace)))
+        found.append(
+            (id_, times[id_], derived_rows(inspect(with_openness(connection, id_, stored.trace)), stored.trace))
+        )
     rewrite_derived(connection, found)
     return len(found)
 

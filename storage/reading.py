@@ -23,6 +23,7 @@ from storage import tables
 from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
 from storage.derived_rows import inspect_trace
 from storage.engine import DAMAGE_ERRORS, blob_begin, blob_pieces
+from storage.liveness import with_openness
 from storage.packing import blobs
 from storage.packing.chunks import chunks_from_blob, read_windows
 from storage.packing.derived_values import OtherLayoutError, texts_of
@@ -291,11 +292,11 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_col
     if row["derived_checksum"] not in (None, derived_checksum(row, bytes(row["digest"]))):
         raise blobs.DamagedBlobError("checksum mismatch: it is not the one stored with the trace")
     if row["inspector_version"] == NOT_INSPECTED and not (in_columns and isinstance(trace.turns, Column)):
-        return inspect_readable(trace)
+        return inspect_readable(with_openness(connection, id_, trace))
     try:
         return _unpacked_inspection(connection, id_, trace, row["body"], row["size"], in_columns=in_columns)
     except OtherLayoutError:
-        return inspect_readable(trace)
+        return inspect_readable(with_openness(connection, id_, trace))
 
 
 def _unpacked_inspection(

@@ -45,6 +45,7 @@ from inspector.model.exchange import compacted
 from storage import tables
 from storage.checksums import CHECKED_COLUMNS, check_row, turn_checksum
 from storage.engine import DAMAGE_ERRORS, first_line
+from storage.liveness import with_openness
 from storage.packing.blobs import checksum_of, from_blob, salvaged_text, text_from_bytes, to_blob, unescaped
 from storage.packing.chunks import chunks_from_blob
 from storage.packing.records import tool_from, trace_from, turn_facts, turn_from
@@ -392,12 +393,14 @@ def read_stored_inspection(
     one whose inspection is damaged.
     """
     if stored.damage:
-        return inspect_readable(stored.trace), ""
+        return inspect_readable(with_openness(connection, id_, stored.trace)), ""
     try:
         return read_inspection(connection, id_, stored.trace, in_columns=in_columns), ""
     except DAMAGE_ERRORS as error:
         words = f"The stored inspection is damaged ({first_line(error)}) and was computed again"
-        return inspect_readable(stored.trace), f"{words}; `weaklink db repair {id_}` stores the new one."
+        return inspect_readable(
+            with_openness(connection, id_, stored.trace)
+        ), f"{words}; `weaklink db repair {id_}` stores the new one."
 
 
 def damage_of_row(connection: sa.Connection, id_: int) -> str:

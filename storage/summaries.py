@@ -52,8 +52,8 @@ class TraceSummary(Struct, frozen=True):
     relation; `project` and `branch` are the trace's. `opening` is the beginning of the user's first message, at most
     200 characters on one line; only a trace without a name has it. `damaged` is true if the stored columns that lists
     show are damaged: those that can be read are as they are stored, the others are empty; the trace itself may be
-    intact.
-    `layers` are those at which a call, a result or the history differs, according to warnings and errors.
+    intact. `layers` are those at which a call, a result or the history differs, according to warnings and errors;
+    `codes` the rules of all diagnostics. `abort_message` says what ended an aborted trace, `""` if that is not known.
     """
 
     id: int
@@ -77,6 +77,7 @@ class TraceSummary(Struct, frozen=True):
     warnings: int
     status: Status
     abort_reason: str | None
+    abort_message: str
     broken: Break | None
     cursor: ListCursor
     liveness: Liveness | None = None
@@ -89,6 +90,7 @@ class TraceSummary(Struct, frozen=True):
     branch: str = ""
     opening: str = ""
     layers: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
     damaged: bool = False
 
     @property
@@ -139,21 +141,20 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         nameless = [id_ for id_ in group if id_ in found and not found[id_].name and not found[id_].damaged]
         for id_, opening in _openings(connection, nameless):
             found[id_] = structs.replace(found[id_], opening=opening)
-        for id_, layers in _layers(connection, [id_ for id_ in group if id_ in found]):
-            found[id_] = structs.replace(found[id_], layers=layers)
+        for id_, codes in _codes(connection, [id_ for id_ in group if id_ in found]).items():
+            names = sorted({_LAYER_OF[one] for one in codes if one in _LAYER_OF}, key=_ORDER.index)
+            found[id_] = structs.replace(found[id_], layers=tuple(names), codes=tuple(codes))
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _layers(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The layers at which these traces differ, for each trace that differs at any."""
+def _codes(connection: sa.Connection, ids: Sequence[int]) -> dict[int, list[str]]:
+    """The rules of the diagnostics of each trace that has any, sorted."""
     code = tables.trace_code.c
-    rows = connection.execute(sa.select(code.trace_id, code.code).where(code.trace_id.in_(ids), code.code.like("L8%")))
-    layers: dict[int, set[str]] = {}
+    rows = connection.execute(sa.select(code.trace_id, code.code).where(code.trace_id.in_(ids)).order_by(code.code))
+    found: dict[int, list[str]] = {}
     for id_, rule_code in rows:
-        if rule_code in _LAYER_OF:
-            layers.setdefault(id_, set()).add(_LAYER_OF[rule_code])
-    for id_, names in layers.items():
-        yield id_, tuple(sorted(names, key=_ORDER.index))
+        found.setdefault(id_, []).append(rule_code)
+    return found
 
 
 def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -213,7 +214,9 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
     try:
         _break(*(row[name] for name in _BREAK))
     except DAMAGE_ERRORS:
-        row["break_step"] = None
+        row |= {"break_step": None, "break_message": None}
+    if not isinstance(row["break_message"], str | None):
+        row["break_message"] = None
     return row
 
 
@@ -226,6 +229,7 @@ def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, m
         external_ids=dict(ids),
         status=Status(row["status"]),
         abort_reason=_unescaped(row["abort_reason"]),
+        abort_message=unescaped(row["break_message"] or "") if row["break_step"] is None else "",
         broken=_break(*(row[name] for name in _BREAK)),
         cursor=ListCursor(row["sort_at_s"], row["id"]),
         liveness=state,

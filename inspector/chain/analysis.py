@@ -8,7 +8,7 @@ from msgspec import Struct
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
 from inspector.chain.endings import abort_reason, keeps_last_answer, truncation_clause
 from inspector.chain.failure_words import Speech
-from inspector.chain.outcomes import ErrorPatterns, last_turn_with_words, steps_of
+from inspector.chain.outcomes import ErrorPatterns, goes_on_after, last_turn_with_words, steps_of
 from inspector.chain.pairing import Pairing
 from inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
 from inspector.chain.similar_calls import link_retries, run_lengths
@@ -125,7 +125,9 @@ def _cause(step: Step, faults: CallFaults) -> Diagnostic | None:
         return faults.cause_of_malformed(step.location)
     if step.outcome is StepOutcome.UNANSWERED:
         lost = faults.cause(step.location, CALL_LOST_BY_SERVER.code)
-        return lost if lost is not None and lost.location == step.location else None
+        if lost is not None and lost.location == step.location:
+            return lost
+        return faults.cause(step.location, "F") if step.location.part == "text" else None
     prefix = _PREFIX.get(step.outcome)
     return faults.cause(step.location, prefix) if prefix is not None else None
 
@@ -141,6 +143,11 @@ def _break_message(step: Step, runs: Mapping[int, int], trace: Trace, cause: Dia
     if step.outcome is StepOutcome.UNANSWERED:
         if cause is not None:
             return f"{cause.fault.message.removesuffix('.')}, and {tool} never ran."
+        if not goes_on_after(trace, step):
+            generation = trace.turns[step.location.turn - 1].generation
+            is_left = step.location.part == "text" and generation is not None and bool(generation.tools)
+            where = ", which the server left in the answer's text" if is_left else ""
+            return f"{tool} never got a result: the session ended with this call{where}."
         return f"{tool} never got a result, and the conversation continued without it."
     cut = truncation_clause(trace) if _is_last(step, trace) and cause is not None and _is_cut(cause) else None
     if cut is not None:

@@ -2,8 +2,15 @@
 
 from math import isnan
 
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, TaskOutcome, Trace
+import msgspec
 
+from inspector.checks.recording import ERROR_RULES
+from inspector.json_text import Json, object_of
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
+from inspector.model.trace import RECORDING_ID
+from inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
+
+_MAX_ABORT_CHARS = 200
 _BY_PHASE = {
     ErrorPhase.CONNECT: "connection",
     ErrorPhase.HTTP: "upstream",
@@ -51,6 +58,32 @@ def abort_reason(trace: Trace) -> str | None:
     return _by_exit_status(trace) or (_BY_FINISH.get(finish) if finish is not None else None)
 
 
+def abort_words(trace: Trace) -> str:
+    """What ended the trace early, on one line: the rule, the status and the words of the server, as far as known.
+
+    For example `C505 400 "auto" tool choice requires --enable-auto-tool-choice`. Empty if nothing ended it early.
+    """
+    reason, last = abort_reason(trace), _last_generation(trace)
+    if reason is None:
+        return ""
+    if last is not None and last.error is not None:
+        status = "" if last.error.status is None else str(last.error.status)
+        facts = (ERROR_RULES[last.error.phase].code, status, " ".join(last.error.message.split()))
+        return _cut(" ".join(filter(None, facts)))
+    if last is not None and _broke_off(last):
+        return f"{ABORTED_STREAM.code} the stream ended without an end sign"
+    if _by_exit_status(trace) is not None and trace.outcome is not None:
+        return _cut(f"exit status {' '.join((trace.outcome.exit_status or '').split())}")
+    return {
+        "length": f"{CUT_OFF_BY_LENGTH.code} the output limit was reached",
+        "filter": "a content filter stopped the output",
+    }.get(reason, "")
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _MAX_ABORT_CHARS else f"{line[: _MAX_ABORT_CHARS - 1]}…"
+
+
 def truncation_clause(trace: Trace) -> str | None:
     """What cut the last generation short, as a clause; None if nothing did."""
     last = _last_generation(trace)
@@ -66,6 +99,24 @@ def truncation_clause(trace: Trace) -> str | None:
         FinishReason.LENGTH: "the output limit was reached",
         FinishReason.FILTER: "a content filter stopped the output",
     }.get(last.finish or FinishReason.STOP)
+
+
+def ends_unanswered(trace: Trace) -> bool:
+    """Whether calls that are open at the end of the trace will never be answered, although their agent had to.
+
+    That is so in a session that weaklink recorded, once it has ended or is idle. It is not so if the last answer was
+    cut short, which is why the session ended; if the request forced the call, as clients do that want an answer in the
+    shape of a schema; and if nobody took part but the model, as in a log of raw outputs.
+    """
+    last = _last_generation(trace)
+    return (
+        not trace.is_open
+        and any(one.name == RECORDING_ID for one in trace.external_ids)
+        and last is not None
+        and abort_reason(trace) is None
+        and not _forces_call(last)
+        and any(turn.role is not Role.ASSISTANT for turn in trace.turns)
+    )
 
 
 def keeps_last_answer(trace: Trace) -> bool:
@@ -102,6 +153,20 @@ def source_says_success(trace: Trace) -> bool | None:
 
 def _last_generation(trace: Trace) -> Generation | None:
     return next((turn.generation for turn in reversed(trace.turns) if turn.generation is not None), None)
+
+
+def _forces_call(generation: Generation) -> bool:
+    """Whether the request named the tool to call, or required a call of the only tool."""
+    if "tool_choice" not in generation.parameters:
+        return False
+    try:
+        settings: Json = msgspec.json.decode(generation.parameters)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    choice = object_of(settings).get("tool_choice")
+    named = object_of(choice)
+    is_required = choice == "required" or named.get("type") == "any"
+    return "name" in named or "function" in named or (is_required and len(generation.tools) == 1)
 
 
 def _broke_off(generation: Generation) -> bool:

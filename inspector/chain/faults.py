@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from inspector.chain.endings import abort_reason, source_says_success
-from inspector.chain.outcomes import is_empty, last_turn_with_words
+from inspector.chain.outcomes import goes_on_after, is_empty, last_turn_with_words
 from inspector.chain.pairing import Pairing
 from inspector.chain.provenance_terms import leaves
 from inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
@@ -88,7 +88,7 @@ def chain_diagnostics(
     """The faults between calls and results; `chain.broken` shows which of them broke the chain."""
     yield from _pairing_faults(pairing)
     parsed = [step for step in chain.steps if step.location not in pairing.attempts]
-    yield from _missing_results(parsed, last_turn_with_words(trace))
+    yield from _missing_results(trace, parsed)
     yield from _out_of_order(chain.steps)
     yield from _error_results(chain.steps)
     yield from _empty_results(chain.steps, flow)
@@ -105,10 +105,12 @@ def _pairing_faults(pairing: Pairing) -> Iterator[Diagnostic]:
         yield _at(orphan.location, rules.RESULT_WITHOUT_CALL, f"This result{named} does not answer an open call.")
 
 
-def _missing_results(steps: Sequence[Step], went_on_after: int) -> Iterator[Diagnostic]:
+def _missing_results(trace: Trace, steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    went_on_after = last_turn_with_words(trace)
     for step in steps:
         if step.result is None and step.location.turn < went_on_after and not is_terminal(step.call.name):
-            message = f"The call of {tool_named(step.call.name)} got no result, and the conversation continued."
+            end = ", and the conversation continued" if goes_on_after(trace, step) else ": the session ended there"
+            message = f"The call of {tool_named(step.call.name)} got no result{end}."
             yield _at(step.location, rules.CALL_WITHOUT_RESULT, message)
 
 

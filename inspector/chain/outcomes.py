@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from inspector.chain.endings import ends_unanswered
 from inspector.chain.failure_words import error_line, exit_code
 from inspector.chain.pairing import Pairing, PlacedCall
 from inspector.chain.steps import CallFaults, Certainty, Step, StepOutcome
@@ -273,8 +274,18 @@ def steps_of(
 
 
 def last_turn_with_words(trace: Trace) -> int:
-    """The number of the last turn that is no result, 0 if there is none: the agent ignored open calls before it."""
+    """The number of the last turn that is no result, 0 if there is none: the agent ignored open calls before it.
+
+    One more than the trace has turns if the session has ended, so that nobody will answer its open calls.
+    """
+    if ends_unanswered(trace):
+        return len(trace.turns) + 1
     return next((number for number in range(len(trace.turns), 0, -1) if _is_no_result(trace, number)), 0)
+
+
+def goes_on_after(trace: Trace, step: Step) -> bool:
+    """Whether a turn that is no result comes after a step's call."""
+    return any(_is_no_result(trace, number) for number in range(step.location.turn + 1, len(trace.turns) + 1))
 
 
 def _is_no_result(trace: Trace, number: int) -> bool:

@@ -16,7 +16,7 @@ from inspector.rules.rule import Rule
 from inspector.text import Range
 from inspector.wire.events import REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
 
-_ERROR_RULES: dict[ErrorPhase, Rule] = {
+ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
     ErrorPhase.HTTP: rules.UPSTREAM_ERROR,
     ErrorPhase.IN_STREAM: rules.ERROR_INSIDE_200,
@@ -58,7 +58,7 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message).rstrip('.')}`."
-        yield at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
+        yield at_end(turn, number, ERROR_RULES[generation.error.phase], message)
     elif generation.finish is FinishReason.LENGTH:
         message = "The server stopped here at its length limit; the model did not finish what is open here."
         yield at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)

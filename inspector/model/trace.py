@@ -429,6 +429,8 @@ class Trace(Struct, frozen=True):
 
     `format` names the wire format of tool calls if the source or the user states it, else it is empty and detected.
     `project` is the folder that the agent worked in and `branch` its git branch, `""` if the source does not state it.
+    `is_open` is true for the value that is inspected while the session runs: its last calls may still be answered. It
+    is not stored.
     """
 
     turns: Entries[Turn]
@@ -443,6 +445,7 @@ class Trace(Struct, frozen=True):
     provenance: Provenance = Provenance()
     project: str = ""
     branch: str = ""
+    is_open: bool = False
 
 
 _Value = TypeVar("_Value")

@@ -31,11 +31,11 @@ _LONGEST_PATH = 4_096
 MessageList: TypeAlias = Sequence[Mapping[str, Any]]
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList
 _MOST_TRACES, _MOST_FAULTS = 10, 20
-_FAILING: Mapping[str, frozenset[Status]] = MappingProxyType(
+_FAILING: Mapping[Severity, frozenset[Status]] = MappingProxyType(
     {
-        "error": frozenset({Status.BROKEN}),
-        "warning": frozenset({Status.BROKEN, Status.ABORTED}),
-        "info": frozenset({Status.BROKEN, Status.ABORTED, Status.RECOVERED}),
+        Severity.ERROR: frozenset({Status.BROKEN}),
+        Severity.WARNING: frozenset({Status.BROKEN, Status.ABORTED}),
+        Severity.INFO: frozenset({Status.BROKEN, Status.ABORTED, Status.RECOVERED}),
     }
 )
 _CODES = MappingProxyType(
@@ -151,7 +151,7 @@ def unbroken(
 ) -> str:
     """Why the chains of the input are broken; `""` if they are not."""
     rules = _rules(select, ignore)
-    statuses = _FAILING[_severity(fail_on).value]
+    statuses = _FAILING[_severity(fail_on)]
     return _joined_reasons(_breaks(one, rules, statuses) for one in inspected(trace_input, format, tools))
 
 

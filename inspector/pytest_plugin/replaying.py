@@ -34,20 +34,20 @@ class Replay:
         self._sink: TraceFileSink | None = None
         self._server: ReplayServer | None = None
         if is_recording:
-            paths, upstreams = routes(os.environ, upstream)
+            found = routes(os.environ, upstream)
             path.parent.mkdir(parents=True, exist_ok=True)
             self._new = path.with_name(f".{path.name}.new")
             self._new.unlink(missing_ok=True)
             self._sink = TraceFileSink(self._new)
             self._recorder = Recorder(self._sink)
-            self._thread = _ServerThread(ProxyConfig(upstreams=upstreams, port=0), self._recorder, None)
+            self._thread = _ServerThread(ProxyConfig(upstreams=found.upstreams, port=0), self._recorder, None)
         else:
-            paths, upstreams = routes({}, None)
+            found = routes({}, None)
             self._server = _server(path)
-            config = ProxyConfig(upstreams=(*upstreams, _ANY_PATH), port=0)
+            config = ProxyConfig(upstreams=(*found.upstreams, _ANY_PATH), port=0)
             self._thread = _ServerThread(config, IgnoringObserver(), self._server.intercept)
         self.url = self._thread.address.url
-        self.variables = client_variables(self._thread.address, paths, os.environ)
+        self.variables = client_variables(self._thread.address, found.paths, os.environ)
 
     def close(self, *, is_kept: bool = True) -> str:
         """Stop; returns how the requests differed from the recording, `""` if they did not.

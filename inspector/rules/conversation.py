@@ -52,7 +52,7 @@ CALL_WITHOUT_RESULT = Rule(
     "T404",
     "call-without-result",
     Severity.WARNING,
-    "The conversation continued, but this call never got a result.",
+    "The conversation continued or the session ended, but this call never got a result.",
     "The client did not see the call (its parser missed it), or dropped the answer. The model continues without the "
     "result and tends to make it up.",
     "Check the call for faults that hide it from a server, then check the client's log for a tool that crashed or "

@@ -51,7 +51,7 @@ def write_steps(
     running.add(None)
     ids = [_write(connection, owner, step, now_s) if step.id in running else None for step in steps]
     still_open = [(id_, step) for id_, step in zip(ids, steps, strict=True) if id_ is not None and not step.ended]
-    _note_idle(connection, still_open, now_s + idle_after_s)
+    _note_idle(connection, still_open, now_s, idle_after_s)
     _put_pieces(connection, still_open)
     return ids
 
@@ -91,13 +91,22 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
     return id_
 
 
-def _note_idle(connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]], idle_at_s: float) -> None:
-    """Store the time from which each of these traces is idle; none while a turn is open."""
+def _note_idle(
+    connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]], now_s: float, idle_after_s: float
+) -> None:
+    """Store the time from which each of these traces is idle; none while a turn is open; an idle one stays idle."""
+    for group in in_groups(id_ for id_, step in written if step.is_idle):
+        is_later = sa.or_(_live.idle_at_s.is_(None), _live.idle_at_s > now_s)
+        now_idle = sa.update(tables.live).where(_live.trace_id.in_(group), is_later)
+        connection.execute(now_idle.values(idle_at_s=now_s))
+    written = [(id_, step) for id_, step in written if not step.is_idle]
     for group in in_groups(id_ for id_, step in written if step.waits):
         resumed = sa.update(tables.live).where(_live.trace_id.in_(group), _live.idle_at_s.is_not(None))
         connection.execute(resumed.values(idle_at_s=None))
     for group in in_groups(id_ for id_, step in written if not step.waits):
-        connection.execute(sa.update(tables.live).where(_live.trace_id.in_(group)).values(idle_at_s=idle_at_s))
+        connection.execute(
+            sa.update(tables.live).where(_live.trace_id.in_(group)).values(idle_at_s=now_s + idle_after_s)
+        )
 
 
 def _put_pieces(connection: sa.Connection, written: Sequence[tuple[int, SessionWrite]]) -> None:

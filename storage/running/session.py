@@ -55,8 +55,8 @@ class SessionWrite(Struct, frozen=True):
     `id` is the trace's, None if it is not stored yet. Its first `kept` turns are already in the database, unchanged.
     `draft` is the trace with its inspection; or `grown` has the turns after the first `kept`, not inspected yet; or
     both are None if no turn has ended since the last step. `closed` are the turns whose pieces are to be deleted.
-    `ended` is true if the trace is no longer open, `waits` if a turn is open. `exchanges` are packed, with their
-    numbers.
+    `ended` is true if the trace is no longer open, `waits` if a turn is open, `is_idle` if the session had no event for
+    so long that it is judged as if it had ended. `exchanges` are packed, with their numbers.
     """
 
     id: int | None
@@ -68,6 +68,7 @@ class SessionWrite(Struct, frozen=True):
     ended: bool
     waits: bool
     exchanges: tuple[tuple[int, bytes], ...] = ()
+    is_idle: bool = False
 
 
 class RunningTurn(Struct):
@@ -300,11 +301,13 @@ class RecordedSession:
         self._grew = self._is_inspected = False
         self._packer = ExchangePacker()
         self._exchanges: list[tuple[int, bytes]] = []
-        self.ended = False
+        self.ended = self._is_idle = False
         self._start(trace)
 
     def take(self, event: BufferedEvent) -> None:
         """Process one event of this session; for a turn that has already ended, everything but a new end is ignored."""
+        if self._is_idle:
+            self._is_idle, self._changed = False, True
         match event:
             case TraceStarted(_, trace):
                 self._start(trace)
@@ -334,6 +337,15 @@ class RecordedSession:
         self.ended = self._changed = True
 
     @property
+    def may_become_idle(self) -> bool:
+        """Whether the session waits for its next request, and was not judged as an idle one yet."""
+        return not (self._open or self.ended or self._is_idle)
+
+    def become_idle(self) -> None:
+        """Judge the session as if it had ended, until its next event."""
+        self._is_idle = self._changed = True
+
+    @property
     def is_behind(self) -> bool:
         """Whether turns have ended since the session was inspected."""
         return self._grew or not self._is_inspected
@@ -354,7 +366,8 @@ class RecordedSession:
         grown: RecordRows | None = None
         if self._changed or (self._grew and not self._totals.has_answer) or (self.is_behind and not may_lag):
             trace = self._trace(recall)
-            draft = trace_rows(trace, inspect(trace))
+            is_open = not (self.ended or self._is_idle)
+            draft = trace_rows(trace, inspect(structs.replace(trace, is_open=is_open)))
         elif self._grew:
             new = tuple(turn for number in sorted(self._turns)[self._kept :] if (turn := self._turns[number]))
             grown = record_rows(with_warning(structs.replace(self._facts, turns=new), self._lossy), after=self._totals)
@@ -371,6 +384,7 @@ class RecordedSession:
             self.ended,
             bool(self._open),
             tuple(self._exchanges),
+            self._is_idle,
         )
 
     def mark_written(self, step: SessionWrite, id_: int | None) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from inspector.json_text import write_json
 from storage import open_store
 from ui.cli.console import print_lines, progress_bar
-from ui.cli.run import FAILED
+from ui.cli.run import DEFAULT_HINT, FAILED
 from ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
 from ui.views.styled_text import visible_line
 
+_OWN_WORDS = "weaklink: "
 _COULD_NOT_RUN = frozenset({FAILED, 126, 127})
 
 
@@ -20,6 +21,7 @@ def doctor(
     *,
     count: int,
     upstream: str | None,
+    no_default_upstreams: bool,
     fail_on_findings: bool,
     show_output: bool,
     as_json: bool,
@@ -27,10 +29,12 @@ def doctor(
     color: str,
 ) -> None:
     """`weaklink doctor`; see its help."""
+    options = [*(("--upstream", upstream) if upstream else ()), *(("--db", where) if where else ())]
+    options += ["--no-default-upstreams"] if no_default_upstreams else []
     runs = []
     with progress_bar("Runs", count) as advance:
         for number in range(1, count + 1):
-            runs.append(_recorded(command, number, upstream, where, show_output=show_output))
+            runs.append(_recorded(command, number, options, where, show_output=show_output))
             advance(1)
     compared = compare_runs(runs)
     if as_json:
@@ -41,17 +45,20 @@ def doctor(
 
 
 def _recorded(
-    command: Sequence[str], number: int, upstream: str | None, where: str | None, *, show_output: bool
+    command: Sequence[str], number: int, options: Sequence[str], where: str | None, *, show_output: bool
 ) -> CommandRun:
     """Record one run in a separate process, since a Supervisor must be made before the program has threads."""
     run = secrets.token_hex(8)
-    options = [*(("--upstream", upstream) if upstream else ()), *(("--db", where) if where else ())]
     words = [sys.executable, "-m", "weaklink", "run", "--quiet", "--run-id", run, *options, "--", *command]
     stdout = sys.stderr if show_output else subprocess.DEVNULL
-    done = subprocess.run(words, stdout=stdout, stderr=None if show_output else subprocess.PIPE, check=False)
-    if done.returncode in _COULD_NOT_RUN:
-        message = (done.stderr or b"").decode("utf-8", "replace").strip().rpartition("\n")[2]
+    message = ""
+    with subprocess.Popen(words, stdout=stdout, stderr=None if show_output else subprocess.PIPE) as process:
+        for line in process.stderr or ():
+            message = line.decode("utf-8", "replace").strip() or message
+            if number == 1 and message.startswith(_OWN_WORDS) and message.endswith(DEFAULT_HINT):
+                sys.stderr.write(f"{visible_line(message)}\n")
+    if process.returncode in _COULD_NOT_RUN:
         sys.stderr.write(f"{visible_line(message)}\n" if message else f"weaklink: run {number} could not be recorded\n")
-        raise SystemExit(done.returncode)
+        raise SystemExit(process.returncode)
     with open_store(where) as store:
-        return recorded_run(store, run, number, done.returncode)
+        return recorded_run(store, run, number, process.returncode)

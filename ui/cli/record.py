@@ -81,6 +81,7 @@ def record(
     token: str,
     connect_timeout: float,
     read_timeout: float | None,
+    no_default_upstreams: bool,
     idle_after: float,
     collector: str | None,
     to_token: str,
@@ -99,7 +100,16 @@ def record(
         if len(upstreams) > 1:
             raise click.UsageError("a COMMAND's clients have their own upstreams; give at most one --upstream for all")
         upstream = upstreams[0] if upstreams else None
-        run_command(command, upstream, where, redacts, check=False, quiet=quiet, color=color)
+        run_command(
+            command,
+            upstream,
+            where,
+            redacts,
+            check=False,
+            quiet=quiet,
+            no_default_upstreams=no_default_upstreams,
+            color=color,
+        )
     if not upstreams:
         raise click.UsageError("Missing option '--upstream': the server to forward to, or `-- COMMAND` to run.")
     config = ProxyConfig(

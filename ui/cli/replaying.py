@@ -19,6 +19,7 @@ from inspector.model import Json, Trace
 from inspector.model.exchange import RecordedExchange
 from inspector.replay.canonical import BodyDifference
 from inspector.replay.matching import Recording, ReplayDivergence, recording_of
+from inspector.rules.rule import Severity
 from inspector.sessions.exchange import Observes
 from inspector.text import Range
 from inspector.trace_file.reading import read_recordings
@@ -26,7 +27,8 @@ from storage import open_store
 from ui.cli.console import print_notice
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.experiments.serving import ANY_PATH
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _MOST = 20
 
@@ -76,10 +78,10 @@ class ReplayRun(Struct, frozen=True):
         return asyncio.run(self._supervised(observes))
 
     async def _supervised(self, observes: Observes) -> CommandEnd:
-        paths, upstreams = routes(os.environ if self.upstream else {}, self.upstream)
-        config = ProxyConfig(upstreams=upstreams if self.upstream else (*upstreams, ANY_PATH), port=0)
+        found = routes(os.environ if self.upstream else {}, self.upstream)
+        config = ProxyConfig(upstreams=found.upstreams if self.upstream else (*found.upstreams, ANY_PATH), port=0)
         async with running_proxy(config, observes, intercept=self.server.intercept) as address:
-            self.supervisor.launch(self.command, client_variables(address, paths, os.environ))
+            self.supervisor.launch(self.command, client_variables(address, found.paths, os.environ))
             return await asyncio.to_thread(self.supervisor.wait)
 
 
@@ -121,7 +123,7 @@ def report_lines(
         if len(ignored) > _MOST:
             yield (Run(f"  and {len(ignored) - _MOST} more", Style.DIM),)
     for divergence in (*server.divergences, *never_made)[:_MOST]:
-        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(divergence))}", Style.ERROR),)
+        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
         for one in divergence.differences[1:_MOST]:
             yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
     if kept is not None:

@@ -3,20 +3,24 @@
 import asyncio
 import os
 import secrets
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from threading import Lock
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from inspector.capture.client_addresses import client_variables, routes
+from inspector.capture.client_addresses import ClientRoutes, client_variables, routes
 from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events import ExchangeFacts, RecordEvent, TraceStarted
 from inspector.capture.outbox_sink import OutboxSink
-from inspector.capture.proxy import ProxyConfig, running_proxy
+from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
+from inspector.capture.proxy.config import DEFAULT_PORT
 from inspector.capture.proxy.server import events_route
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
@@ -24,18 +28,30 @@ from inspector.diagnostics import Diagnostic
 from inspector.errors import StoreError, WeaklinkError
 from inspector.model import ExternalId, ParentTrace, Span, ToolCall
 from inspector.rules.catalogue import find_rule
+from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from inspector.sessions.exchange import ExchangeEnd
 from storage import StoreSink, TraceSummary, open_store
 from storage.exchanges import RUN_ID
 from ui.cli.console import print_lines
 from ui.cli.redaction_options import redactor_of
 from ui.cli.supervisor import CommandEnd, Supervisor
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, style_of, visible_line
-from ui.views.trace_summary import break_words, listed_status, listed_title
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
+from ui.views.trace_summary import listed_status, listed_title, reason_words
 
+DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
+"""The end of the sentence on a default upstream."""
 FAILED = 125
 """The exit code if weaklink itself failed."""
 _MOST_LINES = 20
+_FAILED_LIMIT = 1_000
+_MAX_COMMAND_CHARS = 120
+_MAX_SCRIPT_BYTES, _MAX_ADDRESSES = 1 << 20, 3
+# A server with a port, or one that serves `/v1`; anything else in a script is rarely a model's server.
+_SERVER = lazy_pattern(
+    r"https?://[A-Za-z0-9.-]{1,100}(?::\d{1,5}(?:/[\w./-]{0,100})?|/(?:[\w.-]{1,50}/){0,3}v1)(?![\w-])"
+)
 _TITLE = 60
 SUMMED = 16
 """The number of blocks of traces that a recording sums up at its end; each takes a tenth of a second."""
@@ -76,6 +92,7 @@ def run(
     run_id: str | None,
     check: bool,
     quiet: bool,
+    no_default_upstreams: bool,
     no_redact: bool,
     no_content: bool,
     color: str,
@@ -89,6 +106,7 @@ def run(
         run_id=run_id,
         check=check,
         quiet=quiet,
+        no_default_upstreams=no_default_upstreams,
         color=color,
     )
 
@@ -102,11 +120,12 @@ def run_command(
     run_id: str | None = None,
     check: bool,
     quiet: bool,
+    no_default_upstreams: bool,
     color: str,
 ) -> NoReturn:
     """Run a command, record it, print the result, and exit with its code."""
     try:
-        paths, upstreams = routes(os.environ, upstream)
+        clients = routes(os.environ, upstream)
         supervisor = Supervisor()
         run_id = run_id or secrets.token_hex(6)
         with open_store(where) as store:
@@ -114,15 +133,20 @@ def run_command(
             lines = RequestLines(lambda line: None, is_quiet=True)
             recorder = Recorder(RunSink(sink, run_id), redactor=redactor, watch=lines)
             try:
-                config = ProxyConfig(upstreams=upstreams, port=0)
-                ended = asyncio.run(_supervised(config, recorder, sink, supervisor, command=command, paths=paths))
+                config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
+                for conflict in clients.conflicts:
+                    lines.trouble(conflict)
+                ended = asyncio.run(
+                    _supervised(config, recorder, sink, supervisor, command=command, paths=clients.paths, lines=lines)
+                )
             finally:
                 recorder.close()
                 sink.close()
             with suppress(StoreError):
                 store.statistics.sum_pending(limit=SUMMED)
             found = store.traces(f"session:{run_id}", limit=_MOST_LINES + 1)
-            is_broken = store.paging().count(f"session:{run_id} status:broken") > 0
+            failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
+            is_broken = any(one.abort_reason != "client" for one in failed)
             place = str(store.place)
     except (WeaklinkError, OSError) as error:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
@@ -134,7 +158,9 @@ def run_command(
             *farewell(lines.requests, lines.others, redactor.count, lost=list(lost_messages(recorder, sink))),
             *session_lines(found, place if where else ""),
         ]
-        print_lines(summary if lines.requests else _no_requests(lines.others), color=color, stream=sys.stderr)
+        print_lines(
+            summary if lines.requests else _no_requests(lines, command, clients), color=color, stream=sys.stderr
+        )
     raise SystemExit(1 if check and not ended.code and is_broken else ended.code)
 
 
@@ -146,33 +172,85 @@ async def _supervised(
     *,
     command: Sequence[str],
     paths: Mapping[str, str],
+    lines: "RequestLines",
 ) -> CommandEnd:
     """Run the command while the proxy serves it."""
-    async with running_proxy(config, recorder, own_routes={EVENTS_PATH: events_route(sink)}) as address:
+    own_routes = {EVENTS_PATH: events_route(sink)}
+    async with running_proxy(
+        config, recorder, own_routes=own_routes, on_default=lambda one: lines.trouble(default_sentence(one))
+    ) as address:
         supervisor.launch(command, client_variables(address, paths, os.environ))
         return await asyncio.to_thread(supervisor.wait)
+
+
+def default_sentence(upstream: Upstream) -> str:
+    """What to print before the first request goes to an upstream that nobody chose."""
+    return (
+        f"{upstream.variable} is not set, so requests of {upstream.default_of}'s clients go to their default, "
+        f"{upstream.url}. Set {upstream.variable} or use `--upstream URL` for another server; "
+        f"{DEFAULT_HINT}"
+    )
 
 
 def session_lines(found: Sequence[TraceSummary], where: str) -> Iterator[Line]:
     """A line for each session of a run: status, title, break, and the command that shows it."""
     for one in found[:_MOST_LINES]:
         words: list[Run] = [listed_status(one), Run(f"  {visible_line(listed_title(one)[:_TITLE])}")]
-        if one.broken is not None:
-            words += [Run("  "), *break_words(one.broken)]
+        if reason := reason_words(one):
+            words += [Run("  "), *reason]
         words.append(Run(f"  weaklink show {one.id}{f' --db {where}' if where else ''}", Style.DIM))
         yield tuple(words)
     if len(found) > _MOST_LINES:
         yield (Run(f"and more: weaklink list session:{dict(found[0].external_ids)[RUN_ID]}", Style.DIM),)
 
 
-def _no_requests(others: int) -> Iterator[Line]:
-    passed = f" ({counted(others, 'request')} of another kind passed through)" if others else ""
-    yield (
-        Run(
-            f"weaklink: no request to a model came through the proxy{passed}: the command made none, or its code or "
-            "settings name another address, and it does not read the environment."
-        ),
-    )
+def _no_requests(lines: "RequestLines", command: Sequence[str], clients: ClientRoutes) -> Iterator[Line]:
+    """Why nothing was recorded, and what to do about it."""
+    yield (Run("weaklink: no request to a model came through the proxy."),)
+    if lines.unanswered:
+        yield (Run(f"  {counted(lines.unanswered, 'request')} of another kind got no answer: {lines.last_failure}."),)
+    elif lines.others:
+        yield (Run(f"  {counted(lines.others, 'request')} of another kind passed through."),)
+    else:
+        yield from _ways_out(command, clients)
+
+
+def _ways_out(command: Sequence[str], clients: ClientRoutes) -> Iterator[Line]:
+    """Both ways to record a command that does not read the variables, with the addresses that its files name."""
+    found = addresses_in(command)
+    for file, address in found:
+        yield (Run(f"  {visible_line(file)} names {visible_line(address)}, which no variable changes. Either:"),)
+    if not found:
+        yield (
+            Run("  The command made none, or its code or settings name an address, which no variable changes. Then:"),
+        )
+    upstream = clients.upstreams[0].url if clients.upstreams else ""
+    address = found[0][1] if found else upstream
+    parts = urlsplit(address)
+    yield (Run("  - remove the address from the code, or read it from the environment, and run:"),)
+    named = f"--upstream {address} " if found else ""
+    words = shlex.join(command)
+    again = visible_line(words) if len(words) <= _MAX_COMMAND_CHARS else "COMMAND"
+    yield (Run(f"      weaklink run {visible_line(named)}-- {again}", Style.KEY),)
+    yield (Run("  - or start a proxy, and use its address in the code:"),)
+    server = f"{parts.scheme}://{parts.netloc}"
+    yield (Run(f"      weaklink record --port {DEFAULT_PORT} --upstream {visible_line(server)}", Style.KEY),)
+    yield (Run(f"      http://127.0.0.1:{DEFAULT_PORT}{visible_line(parts.path)}", Style.KEY),)
+
+
+def addresses_in(command: Sequence[str]) -> list[tuple[str, str]]:
+    """The addresses of servers in the words of a command and in the files that they name, each with where it is."""
+    found: dict[str, str] = {}
+    for word in command:
+        texts = [("the command", word)]
+        with suppress(OSError, ValueError):
+            path = Path(word)
+            if path.is_file() and path.stat().st_size <= _MAX_SCRIPT_BYTES:
+                texts.append((word, path.read_text("utf-8", "replace")))
+        for name, text in texts:
+            for match in _SERVER.finditer(text):
+                found.setdefault(match[0].rstrip("/"), name)
+    return [(name, address) for address, name in list(found.items())[:_MAX_ADDRESSES]]
 
 
 class RequestLines:
@@ -182,7 +260,8 @@ class RequestLines:
         self._put, self._is_quiet = put, is_quiet
         self._lock = Lock()
         self._is_storing = True
-        self.requests = self.others = 0
+        self.requests = self.others = self.unanswered = 0
+        self.last_failure = ""
 
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
         """Print nothing: `weaklink tail` shows spans."""
@@ -194,6 +273,9 @@ class RequestLines:
         """Count the request, and print its line."""
         if not facts.key:
             self.others += 1
+            if facts.status is None and facts.end in _ENDS:
+                self.unanswered += 1
+                self.last_failure = _ENDS[facts.end]
             return
         self.requests += 1
         if not self._is_quiet:
@@ -241,7 +323,7 @@ def farewell(requests: int, others: int, redacted: int, *, lost: Sequence[str]) 
     text += f"; {counted(redacted, 'secret')} replaced" if redacted else ""
     yield (Run(f"{text}."),)
     for sentence in lost:
-        yield (Run(f"{GLYPHS['warning']} {sentence}", Style.WARNING),)
+        yield (Run(f"{GLYPHS[Severity.WARNING]} {sentence}", Style.WARNING),)
 
 
 def lost_messages(recorder: Recorder, sink: StoreSink | OutboxSink) -> Iterator[str]:
@@ -290,4 +372,4 @@ def _faults(faults: Mapping[str, int]) -> Iterator[Run]:
     for code, number in sorted(faults.items()):
         rule = find_rule(code)
         times = f" x{number}" if number > 1 else ""
-        yield Run(f"  {GLYPHS[rule.severity.value]} {code} {rule.name}{times}", style_of(rule.severity))
+        yield Run(f"  {GLYPHS[rule.severity]} {code} {rule.name}{times}", style_of(rule.severity))

@@ -16,9 +16,11 @@ from inspector.replay.canonical import differences
 from inspector.replay.matching import Replayer, recording_of
 from inspector.replay.resend import RequestChange, ResendError
 from inspector.rules.catalogue import RULES
+from inspector.rules.rule import Severity
 from storage import Store
 from ui.experiments import ask_again
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _SHORTEST_KEY = 8
 _MOST = 10_000
@@ -145,7 +147,7 @@ def sentences(result: ask_again.AskResult) -> Iterator[str]:
     unit = "pair" if len(result.plan.settings) > 1 else "answer"
     yield f"{counted(pairs, unit)} of {result.plan.count} counted; {counted(result.kept, 'answer')} saved as forks."
     for failure, count in result.failures.most_common(5):
-        yield f"{GLYPHS['error']} {counted(count, 'answer')} failed: {visible_line(failure)}"
+        yield f"{GLYPHS[Severity.ERROR]} {counted(count, 'answer')} failed: {visible_line(failure)}"
     if result.is_decided:
         yield "Stopped early: the rates differ. If they were equal, this would happen in 5 % of experiments at most."
     elif result.stop:

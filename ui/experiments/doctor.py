@@ -10,8 +10,10 @@ from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.model import Json
 from inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
+from inspector.rules.rule import Severity
 from storage import Store
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
+from ui.views.status import GLYPHS, OK_GLYPH
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 SOURCES = {
     DifferenceSource.ANSWER: "different answers to equal requests",
@@ -132,7 +134,7 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
         yield (Run(f"  run {run.number}: {counted(len(run.exchanges), 'request')}{code}; {found_traces}", Style.DIM),)
     first = compared.first
     if first is None:
-        yield (Run(f"{GLYPHS['ok']} Every run made the same requests and got the same answers.", Style.OK),)
+        yield (Run(f"{OK_GLYPH} Every run made the same requests and got the same answers.", Style.OK),)
         return
     base = compared.groups[0][0]
     yield from _parting_lines(base, *first)
@@ -147,7 +149,9 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
 
 def _parting_lines(base: int, number: int, found: RunDivergence) -> Iterator[Line]:
     yield (
-        Run(f"{GLYPHS['error']} Runs {base} and {number} first diverge at request {found.request}: ", Style.ERROR),
+        Run(
+            f"{GLYPHS[Severity.ERROR]} Runs {base} and {number} first diverge at request {found.request}: ", Style.ERROR
+        ),
         Run(f"{SOURCES[found.source]}.", Style.ERROR),
     )
     if found.differences:

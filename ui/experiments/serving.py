@@ -8,8 +8,10 @@ from inspector.capture.client_addresses import routes
 from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from inspector.capture.replay_server import IgnoringObserver, ReplayServer, diverged_trace, sentence
 from inspector.model import Trace
+from inspector.rules.rule import Severity
 from ui.views.context import request_pair_lines
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, visible_line
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 ANY_PATH = Upstream("", "http://recording.invalid")
 """Matches every path; never contacted, because the recording answers."""
@@ -21,10 +23,10 @@ async def serving(server: ReplayServer, port: int, upstream: str | None = None) 
 
     Requests that continue live (see `ReplayServer.fork_after`) go to `upstream`.
     """
-    paths, upstreams = routes(os.environ if upstream else {}, upstream)
-    config = ProxyConfig(upstreams=upstreams if upstream else (*upstreams, ANY_PATH), port=port)
+    found = routes(os.environ if upstream else {}, upstream)
+    config = ProxyConfig(upstreams=found.upstreams if upstream else (*found.upstreams, ANY_PATH), port=port)
     async with running_proxy(config, IgnoringObserver(), intercept=server.intercept) as address:
-        yield {name: f"{address.url}{path}" for name, path in paths.items()}
+        yield {name: f"{address.url}{path}" for name, path in found.paths.items()}
 
 
 def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace, width: int) -> Iterator[Line]:
@@ -39,7 +41,7 @@ def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace,
     if server.live_requests:
         yield (Run(f"{counted(server.live_requests, 'request')} went upstream."),)
     for one in server.divergences[:20]:
-        yield (Run(f"{GLYPHS['error']} {visible_line(sentence(one))}", Style.ERROR),)
+        yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(one))}", Style.ERROR),)
     first = next((one for one in server.divergences if one.turn), None)
     live = diverged_trace(first) if first is not None else None
     if first is not None and live is not None:

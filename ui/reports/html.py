@@ -14,8 +14,8 @@ from inspector.model import Span, SpanKind, ToolCall
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
 from ui.views.places import NO_STEPS, StepPlaces
-from ui.views.status import call_head
-from ui.views.styled_text import GLYPHS, Run, Style, counted, quoted, style_of, visible
+from ui.views.status import GLYPHS, call_head
+from ui.views.styled_text import Run, Style, counted, quoted, style_of, visible
 
 _LONG, _LONG_DEFINITIONS, _GLANCE = 3_000, 300, 80
 MOST_CHARACTERS, MOST_SPANS, MOST_FAULTS = 1_000_000, 5_000, 1_000

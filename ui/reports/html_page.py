@@ -32,7 +32,7 @@ from ui.views.places import StepPlaces
 from ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
 from ui.views.styled_text import counted, visible_line
 from ui.views.trace import ending, fault_counts, heading_of, model_of, result_words, shown_diagnostics, trace_facts
-from ui.views.trace_summary import break_words, trace_title
+from ui.views.trace_summary import reason_words, trace_title
 from ui.views.turn import answers, error_words, turn_facts
 
 _STYLE = style_sheet()
@@ -61,7 +61,8 @@ def html_page(
 def _entry(summary: TraceSummary) -> str:
     broken = summary.broken
     status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
-    why = f", broke at {runs_html(break_words(broken))}" if broken else ""
+    reason = runs_html(reason_words(summary))
+    why = f", broke at {reason}" if broken else f", {reason}" if reason else ""
     return f'<li>{status} <a href="#trace-{summary.id}">{summary.id} {escaped(trace_title(summary))}</a>{why}</li>\n'
 
 

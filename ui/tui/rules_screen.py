@@ -18,7 +18,8 @@ from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
 from ui.tui.line_view import LineList, LineView
 from ui.tui.store_access import StoreAccess, start_work
 from ui.views.rule import read_example, rule_lines
-from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, counted, quoted, style_of
+from ui.views.status import GLYPHS
+from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of
 
 RULE_COMMANDS = (
     Command("rules.filter", "Show chains", "List the chains in which this rule was broken.", ("f",), in_footer=True),
@@ -191,7 +192,7 @@ class _RuleLines:
         count = "…" if found is None else f"{found:,}" if found else "-"
         return clipped(
             (
-                Run(f" {GLYPHS[rule.severity.value]} {rule.code}", style),
+                Run(f" {GLYPHS[rule.severity]} {rule.code}", style),
                 Run(f"{count:>9}", Style.STRONG if found else Style.DIM),
                 Run(f"  {rule.name:<{_LONGEST_NAME}}", Style.STRONG),
                 *quoted(rule.summary),

@@ -325,6 +325,11 @@ def _help(trace: Trace, broken: Break) -> str:
         and truncation_clause(trace) is not None
     ):
         return "Request this call again: it was truncated."
+    if broken.outcome is StepOutcome.UNANSWERED and broken.turn == len(trace.turns):
+        return (
+            "Check why the agent ended here: it crashed, reached a step limit, or never got the call because its "
+            "server left it in the answer's text."
+        )
     return _HELP[broken.outcome]
 
 

@@ -18,7 +18,7 @@ from ui.views.styled_text import Line, Run, Style, clipped, counted, help_line, 
 from ui.views.trace import model_of, title_of
 from ui.views.trace_columns import summary_object
 from ui.views.trace_json import generation_object
-from ui.views.trace_summary import break_words, moment
+from ui.views.trace_summary import moment, reason_words
 from ui.views.turn import characters_in, error_words, turn_facts
 
 _PLACE, _KIND = 8, 11
@@ -88,9 +88,9 @@ def trace_ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
     status = status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
     counts = [counted(summary.turns, "turn"), counted(summary.tool_calls, "call")]
     counts += [counted(summary.errors, "error")] if summary.errors else []
-    broken = (*break_words(summary.broken), Run("  ")) if summary.broken else ()
-    why = (Run(f"by {visible_line(summary.abort_reason)}  "),) if summary.abort_reason else ()
-    return clipped((*_place(id), status, Run("  "), *broken, *why, Run(", ".join(counts), Style.DIM)), width)
+    reason = reason_words(summary)
+    why = (*reason, Run("  ")) if reason else ()
+    return clipped((*_place(id), status, Run("  "), *why, Run(", ".join(counts), Style.DIM)), width)
 
 
 def _place(id: str, turn: int | None = None) -> Line:

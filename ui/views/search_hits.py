@@ -7,7 +7,7 @@ from storage import SearchHit
 from ui.views.status import status_run
 from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
 from ui.views.trace_columns import summary_object
-from ui.views.trace_summary import break_words, trace_title
+from ui.views.trace_summary import reason_words, trace_title
 
 _INDENT = 4
 _AROUND = 60  # an excerpt with this much text after the words may be truncated there
@@ -44,7 +44,8 @@ def hit_object(hit: SearchHit) -> dict[str, Json]:
 
 def _head(hit: SearchHit) -> Line:
     broken = hit.trace.broken
-    ended = (Run("  broke at "), *break_words(broken)) if broken else ()
+    reason = reason_words(hit.trace)
+    ended = (Run("  broke at " if broken else "  "), *reason) if reason else ()
     return (
         status_run(hit.trace.status, broken.outcome if broken else None),
         Run(f"  {hit.trace.id}  ", Style.STRONG),

@@ -7,9 +7,16 @@ from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Recovery, Status, Step, StepOutcome
 from inspector.json_text import write_json
 from inspector.model import Json, Liveness, Outcome, TaskOutcome, ToolCall
+from inspector.rules.rule import Severity
 from ui.views.styled_text import Line, Run, Style, clipped, folded_middle, visible_line, wrapped
 
 UNNAMED = "(no readable name)"
+
+GLYPHS = MappingProxyType({Severity.ERROR: "✖", Severity.WARNING: "▲", Severity.INFO: "·"})
+"""The glyph before a diagnostic of each severity."""
+
+OK_GLYPH = "✔"
+"""The glyph before what is right."""
 
 _STATUS = MappingProxyType(
     {

@@ -9,16 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from functools import lru_cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from inspector.scanning import lazy_pattern
 
 if TYPE_CHECKING:
     from inspector.diagnostics import Fault  # the command line help needs this module without diagnostics
-
-GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
-"""The glyph before a diagnostic of each severity."""
 
 LINE_FEED, TAB = "⏎", "→   "
 """The glyphs for a line feed and a tab in a text on one line."""

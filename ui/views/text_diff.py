@@ -9,9 +9,8 @@ from inspector.chain.sequence_diff import DiffPieceKind, common_pairs, diff_text
 from inspector.diagnostics import Diagnostic
 from inspector.json_text import write_json
 from inspector.model import Span, ToolCall
-from ui.views.status import UNNAMED
+from ui.views.status import GLYPHS, UNNAMED
 from ui.views.styled_text import (
-    GLYPHS,
     Line,
     Run,
     Style,
@@ -287,7 +286,7 @@ def _diagnostic(one: Diagnostic) -> Line:
     rule = one.rule
     place = f" {one.range.start}–{one.range.end}"
     return (
-        Run(f"{GLYPHS[rule.severity.value]} {rule.code}", style_of(rule.severity)),
+        Run(f"{GLYPHS[rule.severity]} {rule.code}", style_of(rule.severity)),
         Run(place, Style.GUTTER),
         Run(f" {visible_line(one.fault.message[: 4 * _EXCERPT])}"),
     )

@@ -8,7 +8,7 @@ from itertools import groupby, islice
 
 from msgspec.structs import replace
 
-from inspector.chain.endings import task_outcome
+from inspector.chain.endings import abort_words, task_outcome
 from inspector.chain.grouping import grouped
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
@@ -107,6 +107,8 @@ def verdict_lines(
     so_far = (LIVENESS[liveness], Run(", so far ")) if liveness is not None else ()
     ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
+    if chain.status is Status.ABORTED and (reason := abort_words(trace)):
+        yield from _fact("reason", (Run(visible_line(reason), Style.ERROR),), width)
     if inspection.parts:
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
     facts = BreakFacts(trace, inspection)

@@ -177,10 +177,8 @@ def _task(one: ListedTrace, room: int) -> Line:
 
 def _break(one: ListedTrace, room: int) -> Line:
     summary = one.summary
-    if summary.broken is not None:
-        return trace_summary.break_words(summary.broken)
-    if summary.status is Status.ABORTED and summary.abort_reason and not summary.is_open:
-        return (Run("aborted: ", Style.DIM), *_text(summary.abort_reason))
+    if reason := trace_summary.reason_words(summary):
+        return reason
     if summary.status is Status.UNKNOWN and not summary.running:
         return (Run("the last answer was not recorded", Style.DIM),)
     return NOTHING
@@ -405,6 +403,8 @@ _ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], Json]] = MappingProxyType(
         "branch": lambda one: one.branch,
         "parent": lambda one: trace_summary.parent_object(one.parent),
         "damaged": lambda one: one.damaged,
+        "abort_message": lambda one: one.abort_message or None,
+        "codes": lambda one: [*one.codes],
     }
 )
 _DRAWN_ONLY = ("age", "map")
@@ -528,7 +528,7 @@ def _plain_value(column: TraceColumn, row: ListedTrace) -> str:
     value = column.value(row.summary)
     if column.key == "status":
         return trace_summary.listed_status(row.summary).text[2:]
-    if isinstance(value, dict | list) or column.key in _DRAWN_ONLY:
+    if isinstance(value, dict | list) or column.key in (*_DRAWN_ONLY, "break"):
         cell = column.cell(row, _LONGEST)
         return "" if cell == NOTHING else plain(cell)
     if isinstance(value, float):

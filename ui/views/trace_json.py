@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from inspector.chain.endings import abort_words
 from inspector.chain.grouping import grouped
 from inspector.chain.layers import PlacedTexts
-from inspector.chain.steps import Chain, Step
+from inspector.chain.steps import Chain, Status, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspected import Inspection, PartInspection
 from inspector.model import Generation, Instant, Json, Liveness, Trace, Turn
@@ -52,6 +53,7 @@ def trace_object(
         "branch": trace.branch,
         "parent": parent_object(trace.parent),
         "abort_reason": chain.abort_reason,
+        "abort_message": abort_words(trace) if chain.status is Status.ABORTED else None,
         "break": _break_in_full(chain),
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(trace, inspection),

@@ -1,15 +1,18 @@
 """Summaries of traces for lists, in words and as JSON values."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Status
 from inspector.errors import StoreError, UnknownRuleError
 from inspector.model import Json, Outcome, ParentTrace, ParentWhy
-from inspector.rules.catalogue import find_rule
+from inspector.rules.catalogue import RULES, find_rule
+from inspector.rules.conversation import REPEATED_CALL
+from inspector.rules.rule import Severity
 from storage import Store, TraceSummary
-from ui.views.status import DAMAGED, LIVENESS, UNNAMED, status_run
-from ui.views.styled_text import POSITION_IDS, Line, Run, Style, visible_line
+from ui.views.status import DAMAGED, GLYPHS, LIVENESS, UNNAMED, status_run
+from ui.views.styled_text import POSITION_IDS, Line, Run, Style, style_of, visible_line
 
 
 def trace_title(summary: TraceSummary) -> str:
@@ -52,6 +55,33 @@ def break_words(broken: Break) -> Line:
         what = broken.code
     tool = visible_line(broken.tool) if broken.tool else UNNAMED
     return (Run(f"#{broken.step} "), Run(what, Style.ERROR), Run(f" {tool}", Style.DIM))
+
+
+def reason_words(summary: TraceSummary) -> Line:
+    """Why a trace's chain broke or was aborted, else its worst fault, in short; empty if nothing is wrong.
+
+    For example `#2 J104 trailing-comma get_weather`, `C505 401 Incorrect API key`, `▲ T408 repeated-call`.
+    """
+    if summary.broken is not None:
+        return break_words(summary.broken)
+    if summary.damaged:
+        return (Run(visible_line(summary.abort_reason or ""), Style.ERROR),)
+    if summary.status is Status.ABORTED and not summary.running and (summary.abort_message or summary.abort_reason):
+        return (Run(visible_line(summary.abort_message or f"by {summary.abort_reason}"), Style.ERROR),)
+    return _worst_fault(summary.codes)
+
+
+def _worst_fault(codes: Iterable[str]) -> Line:
+    """The worst rule among these: errors before warnings, then loops, which concern the whole session."""
+    found = frozenset(codes)
+    serious = [rule for rule in RULES if rule.code in found and rule.severity is not Severity.INFO]
+    worst = min(
+        serious, key=lambda rule: (rule.severity is not Severity.ERROR, rule is not REPEATED_CALL), default=None
+    )
+    if worst is None:
+        return ()
+    more = f" +{len(serious) - 1}" if len(serious) > 1 else ""
+    return (Run(f"{GLYPHS[worst.severity]} {worst}", style_of(worst.severity)), Run(more, Style.DIM))
 
 
 def listed_status(summary: TraceSummary) -> Run:

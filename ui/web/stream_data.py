@@ -22,8 +22,8 @@ from ui.views.dissect.tree import HEAVY, turn_rows
 from ui.views.dissect.tree_rows import TreeRow
 from ui.views.layers import TraceLayers
 from ui.views.places import StepPlaces
-from ui.views.status import call_brief, outcome_words, step_glyph
-from ui.views.styled_text import GLYPHS, visible, visible_line
+from ui.views.status import GLYPHS, call_brief, outcome_words, step_glyph
+from ui.views.styled_text import visible, visible_line
 from ui.views.trace import model_of
 from ui.views.turn import answers, turn_facts
 from ui.web.pictures import location_object

@@ -11,18 +11,19 @@ import json
 from aiohttp import web
 from msgspec import Struct
 
-from inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig
+from inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig, Upstream
 from inspector.host_header import host_name, is_loopback
 
 TOKEN_HEADER = "X-Weaklink-Token"  # a header's name, no secret
 
 
 class ProxyRefusal(Struct, frozen=True):
-    """A status, a code for programs, and a sentence that says what happened and what to do."""
+    """A status, a code for programs, a sentence that says what happened and what to do, and the reason for a record."""
 
     status: int
     code: str
     message: str
+    reason: str = ""
 
     def response(self, *, closes: bool = False) -> web.Response:
         """The answer for aiohttp; `closes` if the request's body was not read to its end."""
@@ -51,6 +52,29 @@ def not_connected(upstream: str, words: str) -> ProxyRefusal:
         502,
         "upstream_not_connected",
         f"The upstream `{upstream}` could not be reached ({words}); check that it runs and that the address is right.",
+        f"{upstream}: {words}",
+    )
+
+
+def default_upstream(upstream: Upstream) -> ProxyRefusal:
+    """Nobody chose the upstream, and such upstreams are refused."""
+    return ProxyRefusal(
+        403,
+        "default_upstream_refused",
+        f"Nothing was sent: `{upstream.variable}` is not set, so this request would go to `{upstream.url}`, the "
+        f"default of {upstream.default_of}'s clients, which `--no-default-upstreams` refuses. Set "
+        f"`{upstream.variable}`, or name the server with `--upstream URL`.",
+        f"{upstream.url} is a default that nobody chose, refused by --no-default-upstreams",
+    )
+
+
+def outside_of_path(upstream: str) -> ProxyRefusal:
+    """A path leaves the upstream's own path."""
+    return ProxyRefusal(
+        400,
+        "path_leaves_upstream",
+        f"The request's path contains `..` and leads out of the path of the upstream `{upstream}`; request the path "
+        "itself.",
     )
 
 
@@ -61,6 +85,7 @@ def connect_timed_out(upstream: str, timeout_s: float) -> ProxyRefusal:
         "upstream_connect_timeout",
         f"The upstream `{upstream}` did not accept a connection within {timeout_s:g} s; check the address and the "
         "network, or raise the connect timeout.",
+        f"{upstream}: no connection within {timeout_s:g} s",
     )
 
 

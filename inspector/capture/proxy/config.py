@@ -1,7 +1,7 @@
 """The configuration of a proxy: its upstreams, where it listens, who may use it, and its bounds."""
 
 from collections.abc import Iterable
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from inspector.host_header import is_loopback
 DEFAULT_PORT = 8788
 OWN_PREFIX = "/weaklink"
 TOKEN_PREFIX = "/t"  # a path prefix, no secret
+_DECODINGS = 2  # gateways decode a path that was encoded twice
 
 
 class ProxyConfigError(WeaklinkError):
@@ -21,14 +22,33 @@ class Upstream(Struct, frozen=True):
     """One model server: requests below `prefix` go to `url`, with what follows the prefix appended.
 
     `prefix` is empty or begins with a slash; `url` has scheme, host and perhaps a path. Neither ends with a slash.
+    `default_of` names the provider if nobody chose this server: its clients use it unless `variable` is set.
     """
 
     prefix: str
     url: str
+    default_of: str = ""
+    variable: str = ""
 
     def takes(self, path: str) -> bool:
         """Whether a raw path is below the prefix; `/open` does not take `/openai`."""
         return path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in {"", "/", "?"}
+
+
+def leaves_root(target: str) -> bool:
+    """Whether the segments of a raw path lead above its beginning, also percent-encoded (`%2e%2e`, `..%2f`).
+
+    Servers and HTTP clients resolve `..` (RFC 3986, 5.2.4), so such a path would leave the path of an upstream.
+    """
+    path = target.partition("?")[0].partition("#")[0]
+    for _ in range(_DECODINGS):
+        path = unquote(path)
+    depth = 0
+    for segment in path.replace("\\", "/").split("/")[1:]:
+        depth += -1 if segment == ".." else 0 if segment in ("", ".") else 1
+        if depth < 0:
+            return True
+    return False
 
 
 def parse_upstream(text: str) -> Upstream:
@@ -51,11 +71,13 @@ class ProxyConfig(Struct, frozen=True):
     may pass (None: any time, since models may think for long). On shutdown, streams have `grace_s` to finish. Sizes are
     in bytes: `max_header_bytes` bounds the request line and each header of either side, `max_headers` how many there
     are, `max_body_bytes` a request's body. An answer is never bounded, since it is never held in memory.
+    With `refuses_defaults`, requests to upstreams that nobody chose are answered with an error.
 
     Raises ProxyConfigError if the configuration cannot work.
     """
 
     upstreams: tuple[Upstream, ...]
+    refuses_defaults: bool = False
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     token: str = ""

@@ -5,9 +5,11 @@ belong to one connection.
 """
 
 import asyncio
+import os
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -145,13 +147,17 @@ class Forwarding:
     now: Callable[[], float]
     is_stopping: Callable[[], bool]
     sent: bytes | None = None
+    refused: ProxyRefusal | None = None
     _is_too_large: bool = field(default=False, init=False)
+    _has_read: bool = field(default=False, init=False)
 
     async def run(self) -> web.StreamResponse:
         """Forward the request and pass on its answer; the observer has its end when this returns or raises."""
         try:
+            if self.refused is not None:
+                return await self._refuse(ExchangeEnd.NOT_CONNECTED, self.refused)
             answer = await self._send()
-            return self._refused(answer) if isinstance(answer, Exception) else await self._answer(answer)
+            return await self._failed(answer) if isinstance(answer, Exception) else await self._answer(answer)
         except asyncio.CancelledError:
             if self.is_stopping():
                 self._end(ExchangeEnd.NOT_STORED, "The proxy was stopped before the answer was complete.")
@@ -176,10 +182,12 @@ class Forwarding:
     def _data(self) -> AsyncIterator[bytes] | bytes:
         if self.sent is None:
             return self._body()
+        self._has_read = True
         self.observer.request_arrived(self.sent)
         return self.sent
 
     async def _body(self) -> AsyncIterator[bytes]:
+        self._has_read = True
         if self.request.headers.get("Expect", "").lower() == "100-continue" and self.request.transport is not None:
             self.request.transport.write(_CONTINUE)
         size_bytes = 0
@@ -193,12 +201,22 @@ class Forwarding:
                 raise ValueError("The body is above the limit.")  # aiohttp ends the request to the upstream
             yield raw
 
-    def _refused(self, fault: Exception) -> web.Response:
+    async def _failed(self, fault: Exception) -> web.Response:
         if self.request.transport is None:
             end, answer = ExchangeEnd.CLIENT_LEFT, refusal.dropped(self.upstream.url, "the client disconnected first")
         else:
             end, answer = self._failure(fault)
-        self._end(end, answer.message)
+        return await self._refuse(end, answer)
+
+    async def _refuse(self, end: ExchangeEnd, answer: ProxyRefusal) -> web.Response:
+        """Answer in place of the upstream; a request of which nothing was sent is read first, to be recorded."""
+        if self.request.body_exists and not self._has_read:
+            with suppress(aiohttp.ClientError, OSError, ValueError):
+                data = self._data()
+                if not isinstance(data, bytes):
+                    async for _ in data:
+                        pass
+        self._end(end, answer.reason or answer.message)
         return answer.response(closes=not self.request.content.is_eof())
 
     def _failure(self, fault: Exception) -> tuple[ExchangeEnd, ProxyRefusal]:
@@ -266,7 +284,7 @@ def describe_error(fault: BaseException) -> str:
     """An error in few words, without the request's target: aiohttp quotes it, and it may contain a key."""
     match fault:
         case aiohttp.ClientConnectorError():
-            return (fault.os_error.strerror or str(fault.os_error)).rstrip(".").lower()
+            return _os_error_words(fault.os_error)
         case aiohttp.ServerDisconnectedError():
             return "it closed the connection"
         case aiohttp.ClientPayloadError():
@@ -277,6 +295,13 @@ def describe_error(fault: BaseException) -> str:
             return words.lower()
         case _:
             return "the connection failed"
+
+
+def _os_error_words(error: OSError) -> str:
+    """The system's words for an error, such as `connection refused`; asyncio's own repeat the address."""
+    if isinstance(error, socket.gaierror) or not error.errno:
+        return (error.strerror or str(error)).rstrip(".").lower()
+    return os.strerror(error.errno).lower()
 
 
 def decoded_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:

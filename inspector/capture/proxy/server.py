@@ -16,7 +16,7 @@ from inspector.capture.event_lines import INSTANCE, MAX_BODY_BYTES, EventIntake
 from inspector.capture.events import Sink
 from inspector.capture.proxy import access as refusal
 from inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
-from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError
+from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, Upstream, leaves_root
 from inspector.capture.proxy.forwarding import Forwarding, decoded_headers, observed_headers
 from inspector.capture.proxy.upstream_connections import HeadFirstConnector, RawRequest
 from inspector.capture.safeguards import Clock
@@ -66,17 +66,19 @@ async def running_proxy(
     *,
     own_routes: Mapping[str, OwnRoute] | None = None,
     intercept: Intercept | None = None,
+    on_default: Callable[[Upstream], object] = lambda upstream: None,
 ) -> AsyncIterator[BoundAddress]:
     """Run a proxy inside of the `async with`; yields the address where it listens.
 
     `own_routes` are weaklink's own paths below `/weaklink/` (`/weaklink/events`); they take precedence over every
-    upstream, and require the token like all others. `intercept` may answer requests that would be forwarded. On exit,
-    the proxy accepts nothing more, lets streams finish for `config.grace_s`, then ends them; before this returns, every
-    observer has the end of its exchange.
+    upstream, and require the token like all others. `intercept` may answer requests that would be forwarded.
+    `on_default` is called before the first request is sent to each upstream that nobody chose. On exit, the proxy
+    accepts nothing more, lets streams finish for `config.grace_s`, then ends them; before this returns, every observer
+    has the end of its exchange.
 
     Raises OSError if it cannot listen, ProxyConfigError if an upstream is the proxy itself.
     """
-    proxy = _Proxy(config, observes, dict(own_routes or {}), intercept)
+    proxy = _Proxy(config, observes, dict(own_routes or {}), intercept, on_default)
     server = web.Server(
         proxy.handle,
         handler_cancellation=True,
@@ -164,12 +166,19 @@ class _Proxy:
     session: aiohttp.ClientSession
 
     def __init__(
-        self, config: ProxyConfig, observes: Observes, own_routes: dict[str, OwnRoute], intercept: Intercept | None
+        self,
+        config: ProxyConfig,
+        observes: Observes,
+        own_routes: dict[str, OwnRoute],
+        intercept: Intercept | None,
+        on_default: Callable[[Upstream], object],
     ) -> None:
         self.is_stopping = False
         self._config = config
         self._observes = observes
         self._intercept = intercept
+        self._on_default = on_default
+        self._announced: set[str] = set()
         self._own_routes = {f"{OWN_PREFIX}/": _show_version, OWN_PREFIX: _show_version, **own_routes}
         self._gate = Gate(config)
         self._clock = Clock()
@@ -205,6 +214,8 @@ class _Proxy:
                 return answer
             sent = answer
         target, headers, now = path[len(upstream.prefix) :], decoded_headers(request.raw_headers), self._clock.start()
+        if leaves_root(target):
+            return refusal.outside_of_path(upstream.url).response(closes=True)
         head = RequestHead(
             request.method,
             target,
@@ -224,8 +235,20 @@ class _Proxy:
             now=now,
             is_stopping=lambda: self.is_stopping,
             sent=sent,
+            refused=self._refused(upstream),
         )
         return await forwarding.run()
+
+    def _refused(self, upstream: Upstream) -> ProxyRefusal | None:
+        """Why nothing is sent to this upstream; announces one that nobody chose before anything is."""
+        if not upstream.default_of:
+            return None
+        if self._config.refuses_defaults:
+            return refusal.default_upstream(upstream)
+        if upstream.url not in self._announced:
+            self._announced.add(upstream.url)
+            self._on_default(upstream)
+        return None
 
 
 async def _show_version(request: web.BaseRequest) -> web.StreamResponse:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from inspector.capture.client_addresses import CLIENT_VARIABLES
+from inspector.capture.client_addresses import PROVIDERS
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, Upstream, running_upstream
 from tests.ui.cli.recordings import recording_process
@@ -427,7 +427,7 @@ def test_an_agent_that_record_recorded_replays(
 ) -> None:
     running, _ = upstream
     with recording_process(tmp_path, "--upstream", running.url, "--db", "t.db") as recorder:
-        given = {one.name: recorder.url + ("/v1" if "OPENAI" in one.name else "") for one in CLIENT_VARIABLES}
+        given = {one.name: recorder.url + one.path for provider in PROVIDERS for one in provider.variables}
         given |= dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "none")
         done = subprocess.run(
             [_PYTHON, "agent.py", kind],

@@ -28,6 +28,7 @@ LIST_KEYS = [
     *("id", "name", "source", "file", "record", "external_ids", "model", "format", "started_at", "turns"),
     *("tool_calls", "errors", "warnings", "status", "break", "marked", "note", "running", "idle", "open_turns"),
     *("outcome", "project", "branch", "parent", "damaged", "title", "tokens", "duration_s", "layers"),
+    *("abort_message", "codes"),
 ]
 
 

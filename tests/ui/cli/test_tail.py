@@ -231,7 +231,7 @@ def test_json_is_an_object_a_line(sink: StoreSink, tmp_path: Path) -> None:
         for event in events_of(streamed(trace("a", BAD_CALL)), "a"):
             sink.accept(event)
         assert tail.shows('"trace_ended"')
-        assert tail.shows('"damaged": false}}\n')
+        assert tail.shows('"codes": ["J104"]}}\n')
         objects: list[dict[str, Any]] = [json.loads(line) for line in tail.text.splitlines() if line.startswith("{")]
     assert {one["trace"] for one in objects} == {1}
     kinds = [one["event"] for one in objects]

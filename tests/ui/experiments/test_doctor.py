@@ -15,6 +15,7 @@ from inspector.replay.matching import DifferenceSource, RunDivergence, RunExchan
 from inspector.wire.events import TurnAssembly
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
+from tests.ui.conftest import run_text
 from tests.ui.experiments import differing_agent
 from tests.ui.experiments.asking import run
 from tests.ui.experiments.differing_agent import PLANTED, answer_of, calls_of, run_agent
@@ -130,6 +131,28 @@ def test_the_report_counts_equal_and_broken_runs_and_names_the_earliest_parting(
     assert "run 4: 1" not in text.splitlines()[0]
     report = comparison_json(compared)
     assert (report["source"], report["groups"]) == ("clock", [[1, 2, 3], [4]])
+
+
+def test_the_report_of_equal_runs_says_so() -> None:
+    runs = [CommandRun(number, "r", 0, ((number, Status.OK),), recorded("none", "openai", 1)) for number in (1, 2)]
+    text = [plain(line) for line in comparison_lines(compare_runs(runs))]
+    assert text[-1] == "✔ Every run made the same requests and got the same answers."
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_the_command_reports_equal_runs(tmp_path: Path, options: tuple[str, ...]) -> None:
+    code = (
+        "import openai; openai.OpenAI(api_key='none').chat.completions.create("
+        "model='m', messages=[{'role': 'user', 'content': 'Hi'}])"
+    )
+    with running_upstream(scripted.chat_answer("Hi.")) as upstream:
+        words = ("--upstream", upstream.url, "--db", "t.db", "--", sys.executable, "-c", code)
+        done = run_text(tmp_path, "doctor", "-n", "2", *options, *words)
+    assert done.returncode == 0, done.stderr
+    if options:
+        assert json.loads(done.stdout)["groups"] == [[1, 2]]
+    else:
+        assert "✔ Every run made the same requests and got the same answers." in done.stdout
 
 
 def _server(planted: str, wire: str) -> Any:

@@ -11,8 +11,8 @@ from inspector.rules.rule import Severity
 from inspector.text import Range
 from tests.strategies import texts
 from ui.views.marked_text import Folding, caret_place, cut_rows, shown_ranges
+from ui.views.status import GLYPHS
 from ui.views.styled_text import (
-    GLYPHS,
     Run,
     Style,
     cell_width,

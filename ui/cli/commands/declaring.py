@@ -83,6 +83,12 @@ database_option = click.option(
     help="The database: a file, or a PostgreSQL URL.  [env: WEAKLINK_DB; default: weaklink.db in your data folder]",
 )
 
+no_default_upstreams_option = click.option(
+    "--no-default-upstreams",
+    is_flag=True,
+    help="Refuse requests to servers that neither --upstream nor an environment variable names.",
+)
+
 engine_option = click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),

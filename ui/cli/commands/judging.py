@@ -94,6 +94,7 @@ def ask() -> None:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="Number of runs.")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
+@declaring.no_default_upstreams_option
 @click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs diverge or a chain is broken.")
 @click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
 @declaring.json_option

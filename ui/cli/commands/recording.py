@@ -25,8 +25,9 @@ _report_option = click.option(
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
-@click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken.")
+@click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken or aborted.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
+@declaring.no_default_upstreams_option
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
 @declaring.redaction_options
 @declaring.database_option
@@ -146,6 +147,7 @@ def serve() -> None:
     metavar="S",
     help="Seconds to wait for a connection to an upstream.",
 )
+@declaring.no_default_upstreams_option
 @click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
 @click.option(
     "--idle-after",

@@ -24,9 +24,8 @@ from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.navigation import call_at, call_place, layered_step, offered_at
 from ui.views.dissect.side import SideLine, SideLines
 from ui.views.layers import layer_lines
-from ui.views.status import UNNAMED
+from ui.views.status import GLYPHS, UNNAMED
 from ui.views.styled_text import (
-    GLYPHS,
     Line,
     Run,
     Style,
@@ -304,7 +303,7 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
     for line, at in shown:
         found = marks.get(at, []) if at is not None else []
         first = found[0] if found else None
-        lead = Run(f"{GLYPHS[first.rule.severity.value]} ", style_of(first.rule.severity)) if first else Run("  ")
+        lead = Run(f"{GLYPHS[first.rule.severity]} ", style_of(first.rule.severity)) if first else Run("  ")
         content = tuple(Run(run.text, style_of(first.rule.severity)) for run in line) if first else line
         yield SideLine((lead, *content), first.location if first else tool_place(dissection, tool))
         for one in found:

@@ -15,8 +15,8 @@ from ui.views.diagnostic import BreakFacts, break_lines, cause_of
 from ui.views.dissect.dissection import Dissection
 from ui.views.minimap import minimap
 from ui.views.places import NO_PART, PositionIndex
-from ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph, task_run, value_text
-from ui.views.styled_text import GLYPHS, Line, Run, Style, clipped, counted, quoted, style_of, visible_line, wrapped
+from ui.views.status import GLYPHS, LIVENESS, call_brief, outcome_words, status_run, step_glyph, task_run, value_text
+from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of, visible_line, wrapped
 from ui.views.trace import ending, severity_counts, title_of, trace_facts
 
 _NAME, _LONGEST_FACT = 9, 2_000
@@ -172,7 +172,7 @@ def _diagnostic(one: Diagnostic, more: int, width: int) -> Line:
     rule = one.rule
     style = style_of(rule.severity)
     line = (
-        Run(f"{GLYPHS[rule.severity.value]} {rule.code}", style),
+        Run(f"{GLYPHS[rule.severity]} {rule.code}", style),
         Run(f" {rule.name:<22} ", Style.STRONG),
         Run(f"turn {one.location.turn:<4}", Style.DIM),
         *quoted(one.fault.message),

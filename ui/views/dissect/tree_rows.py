@@ -12,8 +12,8 @@ from inspector.model import Parameter, ToolCall, ToolResult
 from inspector.rules.rule import Severity
 from inspector.text import Range
 from ui.views.dissect.dissection import NO_FAULTS, DissectedPart, Dissection, Faults
-from ui.views.status import UNNAMED, outcome_words, step_glyph
-from ui.views.styled_text import GLYPHS, Line, Run, Style, counted, style_of, visible_line
+from ui.views.status import GLYPHS, UNNAMED, outcome_words, step_glyph
+from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
 
 _LONGEST = 200
 _GLANCE, _LONGEST_NAME = 512, 120
@@ -91,7 +91,7 @@ def fault_mark(wrong: Faults) -> Line:
     if worst is None:
         return ()
     number = f"{len(wrong):,}" if len(wrong) > 1 else ""
-    return (Run(f"{GLYPHS[worst.value]}{number} ", style_of(worst)),)
+    return (Run(f"{GLYPHS[worst]}{number} ", style_of(worst)),)
 
 
 def call_row(

@@ -10,6 +10,7 @@ import streamlit as st
 from msgspec import DecodeError
 from msgspec.json import decode
 
+from inspector.chain.endings import abort_words
 from inspector.diagnostics import Location
 from inspector.errors import StoreError, UnreadableFileError
 from inspector.importers.blocks import Block
@@ -154,6 +155,7 @@ def _summary(dissection: Dissection, file: str, record: str, id_: int) -> TraceS
         warnings=severities.count(Severity.WARNING),
         status=inspection.chain.status,
         abort_reason=inspection.chain.abort_reason,
+        abort_message=abort_words(trace),
         broken=inspection.chain.broken,
         cursor=ListCursor(0.0, id_),
         outcome=trace.outcome,

@@ -1,0 +1,144 @@
+"""Tables that are indexed by a kind, a status or a severity have a row for each member of that enumeration.
+
+A table indexed by plain strings fails only for the word that nobody tried. So a table whose keys are the values of one
+of our enumerations has its members as keys, which the type checker follows; and if it is indexed, it is total, or a
+reason below says why the other members never reach it. Keys of filters are left out: each of their tables is for the
+keys of one kind, which the tests of `storage.filter` compare.
+"""
+
+import ast
+import importlib
+from collections.abc import Iterator, Mapping
+from enum import EnumType, StrEnum
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from inspector.chain.steps import Status, StepOutcome
+from inspector.model import SpanKind
+from inspector.rules.rule import Severity
+from storage.filter.terms import FilterKey
+from ui.views.status import status_run
+from ui.views.styled_text import style_of
+from ui.web.markup import COLOUR_NAMES
+
+_ROOT = Path(__file__).parent.parent
+_PACKAGES = ("inspector", "storage", "ui")
+
+_PARTIAL = {
+    ("inspector.chain.steps", "OUTCOME_RULES"): "looked up for failed steps only",
+    ("inspector.checks.typed_arguments", "_KINDS"): "guarded by `in`",
+    ("inspector.json_scanner.string_ends", "_AS_OPENER"): "indexed by a constant",
+    ("inspector.json_scanner.string_ends", "_CLOSES"): "a value that is a whole text has its own reader",
+    ("inspector.sessions.gathering", "_ENDS"): "guarded by `in`",
+    ("storage.listing", "_VALUES"): "the order `broken` is split into two lists before",
+    ("storage.statistics", "_KEYS"): "days are computed before",
+    ("storage.statistics", "_OF_CODES"): "guarded by `in`",
+    ("ui.cli.console", "_SGR"): "guarded by `in`",
+    ("ui.cli.log", "_STREAM_TYPES"): "text is read without a decoder",
+    ("ui.cli.run", "_ENDS"): "guarded by `in`",
+    ("ui.tui.dissector.side_pane", "_OF_PLACE"): "guarded by `in`",
+    ("ui.views.diagnostic", "_EXPECTED"): "a break has a failed outcome",
+    ("ui.views.diagnostic", "_HELP"): "a break has a failed outcome",
+    ("ui.views.dissect.tree_rows", "_STYLES"): "objects and arrays are shown as counts before",
+    ("ui.views.run_diff_overview", "_SIGNS"): "a run without the step is shown before",
+    ("ui.views.status", "_TASK"): "an unknown outcome is not shown",
+    ("ui.web.markup", "COLOUR_NAMES"): "the style of a status; the test below",
+}
+_JSON_WORDS = ("inspector.json_scanner.values", "LITERALS")
+"""`true`, `false` and `null` are words of JSON here, and names of kinds elsewhere."""
+
+
+@cache
+def _modules() -> tuple[tuple[ModuleType, ast.Module], ...]:
+    found = []
+    for package in _PACKAGES:
+        for file in sorted((_ROOT / package).rglob("*.py")):
+            if "migrations" in file.parts or file.parent.name == "script":
+                continue
+            name = ".".join(file.relative_to(_ROOT).with_suffix("").parts).removesuffix(".__init__")
+            found.append((importlib.import_module(name), ast.parse(file.read_text(encoding="utf-8"))))
+    return tuple(found)
+
+
+def _tables() -> Iterator[tuple[ModuleType, str, Mapping[object, object]]]:
+    """The tables of each module, where they are defined."""
+    for module, tree in _modules():
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if _is_annotated(node) else []
+            for target in targets:
+                if isinstance(target, ast.Name) and isinstance(value := getattr(module, target.id, None), Mapping):
+                    yield module, target.id, value
+
+
+def _is_annotated(node: ast.stmt) -> bool:
+    return isinstance(node, ast.AnnAssign)
+
+
+def _indexed() -> set[tuple[str, str]]:
+    """The tables that are indexed somewhere, by module and name: an unknown key raises there."""
+    found = set()
+    for module, tree in _modules():
+        origins = {
+            alias.asname or alias.name: (node.module or "", alias.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
+                found.add(origins.get(node.value.id, (module.__name__, node.value.id)))
+    return found
+
+
+@cache
+def _enumerations() -> set[EnumType]:
+    return {
+        value
+        for module, _ in _modules()
+        for value in vars(module).values()
+        if isinstance(value, EnumType) and value.__module__.split(".")[0] in _PACKAGES
+    }
+
+
+def test_a_table_of_an_enumerations_words_has_its_members_as_keys() -> None:
+    words = {frozenset(one.value for one in kind): kind for kind in _enumerations() if issubclass(kind, StrEnum)}
+    indexed = _indexed()
+    wrong = [
+        f"{module.__name__}.{name} is keyed by the words of {kind.__name__}"
+        for module, name, table in _tables()
+        for values, kind in words.items()
+        if (module.__name__, name) in indexed - {_JSON_WORDS}
+        and len(table) > 1
+        and all(type(key) is str for key in table)
+        and frozenset(table) <= values
+    ]
+    assert not wrong
+
+
+def test_each_status_has_a_colour_in_the_browser() -> None:
+    for status in Status:
+        for outcome in (None, *(one for one in StepOutcome if one.failed)):
+            assert status_run(status, outcome).style in COLOUR_NAMES
+
+
+def test_a_table_that_is_indexed_by_an_enumeration_is_total() -> None:
+    indexed, partial = _indexed(), {}
+    for module, name, table in _tables():
+        kinds = {type(key) for key in table if key is not None}
+        if (module.__name__, name) not in indexed or len(kinds) != 1:
+            continue
+        (kind,) = kinds
+        if kind in _enumerations() - {FilterKey}:
+            missing = [one.name for one in kind if one not in table]
+            if missing:
+                partial[module.__name__, name] = missing
+    assert {key: value for key, value in partial.items() if key not in _PARTIAL} == {}
+    assert partial.keys() == _PARTIAL.keys(), "a reason is no longer needed"
+
+
+@pytest.mark.parametrize("kind", [Severity, SpanKind])
+def test_each_severity_and_each_kind_of_span_has_a_style(kind: type[StrEnum]) -> None:
+    assert [style_of(one).value for one in kind] == [one.value for one in kind]

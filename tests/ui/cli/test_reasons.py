@@ -1,0 +1,100 @@
+"""Why a session broke, was aborted or went in circles is named wherever the session is listed."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspector import inspect_trace
+from inspector.chain.endings import abort_words
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Outcome, Role, Trace, Turn
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import Answer, Received, running_upstream
+from tests.ui.conftest import run_text
+
+_AGENT = """
+import openai
+schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+tools = [{"type": "function", "function": {"name": "get_weather", "parameters": schema}}]
+client = openai.OpenAI(api_key="none", max_retries=0)
+messages = [{"role": "user", "content": "How warm is it in Oslo?"}]
+try:
+    while True:
+        answer = client.chat.completions.create(model="m", messages=messages, tools=tools).choices[0].message
+        messages.append(answer.model_dump(exclude_none=True))
+        if not answer.tool_calls:
+            break
+        for call in answer.tool_calls:
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": "Oslo is a city."})
+except openai.OpenAIError:
+    pass
+"""
+_WORDS = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+
+
+def _everywhere(folder: Path) -> dict[str, str]:
+    """What each command writes about the session; `run` has recorded it."""
+    shown = {
+        name: run_text(folder, *words, "--db", "t.db")
+        for name, words in {
+            "list": ("list",),
+            "json": ("list", "--json"),
+            "show": ("show", "latest"),
+            "show json": ("show", "latest", "--json"),
+        }.items()
+    }
+    return {name: done.stdout for name, done in shown.items()}
+
+
+def test_an_abort_names_its_reason_everywhere(tmp_path: Path) -> None:
+    refused = scripted.error(400, "Bad Request", _WORDS)
+    with running_upstream(refused) as upstream:
+        words = ("--upstream", upstream.url, "--", sys.executable, "-c", _AGENT)
+        done = run_text(tmp_path, "run", "--check", "--db", "t.db", *words)
+    reason = f"C505 400 {_WORDS}"
+    assert done.returncode == 1
+    assert f"… aborted  How warm is it in Oslo?  {reason}  weaklink show 1" in done.stderr
+    shown = _everywhere(tmp_path)
+    assert shown["list"].rstrip("\n").endswith(f"\t{reason}")
+    assert json.loads(shown["json"])["abort_message"] == reason
+    assert json.loads(shown["show json"])["abort_message"] == reason
+    head = " ".join(shown["show"].partition("map ")[0].split())
+    assert f"status … aborted by upstream · 1 error reason {reason}" in head
+
+
+def test_a_loop_and_other_warnings_show_in_lists(tmp_path: Path) -> None:
+    def answer(request: Received) -> Answer:
+        if request.body.count(b'"role":"tool"') == 3:
+            return scripted.chat_answer("It is in Norway.")
+        return scripted.chat_answer(None, tool="get_weather", arguments='{"city": "Oslo"}')
+
+    with running_upstream(answer) as upstream:
+        words = ("--upstream", upstream.url, "--", sys.executable, "-c", _AGENT)
+        done = run_text(tmp_path, "run", "--db", "t.db", *words)
+    assert "✔ ok  How warm is it in Oslo?  ▲ T408 repeated-call" in done.stderr
+    shown = _everywhere(tmp_path)
+    assert "\t▲ T408 repeated-call" in shown["list"]
+    assert "T408" in json.loads(shown["json"])["codes"]
+
+
+@pytest.mark.parametrize(
+    ("trace", "words"),
+    [
+        (Generation(error=GenerationError(ErrorPhase.CONNECT, "no\nroute")), "C505 no route"),
+        (Generation(error=GenerationError(ErrorPhase.HTTP, "x" * 300, 429)), f"C505 429 {'x' * 190}…"),
+        (Generation(error=GenerationError(ErrorPhase.TRANSPORT, "reset")), "C504 reset"),
+        (Generation(error=GenerationError(ErrorPhase.IN_STREAM, "worker died")), "C508 worker died"),
+        (Generation(body=BodyState.TRUNCATED), "C504 the stream ended without an end sign"),
+        (Generation(finish=FinishReason.LENGTH), "C503 the output limit was reached"),
+        (Generation(finish=FinishReason.FILTER), "a content filter stopped the output"),
+        (Generation(finish=FinishReason.STOP), ""),
+        (Outcome(exit_status="LimitsExceeded"), "exit status LimitsExceeded"),
+    ],
+)
+def test_the_words_of_an_abort(trace: Generation | Outcome, words: str) -> None:
+    generation = trace if isinstance(trace, Generation) else Generation(finish=FinishReason.STOP)
+    outcome = trace if isinstance(trace, Outcome) else None
+    whole = Trace((Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=generation)), outcome=outcome)
+    assert abort_words(whole) == words
+    assert bool(words) == (inspect_trace(whole).chain.abort_reason is not None)
