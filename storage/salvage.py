@@ -392,15 +392,14 @@ def read_stored_inspection(
     What is stored refers to the texts of the intact trace: a damaged trace is inspected as it can be read, and so is
     one whose inspection is damaged.
     """
+    trace = with_openness(connection, id_, stored.trace)
     if stored.damage:
-        return inspect_readable(with_openness(connection, id_, stored.trace)), ""
+        return inspect_readable(trace), ""
     try:
         return read_inspection(connection, id_, stored.trace, in_columns=in_columns), ""
     except DAMAGE_ERRORS as error:
         words = f"The stored inspection is damaged ({first_line(error)}) and was computed again"
-        return inspect_readable(
-            with_openness(connection, id_, stored.trace)
-        ), f"{words}; `weaklink db repair {id_}` stores the new one."
+        return inspect_readable(trace), f"{words}; `weaklink db repair {id_}` stores the new one."
 
 
 def damage_of_row(connection: sa.Connection, id_: int) -> str:

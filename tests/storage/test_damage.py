@@ -49,8 +49,8 @@ def _known(store: Store) -> tuple[_Known, dict[int, TraceSummary]]:
 
 
 def _listed(summary: TraceSummary) -> TraceSummary:
-    """A summary without what no checksum covers: when the trace was imported, and where it is in lists."""
-    return replace(summary, imported_at_s=0.0, cursor=ListCursor(0.0, 0))
+    """A summary without what no checksum covers: when it was imported, its place in lists, the index of rules."""
+    return replace(summary, imported_at_s=0.0, cursor=ListCursor(0.0, 0), codes=(), layers=())
 
 
 def _changed_silently(store: Store, known: _Known, summaries: dict[int, TraceSummary]) -> tuple[list[str], int, int]:
