@@ -10,7 +10,7 @@ from inspector.checks.arguments import check_arguments, places_of_cuts, without_
 from inspector.checks.attempted.attempt import is_in_sentence
 from inspector.checks.attempted.call_search import CallSearch, call_search
 from inspector.checks.repair_trials import TrialResult, with_tried_fixes
-from inspector.checks.repetition import FEWEST_IN_TURN, may_have_runs, repeated_calls, with_runs_once
+from inspector.checks.repetition import FEWEST_IN_TURN, ONCE_A_RUN, may_have_runs, repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.whole_text import WholeText, whole_texts
@@ -95,8 +95,11 @@ class Segmenter:
         self._parser = self.format.new_parser(prompt, role)
         self._assembler = Assembler(self.format.readers, calls_only=self.format.calls_only)
         self._taken = (0, 0)
+        self._has_ended = False
+        self._fed: list[str] = []
+        self._held: list[Fault] = []
         self._checked = _CheckedAssembler(self._assembler, tools, self.format if role is Role.ASSISTANT else None)
-        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take)
+        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take, self._fed)
         """`feed(text)` returns the top-level spans that this piece closed; pieces may end anywhere. Never raises."""
 
     def close(self) -> list[Span]:
@@ -104,6 +107,7 @@ class Segmenter:
         spans = self._checked.take(self._parser.close(), at_end=True)
         self._checked.end()
         self._assembler.end()
+        self._has_ended = True
         return spans
 
     @property
@@ -112,18 +116,32 @@ class Segmenter:
         return self._assembler.open_span(self._parser.certain_to)
 
     def take(self) -> tuple[list[ToolCall], list[Diagnostic]]:
-        """The new calls and diagnostics since the last `take`; their fixes have not been tried yet."""
-        calls, faults = self._taken
+        """The calls and diagnostics that became certain since the last `take`; none of them is withdrawn later.
+
+        A diagnostic is held back while the text after it may still change it: that of a marker until its span closes,
+        those that are counted when they follow one another (`ONCE_A_RUN`) until the end of the text. Their fixes have
+        not been tried yet.
+        """
+        calls, taken = self._taken
         assembler = self._assembler
-        self._taken = len(assembler.calls), len(assembler.faults)
-        return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in assembler.faults[faults:]]
+        faults = assembler.faults
+        certain = taken
+        while certain < len(faults) and (self._has_ended or assembler.is_certain(faults[certain])):
+            certain += 1
+        self._taken = len(assembler.calls), certain
+        new = faults[taken:certain]
+        told = [fault for fault in new if fault.rule not in ONCE_A_RUN]
+        self._held += (fault for fault in new if fault.rule in ONCE_A_RUN)
+        if self._has_ended and (told or self._held or self._fed):
+            text = "".join(self._fed)
+            told = with_runs_once(text, assembler.spans, self._without_quoted((*told, *self._held), text))
+            self._held, self._fed = [], []
+        return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in told]
 
     def segmentation(self, text: str) -> Segmentation:
         """Everything so far as one value; `text` is all that was fed: fixes are tried on it before they are safe."""
         assembler = self._assembler
-        faults = assembler.faults
-        if self._prompt and any(fault.call is not None for fault in faults):
-            faults = [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
+        faults = self._without_quoted(assembler.faults, text)
         has_calls = bool(assembler.calls)
         read = partial(_read_repaired, own=self.format, prompt=self._prompt, role=self._role)
         before = None if self._checked.has_tools else self.result
@@ -140,6 +158,12 @@ class Segmenter:
             tuple(fault.at(self._turn, self._part) for fault in with_runs_once(text, assembler.spans, tried)),
             assembler.decoded,
         )
+
+    def _without_quoted(self, faults: Sequence[Fault], text: str) -> Sequence[Fault]:
+        """The faults without those of calls that the answer only quotes from the prompt."""
+        if not self._prompt or all(fault.call is None for fault in faults):
+            return faults
+        return [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
 
     def reuse(self, readings: Readings) -> None:
         """Use an earlier parse's readings of the same text's spans, instead of reading the spans again."""
