@@ -6,7 +6,13 @@ from functools import partial
 
 import msgspec
 
-from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
+from inspector.checks.arguments import (
+    accepted_array,
+    check_arguments,
+    places_of_cuts,
+    without_fault_of_array,
+    without_unfinished,
+)
 from inspector.checks.attempted.attempt import is_in_sentence
 from inspector.checks.attempted.call_search import CallSearch, call_search
 from inspector.checks.repair_trials import TrialResult, with_tried_fixes
@@ -21,10 +27,8 @@ from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import find_format
-from inspector.json_scanner import read_json
 from inspector.model.calls import Decoded, Literal, ToolCall, ToolDefinition, ToolResult, arguments_key
 from inspector.model.trace import Role, Span, SpanKind
-from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler, Readings
 from inspector.segmenter.events import ParseEvent, SpanClosed
@@ -293,7 +297,9 @@ class _CheckedAssembler:
                 return calls
         if self._search is not None and call.name is None and (others := self._read_otherwise(call, offered)):
             return others
-        read = self._with_array(call, offered)
+        read = accepted_array(call, offered) or call
+        if read is not call:
+            self._assembler.faults[:] = without_fault_of_array(self._assembler.faults, call)
         if call.parameters:
             read, typing_faults = typed_by(call, offered)
             self._assembler.faults += typing_faults
@@ -312,18 +318,6 @@ class _CheckedAssembler:
             for one in calls:
                 known += check_arguments(one, offered, self._own_tools)
         return calls
-
-    def _with_array(self, call: ToolCall, offered: OfferedTools) -> ToolCall:
-        """The call; made valid if its arguments are an array and its tool does not take an object."""
-        tool = offered.find(call.name) if call.name and not call.valid and call.raw_arguments.startswith("[") else None
-        if tool is None or offered.schema_of(tool).takes_objects:
-            return call
-        reading = read_json(call.raw_arguments)
-        if not reading.strict or call.arguments_range is None:
-            return call
-        place, faults = call.arguments_range, self._assembler.faults
-        faults[:] = [one for one in faults if one.rule is not NOT_A_CALL or one.range != place]
-        return msgspec.structs.replace(call, arguments=reading.nodes[0].value(), valid=True)
 
     def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
         """Whether the text ends within a call; false if a closing marker shows that the model finished it.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from inspector.capture.events import RecordingObserver
-from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
+from inspector.checks.arguments import check_structured_calls
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
@@ -171,11 +171,7 @@ class LiveReading:
         reading = read_structured_part(turn, part)
         for span in reading.spans if not part.name.startswith(WIRE_PREFIX) else ():
             self._observer.span_closed(self._key, self._turn, part.name, span, reading.calls)
-        truncations = places_of_cuts(reading.faults)
-        faults = list(reading.faults)
-        for call in reading.calls:
-            wrong = check_arguments(call, self._tools)
-            faults += without_unfinished(wrong, call, truncations) if truncations else wrong
+        _, faults = check_structured_calls(reading.calls, reading.faults, self._tools)
         self._report_faults(fault.at(self._turn, part.name) for fault in faults)
 
     def _report_faults(self, diagnostics: Iterable[Diagnostic]) -> None:
