@@ -13,7 +13,7 @@ from inspector.chain.faults import argument_diagnostics, chain_diagnostics, endi
 from inspector.chain.history import history_diagnostics
 from inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.steps import Chain, Step, tool_named
-from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
+from inspector.checks.arguments import check_structured_calls
 from inspector.checks.context import check_context
 from inspector.checks.reasoning import check_reasoning, reasoned_turns
 from inspector.checks.recording import check_arrivals, check_recording
@@ -201,12 +201,8 @@ def read_part(
     """Parse one part of turn `number` (from 1): its content, and the faults that show in it alone."""
     if part.name != "text":
         reading = read_structured_part(turn, part)
-        cuts = places_of_cuts(reading.faults)
-        faults = list(reading.faults)
-        for call in reading.calls:
-            wrong = check_arguments(call, offered, chosen.builtin_tools)
-            faults += without_unfinished(wrong, call, cuts) if cuts else wrong
-        inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
+        calls, faults = check_structured_calls(reading.calls, reading.faults, offered, chosen.builtin_tools)
+        inspected = PartInspection(number, part.name, chosen.name, reading.spans, calls)
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""

@@ -6,11 +6,17 @@ from functools import partial
 
 import msgspec
 
-from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
+from inspector.checks.arguments import (
+    accepted_array,
+    check_arguments,
+    places_of_cuts,
+    without_fault_of_array,
+    without_unfinished,
+)
 from inspector.checks.attempted.attempt import is_in_sentence
 from inspector.checks.attempted.call_search import CallSearch, call_search
 from inspector.checks.repair_trials import TrialResult, with_tried_fixes
-from inspector.checks.repetition import FEWEST_IN_TURN, may_have_runs, repeated_calls, with_runs_once
+from inspector.checks.repetition import FEWEST_IN_TURN, ONCE_A_RUN, may_have_runs, repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.whole_text import WholeText, whole_texts
@@ -21,10 +27,8 @@ from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import find_format
-from inspector.json_scanner import read_json
 from inspector.model.calls import Decoded, Literal, ToolCall, ToolDefinition, ToolResult, arguments_key
 from inspector.model.trace import Role, Span, SpanKind
-from inspector.rules.json_syntax import NOT_A_CALL
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler, Readings
 from inspector.segmenter.events import ParseEvent, SpanClosed
@@ -95,8 +99,11 @@ class Segmenter:
         self._parser = self.format.new_parser(prompt, role)
         self._assembler = Assembler(self.format.readers, calls_only=self.format.calls_only)
         self._taken = (0, 0)
+        self._has_ended = False
+        self._fed: list[str] = []
+        self._held: list[Fault] = []
         self._checked = _CheckedAssembler(self._assembler, tools, self.format if role is Role.ASSISTANT else None)
-        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take)
+        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take, self._fed)
         """`feed(text)` returns the top-level spans that this piece closed; pieces may end anywhere. Never raises."""
 
     def close(self) -> list[Span]:
@@ -104,6 +111,7 @@ class Segmenter:
         spans = self._checked.take(self._parser.close(), at_end=True)
         self._checked.end()
         self._assembler.end()
+        self._has_ended = True
         return spans
 
     @property
@@ -112,18 +120,32 @@ class Segmenter:
         return self._assembler.open_span(self._parser.certain_to)
 
     def take(self) -> tuple[list[ToolCall], list[Diagnostic]]:
-        """The new calls and diagnostics since the last `take`; their fixes have not been tried yet."""
-        calls, faults = self._taken
+        """The calls and diagnostics that became certain since the last `take`; none of them is withdrawn later.
+
+        A diagnostic is held back while the text after it may still change it: that of a marker until its span closes,
+        those that are counted when they follow one another (`ONCE_A_RUN`) until the end of the text. Their fixes have
+        not been tried yet.
+        """
+        calls, taken = self._taken
         assembler = self._assembler
-        self._taken = len(assembler.calls), len(assembler.faults)
-        return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in assembler.faults[faults:]]
+        faults = assembler.faults
+        certain = taken
+        while certain < len(faults) and (self._has_ended or assembler.is_certain(faults[certain])):
+            certain += 1
+        self._taken = len(assembler.calls), certain
+        new = faults[taken:certain]
+        told = [fault for fault in new if fault.rule not in ONCE_A_RUN]
+        self._held += (fault for fault in new if fault.rule in ONCE_A_RUN)
+        if self._has_ended and (told or self._held or self._fed):
+            text = "".join(self._fed)
+            told = with_runs_once(text, assembler.spans, self._without_quoted((*told, *self._held), text))
+            self._held, self._fed = [], []
+        return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in told]
 
     def segmentation(self, text: str) -> Segmentation:
         """Everything so far as one value; `text` is all that was fed: fixes are tried on it before they are safe."""
         assembler = self._assembler
-        faults = assembler.faults
-        if self._prompt and any(fault.call is not None for fault in faults):
-            faults = [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
+        faults = self._without_quoted(assembler.faults, text)
         has_calls = bool(assembler.calls)
         read = partial(_read_repaired, own=self.format, prompt=self._prompt, role=self._role)
         before = None if self._checked.has_tools else self.result
@@ -140,6 +162,12 @@ class Segmenter:
             tuple(fault.at(self._turn, self._part) for fault in with_runs_once(text, assembler.spans, tried)),
             assembler.decoded,
         )
+
+    def _without_quoted(self, faults: Sequence[Fault], text: str) -> Sequence[Fault]:
+        """The faults without those of calls that the answer only quotes from the prompt."""
+        if not self._prompt or all(fault.call is None for fault in faults):
+            return faults
+        return [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
 
     def reuse(self, readings: Readings) -> None:
         """Use an earlier parse's readings of the same text's spans, instead of reading the spans again."""
@@ -269,7 +297,9 @@ class _CheckedAssembler:
                 return calls
         if self._search is not None and call.name is None and (others := self._read_otherwise(call, offered)):
             return others
-        read = self._with_array(call, offered)
+        read = accepted_array(call, offered) or call
+        if read is not call:
+            self._assembler.faults[:] = without_fault_of_array(self._assembler.faults, call)
         if call.parameters:
             read, typing_faults = typed_by(call, offered)
             self._assembler.faults += typing_faults
@@ -288,18 +318,6 @@ class _CheckedAssembler:
             for one in calls:
                 known += check_arguments(one, offered, self._own_tools)
         return calls
-
-    def _with_array(self, call: ToolCall, offered: OfferedTools) -> ToolCall:
-        """The call; made valid if its arguments are an array and its tool does not take an object."""
-        tool = offered.find(call.name) if call.name and not call.valid and call.raw_arguments.startswith("[") else None
-        if tool is None or offered.schema_of(tool).takes_objects:
-            return call
-        reading = read_json(call.raw_arguments)
-        if not reading.strict or call.arguments_range is None:
-            return call
-        place, faults = call.arguments_range, self._assembler.faults
-        faults[:] = [one for one in faults if one.rule is not NOT_A_CALL or one.range != place]
-        return msgspec.structs.replace(call, arguments=reading.nodes[0].value(), valid=True)
 
     def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
         """Whether the text ends within a call; false if a closing marker shows that the model finished it.

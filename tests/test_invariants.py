@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -9,13 +10,16 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from inspector.diagnostics import Diagnostic, Fix
 from inspector.facade import make_call
 from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
 from inspector.json_scanner import read_json
-from inspector.model import Json, Role, SpanKind
+from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.rules.conversation import REPEATED_CALL
 from inspector.segmentation import Segmentation, Segmenter, segment
 from inspector.segmenter.events import ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.machine import Machine
@@ -28,22 +32,29 @@ FRAGMENTS = (
     '{"name": "f", "arguments": {', '"a": "', '"}}', "'name': 'f'", "True", "null", "-1.5e3", "1e999", "a", "name",
     "😀", "é", "\ud83d", "\udc80", "\x00", "\x1b[31m", "\u2028", "“", "\\u00e9", "\\ud800",
 )  # fmt: skip
-MORE_FRAGMENTS = ("<|im_start|>system\n", "<|im_start|>tool\n", "<|start_header_id|>user<|end_header_id|>\n\n", "Goal:")
+MORE_FRAGMENTS = (
+    "<|im_start|>system\n", "<|im_start|>tool\n", "<|start_header_id|>user<|end_header_id|>\n\n", "Goal:",
+)  # fmt: skip
 EXAMPLES = (
     make_call("f", {}), make_call("get_weather", {"city": "Tromsø", "days": 2}), make_call("f.g", {"a": [{"b": "]}"}]}),
 )  # fmt: skip
 
 
+def markers_of(name: str) -> list[str]:
+    """Every marker of a format, where a table of markers drives it."""
+    parser = find_format(name).new_parser()
+    parser = parser.text_side if isinstance(parser, ApiOrText) else parser
+    return sorted(parser.markers) if isinstance(parser, Machine) else []
+
+
 @cache
 def hostile(name: str, most: int = 40) -> st.SearchStrategy[str]:
     """Texts of at most `most` of a format's markers and calls, whole and cut, and all that is lethal in JSON."""
-    dialect = find_format(name)
-    parser = dialect.new_parser()
-    parser = parser.text_side if isinstance(parser, ApiOrText) else parser
-    markers = sorted(parser.markers) if isinstance(parser, Machine) else []
+    dialect, markers = find_format(name), markers_of(name)
     written = [dialect.write_calls([call]) for call in EXAMPLES if dialect.expresses(call)]
     halves = [one[: len(one) // 2] for one in (*markers, *written)]
-    pieces = [*markers, *written, *halves, *FRAGMENTS, *MORE_FRAGMENTS]
+    mentioned = [mention.format(one) for one in markers for mention in ("Write `{}` first", "the tag {} and then.")]
+    pieces = [*markers, *written, *halves, *mentioned, *FRAGMENTS, *MORE_FRAGMENTS]
     return st.lists(st.sampled_from(pieces) | st.text(max_size=3), max_size=most).map("".join)
 
 
@@ -94,6 +105,8 @@ def test_every_text_is_read_as_the_invariants_say(
     check_that_spans_tile(text, whole)
     assert read_in_pieces(dialect, cut(text, places), prompt, role) == whole
     assert read_in_pieces(dialect, list(text), prompt, role) == whole
+    check_what_is_taken(dialect, cut(text, places), prompt, role)
+    check_what_is_taken(dialect, list(text), prompt, role)
     check_what_is_held_back(dialect, text, prompt)
     check_diagnostics(text, segment(text, dialect.name))
     if isinstance(dialect.new_parser(), Machine):  # the brackets and keys of an API's JSON are markup too
@@ -107,6 +120,42 @@ def check_that_spans_tile(text: str, found: Segmentation) -> None:
     for span in found.spans:
         assert span.range.covers(span.inner)
         assert all(span.inner.covers(child.range) for child in span.children)
+
+
+def check_what_is_taken(dialect: Format, pieces: Sequence[str], prompt: str, role: Role) -> None:
+    """What `take` tells in time is never withdrawn: it is part of what the whole text has, and at the end all of it."""
+    text = "".join(pieces)
+    final = read_in_pieces(dialect, [text], prompt, role)
+    known = Counter(map(untried, final.diagnostics))
+    segmenter = Segmenter(dialect, prompt=prompt, role=role)
+    calls: list[ToolCall] = []
+    told: Counter[Diagnostic] = Counter()
+    for piece in pieces:
+        segmenter.feed(piece)
+        new_calls, diagnostics = segmenter.take()
+        calls += new_calls
+        told += Counter(map(untried, diagnostics))
+        assert calls == list(final.calls[: len(calls)])
+        assert told <= known, "a diagnostic that was told is not in the result"
+    segmenter.close()
+    new_calls, diagnostics = segmenter.take()
+    assert [*calls, *new_calls] == list(final.calls)
+    told += Counter(map(untried, diagnostics))
+    assert told == Counter({one: count for one, count in known.items() if one.rule is not REPEATED_CALL})
+
+
+@FORMATS
+def test_a_fault_of_a_marker_that_prose_mentions_is_not_told_before_it_is_certain(dialect: Format) -> None:
+    for marker in markers_of(dialect.name):
+        check_what_is_taken(dialect, list(f"Write `{marker}` first."), "", Role.ASSISTANT)
+        check_what_is_taken(dialect, list(marker * 4), "", Role.ASSISTANT)
+
+
+def untried(diagnostic: Diagnostic) -> Diagnostic:
+    """The diagnostic with its fix as a suggestion: fixes are tried only on a whole text."""
+    fault = diagnostic.fault
+    fix = Fix(fault.fix.edits, safe=False) if fault.fix is not None else None
+    return replace(diagnostic, fault=replace(fault, fix=fix))
 
 
 def check_what_is_held_back(dialect: Format, text: str, prompt: str) -> None:

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from inspector.capture.events import RecordingObserver
-from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
+from inspector.checks.arguments import check_structured_calls
 from inspector.checks.recording import check_recording
-from inspector.checks.repetition import ONCE_A_RUN, may_have_runs
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
 from inspector.formats.api.call_reading import read_structured_part
@@ -14,7 +13,7 @@ from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
 from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.segmentation import Segmenter, segment_whole
+from inspector.segmentation import Segmenter
 from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
 _FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call at the start of an answer is detected within them
@@ -140,16 +139,7 @@ class LiveReading:
             self._begin_text(settled, part.text)
         assert self._segmenter is not None
         self._report(self._segmenter, self._segmenter.close())
-        if max((self._in_text[rule.code] for rule in ONCE_A_RUN), default=0) > 1 or may_have_runs(part.text):
-            self._report_runs(part.text, settled)
         self.spoken = settled
-
-    def _report_runs(self, text: str, settled: Format) -> None:
-        """Report a marker that is repeated many times in a row as for a whole text: once, with its count."""
-        whole = segment_whole(text, settled, prompt=self._prompt, tools=self._tools, turn=self._turn)
-        self._in_text = Counter(one.rule.code for one in whole.diagnostics)
-        for diagnostic in whole.diagnostics:
-            self._report_fault(diagnostic)
 
     def _report(self, segmenter: Segmenter, spans: list[Span]) -> None:
         calls, diagnostics = segmenter.take()
@@ -181,11 +171,7 @@ class LiveReading:
         reading = read_structured_part(turn, part)
         for span in reading.spans if not part.name.startswith(WIRE_PREFIX) else ():
             self._observer.span_closed(self._key, self._turn, part.name, span, reading.calls)
-        truncations = places_of_cuts(reading.faults)
-        faults = list(reading.faults)
-        for call in reading.calls:
-            wrong = check_arguments(call, self._tools)
-            faults += without_unfinished(wrong, call, truncations) if truncations else wrong
+        _, faults = check_structured_calls(reading.calls, reading.faults, self._tools)
         self._report_faults(fault.at(self._turn, part.name) for fault in faults)
 
     def _report_faults(self, diagnostics: Iterable[Diagnostic]) -> None:

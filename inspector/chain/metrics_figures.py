@@ -37,7 +37,7 @@ _BLURRED = str.maketrans("", "", " ,./-_*^")
 class CallCounts(Struct, frozen=True):
     """Counts over the calls of a trace, or over those of one tool in it.
 
-    `well_formed` calls are strict in their own format and name a tool. `checked` calls name a tool that was offered
+    `well_formed` calls are those whose step is not malformed. `checked` calls name a tool that was offered
     with a schema, and nothing prevented the check; the `compliant` ones among them are well formed and do not violate
     the schema. `answered` calls got a result; `error_results` is how many of those are errors of calls that were
     otherwise sound. `failed` and `recovered` are as in the chain. `timed` calls are alone in their turn, between
@@ -200,11 +200,12 @@ class _CallCounter:
     def counts(self, step: Step) -> CallCounts:
         """The counts of one call."""
         is_checked = self._is_checked(step)
-        is_compliant = is_checked and step.call.valid and not self._broken(step)
+        is_well_formed = step.outcome is not StepOutcome.MALFORMED
+        is_compliant = is_checked and is_well_formed and not self._broken(step)
         latency_ms = self._latencies.get(step.number)
         return CallCounts(
             calls=1,
-            well_formed=int(step.call.valid),
+            well_formed=int(is_well_formed),
             checked=int(is_checked),
             compliant=int(is_compliant),
             answered=int(step.result is not None),

@@ -19,6 +19,7 @@ from inspector.chain.steps import CallFaults, Certainty, Step, StepOutcome
 from inspector.chain.tool_kinds import finds_nothing, is_terminal, is_text_read
 from inspector.errors import InvalidPatternError
 from inspector.model import Role, ToolCall, ToolResult, Trace
+from inspector.rules.json_syntax import SEVERAL_OBJECTS_IN_ONE_CALL
 from inspector.scanning import lazy_pattern
 
 PATTERN_SEARCH_LIMIT = 65_536
@@ -295,7 +296,7 @@ def _is_no_result(trace: Trace, number: int) -> bool:
 def _outcome(
     placed: PlacedCall, codes: Sequence[str], found: ErrorFound | None, *, is_answered: bool, went_on_after: int
 ) -> StepOutcome:
-    if not placed.call.valid:
+    if not placed.call.valid or SEVERAL_OBJECTS_IN_ONE_CALL.code in codes:
         return StepOutcome.MALFORMED
     if _UNKNOWN_TOOL in codes:
         return StepOutcome.UNKNOWN_TOOL

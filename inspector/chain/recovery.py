@@ -367,7 +367,8 @@ def _comparable(failed: Sequence[Step], intents: Mapping[int, Intent]) -> Callab
 
 
 def _is_answered(step: Step, attempts: Container[Location]) -> bool:
-    may_be_taken = step.outcome in _MAY_BE_TAKEN or step.location in attempts
+    is_sound = step.outcome is StepOutcome.MALFORMED and step.call.valid  # only what is beside the call is wrong
+    may_be_taken = step.outcome in _MAY_BE_TAKEN or is_sound or step.location in attempts
     if not may_be_taken or step.result is None:
         return False
     return step.error is None and not is_empty(step.result)

@@ -14,7 +14,7 @@ from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, ToolCall, ToolDefinition
 from inspector.rules import schema as rules
-from inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
+from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON, TRUNCATED_PARAMETERS
 from inspector.text import Range
 
 _CUT_SHORT = (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
@@ -38,6 +38,36 @@ def check_arguments(call: ToolCall, offered: OfferedTools, builtin_tools: Contai
     if schema.problems:
         yield from check_structured_definition(tool, call, offered)
     yield from _faults(call, tool, schema)
+
+
+def accepted_array(call: ToolCall, offered: OfferedTools) -> ToolCall | None:
+    """The call as valid, if its arguments are an array, and its tool takes no object; else None."""
+    tool = offered.find(call.name) if call.name and not call.valid and call.raw_arguments.startswith("[") else None
+    if tool is None or call.arguments_range is None or offered.schema_of(tool).takes_objects:
+        return None
+    reading = read_json(call.raw_arguments)
+    return msgspec.structs.replace(call, arguments=reading.nodes[0].value(), valid=True) if reading.strict else None
+
+
+def without_fault_of_array(faults: Iterable[Fault], call: ToolCall) -> list[Fault]:
+    """The faults without the one that says that a call's arguments are no object."""
+    return [fault for fault in faults if fault.rule is not NOT_A_CALL or fault.range != call.arguments_range]
+
+
+def check_structured_calls(
+    calls: Iterable[ToolCall], faults: Sequence[Fault], offered: OfferedTools, builtin_tools: Container[str] = ()
+) -> tuple[tuple[ToolCall, ...], list[Fault]]:
+    """The calls of a structured part, and its `faults` with those against the offered tools."""
+    checked: list[ToolCall] = []
+    cuts, found = places_of_cuts(faults), list(faults)
+    for call in calls:
+        as_array = accepted_array(call, offered)
+        found = found if as_array is None else without_fault_of_array(found, call)
+        read = as_array or call
+        wrong = check_arguments(read, offered, builtin_tools)
+        found += without_unfinished(wrong, read, cuts) if cuts else wrong
+        checked.append(read)
+    return tuple(checked), found
 
 
 def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[Range]) -> Iterator[Fault]:

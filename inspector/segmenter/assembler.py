@@ -88,6 +88,14 @@ class Assembler:
                 self.faults.append(event.fault)
         return self.spans[first:]
 
+    def is_certain(self, fault: Fault) -> bool:
+        """Whether no later event can withdraw or replace a fault.
+
+        What a marker begins is known only once its span closes: it may be a word of prose, or the misspelled closing
+        marker of the call before it, whose fault is at this marker.
+        """
+        return bool(self.spans) and fault.range.start < self.spans[-1].range.end
+
     def end(self) -> None:
         """Complete the lists with what only the end of the text makes known.
 

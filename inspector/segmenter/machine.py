@@ -34,12 +34,18 @@ from inspector.segmenter.window import OpenSpan, SearchWindow
 from inspector.text import Range
 
 
-def feeder(parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
-    """A function that runs a parser's `feed`, then `take`; a live stream calls it for every delta, so it is short."""
+def feeder(
+    parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]], fed: list[str]
+) -> Callable[[str], list[Span]]:
+    """A function that runs a parser's `feed`, then `take`; a live stream calls it for every delta, so it is short.
+
+    It appends each text to `fed`.
+    """
     if isinstance(parser, Machine):
-        return parser.feeding(take)
+        return parser.feeding(take, fed)
 
     def feed(text: str) -> list[Span]:
+        fed.append(text)
         return take(parser.feed(text))
 
     return feed
@@ -249,10 +255,11 @@ class Machine(PayloadReading):
             return []
         return self._look(text)
 
-    def feeding(self, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
-        """`feed` followed by `take`, in one call."""
+    def feeding(self, take: Callable[[list[ParseEvent]], list[Span]], fed: list[str]) -> Callable[[str], list[Span]]:
+        """`feed` followed by `take`, in one call that appends the text to `fed`."""
 
         def feed(text: str) -> list[Span]:
+            fed.append(text)
             self._pieces.append(text)
             if self._alarm not in text and self._other_alarm not in text:
                 return []

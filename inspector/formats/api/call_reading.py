@@ -149,7 +149,9 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
     if call.is_text:
         arguments = text
     elif decoded is not None and text.strip():
-        parsed = _parsed_arguments(decoded, call)
+        # If the JSON around the string is cut off, the same cut is reported already.
+        is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
+        parsed = _parsed_arguments(decoded, is_cut=is_cut)
         repairable = repairable and parsed.is_readable
         fits = fits and parsed.is_strict and (strings or call.is_streamed)
         arguments = parsed.value if fits or repairable else text
@@ -181,10 +183,9 @@ class _ParsedArguments(Struct, frozen=True):
     faults: tuple[Fault, ...]
 
 
-def _parsed_arguments(decoded: Decoded, call: GrowingCall) -> _ParsedArguments:
+def _parsed_arguments(decoded: Decoded, *, is_cut: bool = False) -> _ParsedArguments:
+    """The arguments in a string; `is_cut` says that it is reported already that the text ends within them."""
     reading = read_json(decoded.text)
-    # If the JSON around the string is cut off, the same cut is reported already.
-    is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
     unreported = [fault for fault in reading.faults if not (is_cut and fault.rule is rules.TRUNCATED_JSON)]
     faults = tuple(raw_fault(fault, decoded) for fault in unreported)
     first = reading.nodes[0] if reading.nodes else None
@@ -355,21 +356,19 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
     if plain is not None:
         call = ToolCall(header.name, plain, text, bool(header.name), whole, id=header.id, arguments_range=whole)
         return StructuredReading(spans, (call,), _without_name(header, whole))
-    reading = read_json(text)
-    node = reading.nodes[0] if reading.nodes else None
-    valid = reading.strict and bool(header.name)
-    readable = valid or (node is not None and node.kind is JsonKind.OBJECT and reading.repairable)
+    parsed = _parsed_arguments(Decoded([Literal(0, text, text)]))
+    is_named = bool(header.name)
     call = ToolCall(
         header.name,
-        node.value() if readable and node is not None else text,
+        parsed.value if parsed.is_strict or parsed.is_readable else text,
         text,
-        valid,
+        parsed.is_strict and is_named,
         whole,
         id=header.id,
-        recovered=readable and not valid and bool(header.name),
+        recovered=parsed.is_readable and not parsed.is_strict and is_named,
         arguments_range=whole,
     )
-    return StructuredReading(spans, (call,), (*_without_name(header, whole), *reading.faults))
+    return StructuredReading(spans, (call,), (*_without_name(header, whole), *parsed.faults))
 
 
 def _without_name(header: CallHeader, whole: Range) -> tuple[Fault, ...]:

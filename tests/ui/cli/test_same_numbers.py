@@ -1,0 +1,76 @@
+"""Every command counts the same errors and the same malformed calls in the same files."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from inspector.chain.steps import StepOutcome
+from inspector.inspection import inspect_trace
+from inspector.rules.rule import Severity
+from tests.chain.test_malformed_steps import JOINED, SHAPES, traces_in
+from tests.ui.conftest import ROOT, Run
+
+TWO_IN_A_TAG = '<tool_call>\n{"name": "f", "arguments": {}}\n{"name": "g", "arguments": {}}\n</tool_call>'
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """The sample traces, two calls in one tag, and answers of each API with joined arguments."""
+    folder = tmp_path / "files"
+    shutil.copytree(ROOT / "sample_traces", folder, ignore=shutil.ignore_patterns("*.py", "*.md", "py.typed", "__*"))
+    for number, arguments in enumerate(JOINED):
+        for file, write in SHAPES.items():
+            (folder / f"{number}-{file}").write_text(write(arguments), encoding="utf-8")
+    row = [{"from": "human", "value": "Go."}, {"from": "gpt", "value": TWO_IN_A_TAG}]
+    (folder / "tag.jsonl").write_text(json.dumps({"conversations": row}) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_every_command_counts_the_same_errors(weaklink: Run, files: Path) -> None:
+    inspections = [inspect_trace(trace) for trace in traces_in(files)]
+    errors = Counter(one.rule.code for found in inspections for one in found.diagnostics if is_error(one.rule.severity))
+    malformed = sum(step.outcome is StepOutcome.MALFORMED for found in inspections for step in found.chain.steps)
+    steps = sum(len(found.chain.steps) for found in inspections)
+    assert malformed > len(JOINED) * len(SHAPES)
+
+    report = read_json(weaklink("import", "files", "--json"))
+    imported = Counter[str]()
+    for file in report["files"]:
+        imported.update(file["diagnostics"])
+    assert {code: count for code, count in imported.items() if code in errors} == errors
+
+    rows = [json.loads(line) for line in weaklink("list", "--json", "--limit", "1000").stdout.splitlines()]
+    assert len(rows) == len(inspections)
+    assert sum(row["errors"] for row in rows) == errors.total()
+
+    shown = [read_json(weaklink("show", str(row["id"]), "--json")) for row in rows]
+    found = Counter(one["code"] for trace in shown for one in trace["diagnostics"] if one["severity"] == "error")
+    assert found == errors
+    assert sum(one["errors"] for one in shown) == errors.total()
+    assert sum(step["outcome"] == "malformed" for trace in shown for step in trace["chain"]) == malformed
+
+    measure = read_json(weaklink("stats", "--json"))["measures"]["well_formed"]
+    assert (measure["trials"], measure["trials"] - measure["hits"]) == (steps, malformed)
+
+    checked = read_json(weaklink("check", "files", "--output", "json", "--no-config"))
+    assert Counter(one["code"] for one in checked["diagnostics"] if one["severity"] == "error") == errors
+    sarif = read_json(weaklink("check", "files", "--output", "sarif", "--no-config"))
+    assert Counter(one["ruleId"] for one in sarif["runs"][0]["results"] if one["level"] == "error") == errors
+
+    junit = ElementTree.fromstring(weaklink("check", "files", "--output", "junit", "--no-config").stdout)
+    assert len(junit.findall(".//testcase")) == len(inspections)
+    failing = sum(any(is_error(one.rule.severity) for one in found.diagnostics) for found in inspections)
+    assert len(junit.findall(".//testcase[failure]")) == failing
+
+
+def is_error(severity: Severity) -> bool:
+    return severity is Severity.ERROR
+
+
+def read_json(done: Any) -> Any:
+    return json.loads(done.stdout)
