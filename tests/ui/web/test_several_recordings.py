@@ -28,7 +28,7 @@ def _stands_still(page: Page, runs: Runs, *, has_timer: bool) -> None:
     assert runs.whole == whole
 
 
-@pytest.fixture(params=[0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.fixture
 def running(request: pytest.FixtureRequest) -> int:
     count: int = request.param
     return count
@@ -44,6 +44,7 @@ def address(tmp_path: Path, running: int) -> Iterator[str]:
         yield opened
 
 
+@pytest.mark.parametrize("running", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)], indirect=True)
 def test_the_list_is_shown_and_stands_still(address: str, running: int, page: Page) -> None:
     runs = counted_runs(page)
     page.goto(f"{address}traces")
@@ -56,6 +57,9 @@ def test_the_list_is_shown_and_stands_still(address: str, running: int, page: Pa
         expect(page.locator(".stMain")).to_contain_text(f"{running} trace{'s' * (running > 1)} being recorded now")
 
 
+@pytest.mark.parametrize(
+    "running", [2, *(pytest.param(count, marks=pytest.mark.slow) for count in (0, 1, 3))], indirect=True
+)
 def test_every_other_page_stands_still(address: str, running: int, page: Page) -> None:
     for entry in PAGES:
         if entry.path == "traces":
