@@ -92,7 +92,7 @@ def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnosti
     """
     was_full = False
     for one in turn_contexts(trace, window):
-        is_full = 0 < one.tokens >= one.window.tokens * _NEARLY
+        is_full = one.tokens > 0 and one.tokens >= one.window.tokens * _NEARLY
         if is_full and not was_full:
             how = "about " if one.is_estimated else ""
             source = "estimated from its length" if one.is_estimated else "by the server's count"

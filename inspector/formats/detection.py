@@ -129,7 +129,7 @@ class _PatternIndex:
                 break
         for position, candidate, confidence in self._others:
             score = confidence(text)
-            if score > best or (score == best > 0 and position < order):
+            if score > best or (score == best and score > 0 and position < order):
                 order, found, best = position, candidate, score
         return found, best
 

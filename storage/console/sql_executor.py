@@ -8,6 +8,14 @@ number. These numbers are compared with what is allowed: the relations of our vi
 types, and built-in functions that depend only on their arguments (`immutable`) or are listed here. A text in the
 statement that looks like such a number can only cause a refusal. Then that view is read, in a read-only transaction
 that is rolled back.
+
+A read-only statement can still exhaust the server's memory: `repeat('a', 500000000)` is a value of 500 MB, and
+PostgreSQL has no limit for a session. So nothing may build a large value from a small one. Functions whose result is
+longer than their arguments, and aggregates that collect values, are refused, as are types that are containers (JSON,
+records, bytes) and lists of anything but constants. What is left is `||`, which at most doubles the longest text: a
+statement may contain it a few times, fewer the longer the statement is, and not in a recursion. So a text has at most
+`_JOINED_BYTES`, or a stored text times the same factor. Sorting and hashing use `work_mem` and then the disk, for
+which there is a limit if the role may set one. Every statement has a time limit.
 """
 
 import json
@@ -17,7 +25,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -47,23 +55,33 @@ _LONGEST = 100_000
 Value: TypeAlias = str | int | float | None
 _NAME = "weaklink_statement"
 _COMMAND_OK = 1  # libpq: PGRES_COMMAND_OK
-_QUERY_CANCELED = "57014"
+_QUERY_CANCELED, _LIMIT_EXCEEDED = "57014", "53400"
 _FIRST_OF_OTHERS = 16_384  # PostgreSQL: FirstNormalObjectId; objects with lower numbers are built in
 _LEAST_TYPE = 16  # lower numbers after such a key are members of enumerations
 _SHORT = frozenset({"bool", "int2", "int4", "int8", "float4", "float8"})
 _TYPES = (
     *_SHORT,
-    *("numeric", "text", "varchar", "bpchar", "unknown", "bytea", "json", "jsonb", "jsonpath", "record", "uuid"),
+    *("numeric", "text", "varchar", "unknown", "uuid"),
     *("date", "time", "timetz", "timestamp", "timestamptz", "interval"),
 )
 _HARMLESS = """
-    age array_to_json array_to_string clock_timestamp concat concat_ws date date_add date_bin date_part date_subtract
-    date_trunc extract format json_agg json_array_elements json_build_array json_build_object json_object_agg
-    json_populate_record jsonb_agg jsonb_build_array jsonb_build_object jsonb_object_agg jsonb_path_exists_tz
-    jsonb_path_query_tz now quote_literal quote_nullable random row_to_json statement_timestamp string_to_array text
-    time timestamp timestamptz timezone to_char to_date to_json to_jsonb to_number to_timestamp transaction_timestamp
-    generate_series
+    age clock_timestamp date date_add date_bin date_part date_subtract date_trunc extract now random statement_timestamp
+    text time timestamp timestamptz timezone to_char to_date to_number to_timestamp transaction_timestamp
 """  # functions that are not immutable, but read and change nothing
+_GROWING = """
+    array_agg array_append array_cat array_fill array_prepend generate_series lpad overlay quote_ident quote_literal
+    regexp_replace regexp_split_to_array repeat replace rpad string_agg string_to_array
+"""  # immutable functions whose result can be much longer than their arguments, or that collect values
+_JOINS = "textcat textanycat anytextcat array_cat array_append array_prepend"  # the functions of `||`
+_JOINED_BYTES = 1 << 20
+_MEMORY_SETTINGS = ("work_mem = '16MB'", "max_parallel_workers_per_gather = 0", "jit = off")
+_DISK_MB = 256
+_DISK_SETTING = f"temp_file_limit = '{_DISK_MB}MB'"  # only some roles may set it
+_RECURSION = ":cterecursive true"
+_CALL = lazy_pattern(r":funcid (\d+)")  # an operator has its function too, which is not counted again
+_OF_ROWS = lazy_pattern(r"\{(?:VAR|PARAM|SUBLINK|AGGREF|WINDOWFUNC|GROUPINGFUNC)\b")
+_LISTS = lazy_pattern(r"\{ARRAYEXPR\b")
+_BRACE = lazy_pattern(r"(?s)\\.|[{}]")
 _RELATION = lazy_pattern(r":relid (\d+)")
 _OPERATOR = lazy_pattern(r":(?:opno|eqop|sortop|ltop|opnos) (?:(\d+)|\(o ([\d ]+)\))")
 _FUNCTION = lazy_pattern(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)")
@@ -167,8 +185,11 @@ def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> QueryReply:
             return _reply(connection, request)
     except StoreError as error:
         cause = error.__cause__
-        if isinstance(cause, exc.DBAPIError) and getattr(cause.orig, "sqlstate", None) == _QUERY_CANCELED:
+        state = getattr(cause.orig, "sqlstate", None) if isinstance(cause, exc.DBAPIError) else None
+        if state == _QUERY_CANCELED:
             raise StoreError(_too_long(request)) from error
+        if state == _LIMIT_EXCEEDED:
+            raise StoreError(f"the statement needs more than {_DISK_MB} MB of disk space to sort") from error
         raise
 
 
@@ -188,19 +209,27 @@ def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
     until = time.monotonic() + request["seconds"]
     connection.exec_driver_sql("SET LOCAL client_encoding = 'UTF8'")
     connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(round(request['seconds'] * 1000), 1)}")
+    _limit_memory(connection)
     for name, select in request["views"].items():
         connection.exec_driver_sql(f'CREATE TEMP VIEW "{name}" AS {select}')
     connection.exec_driver_sql("SET LOCAL search_path = pg_temp")
     columns = _prepared(connection, request["statement"])
     listed = ", ".join(f"c{number}" for number in range(len(columns)))
     connection.exec_driver_sql(_verbatim(f"CREATE TEMP VIEW {_NAME} ({listed}) AS {request['statement']}"))
-    _refuse_others(connection, request["views"])
+    _refuse_others(connection, request)
     connection.exec_driver_sql("SET TRANSACTION READ ONLY")
     at_once = max(1, request["total_bytes"] // (len(columns) * request["value_bytes"]))
     streamed = connection.execution_options(stream_results=True, max_row_buffer=at_once)
     select = ", ".join(_bounded(f"c{number}", type_, request) for number, (_, type_) in enumerate(columns))
     with streamed.exec_driver_sql(f"SELECT {select} FROM {_NAME}") as found:
         return collect([name for name, _ in columns], _until(found, until, request), request)
+
+
+def _limit_memory(connection: sa.Connection) -> None:
+    for setting in _MEMORY_SETTINGS:
+        connection.exec_driver_sql(f"SET LOCAL {setting}")
+    with suppress(exc.DBAPIError), connection.begin_nested():
+        connection.exec_driver_sql(f"SET LOCAL {_DISK_SETTING}")
 
 
 def _prepared(connection: sa.Connection, statement: str) -> list[tuple[str, str]]:
@@ -228,13 +257,13 @@ def _bounded(column: str, type_: str, request: SqlRequest) -> str:
     return column if type_ in _SHORT else f"left({column}::text, {request['value_bytes'] + 1})"
 
 
-def _refuse_others(connection: sa.Connection, views: Iterable[str]) -> None:
+def _refuse_others(connection: sa.Connection, request: SqlRequest) -> None:
     """Raise StoreError if the view of the statement reads, calls or creates anything that is not allowed."""
-    tree = connection.scalar(
+    tree: str = connection.scalar(
         sa.text("SELECT ev_action::text FROM pg_catalog.pg_rewrite WHERE ev_class = CAST(:name AS regclass)"),
         {"name": f"pg_temp.{_NAME}"},
     )
-    ours = [*views, _NAME]
+    ours = [*request["views"], _NAME]
     types = {number for number in _numbers(_TYPE, tree) if number >= _LEAST_TYPE}
     if _not_among(connection, _OUR_RELATIONS, _numbers(_RELATION, tree), ours):
         raise StoreError("only the views may be read")
@@ -242,10 +271,44 @@ def _refuse_others(connection: sa.Connection, views: Iterable[str]) -> None:
         raise StoreError("only PostgreSQL's built-in operators are allowed")
     if refused := _not_among(connection, _ALLOWED_FUNCTIONS, _numbers(_FUNCTION, tree), _HARMLESS.split()):
         raise StoreError(f"the statement calls {_named(connection, 'regproc', refused)}, which is not allowed")
-    if refused := _not_among(connection, _ALLOWED_TYPES, types, [*_TYPES, *(f"our {name}" for name in ours)]):
+    if refused := _not_among(connection, _ALLOWED_TYPES, types, _TYPES):
         raise StoreError(
             f"the statement creates a value of type {_named(connection, 'regtype', refused)}, which is not allowed"
         )
+
+    _refuse_growth(connection, tree, len(request["statement"].encode()))
+
+
+def _refuse_growth(connection: sa.Connection, tree: str, size_bytes: int) -> None:
+    """Raise StoreError if the statement may build a value much larger than the texts in it and in the views."""
+    growing = {"numbers": list(_numbers(_FUNCTION, tree)), "names": _GROWING.split()}
+    if refused := set(connection.scalars(sa.text(_FUNCTIONS_NAMED), growing)):
+        raise StoreError(
+            f"the statement calls {_named(connection, 'regproc', refused)}, which can build a value that exceeds the "
+            "server's memory"
+        )
+    if any(_OF_ROWS.search(found) for found in _nodes(_LISTS, tree)):
+        raise StoreError("a list (`ARRAY[...]` or `IN (...)`) may only contain constants")
+    called = [int(found[1]) for found in _CALL.finditer(tree)]
+    used = [int(found[1]) for found in _OPERATOR.finditer(tree) if found[1]]
+    joining = set(connection.scalars(sa.text(_FUNCTIONS_NAMED), {"numbers": called, "names": _JOINS.split()}))
+    joining_operators = set(connection.scalars(sa.text(_OPERATORS_NAMED), {"numbers": used, "name": "||"}))
+    joins = sum(number in joining for number in called) + sum(number in joining_operators for number in used)
+    if joins and _RECURSION in tree:
+        raise StoreError("a recursive statement may not join texts with `||`, since they could grow without a limit")
+    if size_bytes << joins > _JOINED_BYTES:
+        raise StoreError(f"the statement joins texts with `||` too often for its length ({joins} times)")
+
+
+def _nodes(begin: re.Pattern[str], tree: str) -> Iterator[str]:
+    """The nodes of a stored tree that begin like this, each up to its closing brace; names escape braces."""
+    for found in begin.finditer(tree):
+        depth = 0
+        for brace in _BRACE.finditer(tree, found.start()):
+            depth += {"{": 1, "}": -1}.get(brace[0], 0)
+            if not depth:
+                yield tree[found.start() : brace.end()]
+                break
 
 
 def _numbers(pattern: re.Pattern[str], tree: str) -> set[int]:
@@ -275,9 +338,14 @@ AND (provolatile = 'i' OR proname = ANY(:names) OR provolatile = 's' AND EXISTS 
 
 _ALLOWED_TYPES = """SELECT type.oid::bigint FROM pg_catalog.pg_type AS type
 LEFT JOIN pg_catalog.pg_type AS element ON element.oid = type.typelem AND type.typcategory = 'A'
-WHERE type.oid = ANY(CAST(:numbers AS oid[])) AND (
-    type.typnamespace = 'pg_catalog'::regnamespace AND coalesce(element.typname, type.typname) = ANY(:names)
-    OR type.typnamespace = pg_my_temp_schema() AND 'our ' || coalesce(element.typname, type.typname) = ANY(:names))"""
+WHERE type.oid = ANY(CAST(:numbers AS oid[])) AND type.typnamespace = 'pg_catalog'::regnamespace
+AND coalesce(element.typname, type.typname) = ANY(:names)"""
+
+_FUNCTIONS_NAMED = """SELECT oid::bigint FROM pg_catalog.pg_proc
+WHERE oid = ANY(CAST(:numbers AS oid[])) AND proname = ANY(:names)"""
+
+_OPERATORS_NAMED = """SELECT oid::bigint FROM pg_catalog.pg_operator
+WHERE oid = ANY(CAST(:numbers AS oid[])) AND oprname = :name"""
 
 
 def _until(rows: Iterable[Any], until: float, request: SqlRequest) -> Iterator[Any]:

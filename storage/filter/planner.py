@@ -1,7 +1,7 @@
 """Plans each term of a filter: the stored values it matches, its indexes, and its SQL condition."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import floor
 from types import MappingProxyType
@@ -25,9 +25,9 @@ from storage.filter.selectivity import (
     unindexed,
 )
 from storage.filter.terms import ArgumentTerm, ComparisonOperator, Field, FilterKey, NumberTerm, TimeTerm
+from storage.filter.wildcards import as_stored, like, matching_values
 from storage.liveness import traces_in
 from storage.packing.blobs import escaped, key
-from storage.packing.blobs import key as key_of
 
 TABLES = {
     FilterKey.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
@@ -51,22 +51,6 @@ _INDEXED = (
 
 _COUNTED = (FilterKey.ERRORS, FilterKey.WARNINGS, FilterKey.TURNS, FilterKey.CALLS)
 """Numeric keys with an index that is sorted by number and then by time."""
-
-
-def matching_values(stored: Iterable[str], patterns: Iterable[str]) -> list[str]:
-    """Those of the values that match a filter's values: case-insensitive, with `*` for anything."""
-    pattern = re.compile("|".join(f"(?:{glob(value)})" for value in patterns), re.IGNORECASE | re.DOTALL)
-    return [one for one in stored if pattern.fullmatch(one)]
-
-
-def glob(value: str) -> str:
-    """A regular expression for a value with `*` in it."""
-    return ".*".join(map(re.escape, re.sub(r"\*+", "*", key_of(value)).split("*")))
-
-
-def like(value: str) -> str:
-    """A pattern of SQL's LIKE, with a backslash as its escape, for a value with `*` in it."""
-    return re.sub(r"\*+", "*", re.sub(r"([\\%_])", r"\\\1", value)).replace("*", "%")
 
 
 Leaf = Field | NumberTerm | ArgumentTerm | TimeTerm
@@ -221,9 +205,9 @@ def _session(connection: sa.Connection, term: Field) -> PlannedTerm:
     candidates: list[tuple[str, tuple[sa.ColumnElement[bool], ...]]] = []
     for value in term.values:
         name, equals, rest = value.partition("=")
-        candidates.append((key(value), ()))
+        candidates.append((as_stored(value), ()))
         if equals:
-            candidates.append((key(rest), (external.name == escaped(name),)))
+            candidates.append((as_stored(rest), (external.name == escaped(name),)))
     matched = [sa.and_(*named, _is_like(external.value, value)) for value, named in candidates]
     condition = _has(connection, sa.select(external.trace_id).where(sa.or_(*matched)))
     ranges = [

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
@@ -32,6 +31,7 @@ from storage.filter.terms import (
     nearest,
     one_of,
 )
+from storage.filter.wildcards import matching_values
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 COUNTS = {"k": 1e3, "m": 1e6}
@@ -230,8 +230,9 @@ def _value(key: FilterKey, piece: FilterValue) -> Term:
     if key is FilterKey.CONTEXT and _IS_SHARE.match(piece.text):
         return _share(piece)
     if key in _CODES_OF:
-        value = _known(key, piece).lower()
-        codes = [code for word, some in _CODES_OF[key].items() if fnmatchcase(word, value) for code in some]
+        value = _known(key, piece)
+        words = matching_values(_CODES_OF[key], [value])
+        codes = [code for word in words for code in _CODES_OF[key][word]]
         if not codes:
             raise FilterError(f"no {key.value} matches `{value[:40]}`", piece.position)
         return Field(FilterKey.CODE, tuple(dict.fromkeys(codes)))

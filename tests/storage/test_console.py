@@ -1,6 +1,7 @@
 """A user's own SQL: what it reads, and what it cannot do."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ def filled(new_store: NewStore) -> Store:
     store = new_store()
     store.save(inspected(trace("good", GOOD_CALL), trace("bad", BAD_CALL, model="hermes%4")))
     return store
+
+
+@pytest.fixture(scope="module")
+def filled_postgresql(postgresql_database_of_module: str) -> Iterator[Store]:
+    """The same on PostgreSQL alone."""
+    with open_store(postgresql_database_of_module) as store:
+        store.save(inspected(trace("good", GOOD_CALL), trace("bad", BAD_CALL, model="hermes%4")))
+        yield store
 
 
 def test_every_view_reads_and_has_its_documented_columns(filled: Store) -> None:
@@ -50,7 +59,11 @@ _NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE
 
 def _long(store: Store, length: int) -> str:
     """An expression that makes a text of so many characters."""
-    return f"printf('%.*c', {length}, 'ä')" if store.place.path else f"repeat('ä', {length})"
+    if store.place.path:
+        return f"printf('%.*c', {length}, 'ä')"
+    if length <= 50_000:  # a statement has at most 100,000 characters
+        return f"'{'ä' * length}'"
+    return f"(SELECT left(t || t, {length}) FROM (VALUES ('{'ä' * (length // 2)}')) AS v(t))"
 
 
 def test_a_long_value_is_cut_and_noted(filled: Store) -> None:
@@ -104,15 +117,96 @@ def test_what_reads_the_views_runs(filled: Store, statement: str) -> None:
     ask(filled.place, statement)
 
 
-def test_functions_of_json_are_there(filled: Store) -> None:
-    listing = "json_each('[1, 2]')" if filled.place.path else "json_array_elements('[1, 2]')"
-    assert [str(row[0]) for row in ask(filled.place, f"SELECT value FROM {listing}").rows] == ["1", "2"]
+def test_functions_of_json_are_there_on_sqlite(tmp_path: Path) -> None:
+    with open_store(tmp_path / "w.db") as store:
+        assert ask(store.place, "SELECT value FROM json_each('[1, 2]')").rows == ((1,), (2,))
 
 
 @pytest.mark.parametrize("statement", ["SELECT 'a\0b'", "SELECT '\ud800'", f"SELECT {'1' * 100_001}"])
 def test_texts_that_are_no_sql_are_refused(filled: Store, statement: str) -> None:
     with pytest.raises(StoreError):
         ask(filled.place, statement)
+
+
+_DOUBLED = "(SELECT t || t AS t FROM " * 30 + "(SELECT name AS t FROM traces) AS s0" + ")  AS s" * 30
+_HUGE = (
+    "SELECT repeat('a', 500000000)",
+    "SELECT length(repeat('a', 500000000))",
+    "SELECT array_fill(1, ARRAY[200000000])",
+    "SELECT cardinality(array_fill(1, ARRAY[10000, 10000]))",
+    "SELECT lpad('a', 500000000), rpad('a', 500000000)",
+    "SELECT replace(replace('aaaaaaaaaa', 'a', name), 'a', name) FROM traces",
+    "SELECT regexp_replace(name, '.', name, 'g') FROM traces",
+    "SELECT overlay(name PLACING name FROM 1) FROM traces",
+    "SELECT format('%500000000s', 'a')",
+    "SELECT concat(name, name, name) FROM traces",
+    "SELECT count(*) FROM generate_series(1, 1000000000)",
+    "SELECT string_agg(i::text, ',') FROM generate_series(1, 1000000000) AS i",
+    "SELECT string_agg(a.name, b.name) FROM traces a, traces b, turns c, turns d, turns e",
+    "SELECT array_agg(a.name) FROM traces a, traces b, turns c",
+    "SELECT json_agg(a) FROM traces a, traces b",
+    "SELECT jsonb_object_agg(a.name, b.name) FROM traces a, traces b",
+    "SELECT to_json(to_json(name)::text) FROM traces",
+    "SELECT '[1e131071]'::jsonb::text",
+    "SELECT 'a'::char(10000000)",
+    "SELECT encode(convert_to(name, 'UTF8'), 'hex') FROM traces",
+    "SELECT quote_literal(quote_literal(name)) FROM traces",
+    "SELECT ARRAY[name, name, name]::text FROM traces",
+    "SELECT 1 FROM traces WHERE 'a' = ANY(ARRAY[name, name || name])",
+    "SELECT ROW(name, name)::text FROM traces",
+    "SELECT t::text FROM traces AS t",
+    "SELECT string_to_array(name, NULL) FROM traces",
+    "WITH RECURSIVE r(t) AS (SELECT 'a' UNION ALL SELECT t || t FROM r) SELECT length(t) FROM r",
+    "WITH RECURSIVE r(t) AS (SELECT 'a' UNION ALL SELECT textcat(t, t) FROM r) SELECT length(t) FROM r",
+    f"SELECT length(t) FROM {_DOUBLED}",
+)
+
+
+@pytest.mark.parametrize("statement", _HUGE)
+def test_postgresql_builds_no_value_from_nothing(filled_postgresql: Store, statement: str) -> None:
+    with pytest.raises(StoreError) as refused:
+        ask(filled_postgresql.place, statement)
+    assert re.search(r"is not allowed|server's memory|only contain constants|with `\|\|`", str(refused.value))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT code || ' ' || turn || ' ' || part FROM diagnostics WHERE severity IN ('error', 'warning')",
+        "SELECT id FROM traces WHERE id IN (1, 2.5) AND status = ANY('{ok,broken}')",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT sum(i) FROM n",
+        "SELECT left(name, 3), split_part(name, 'a', 1), to_char(now(), 'YYYY'), id::text FROM traces",
+    ],
+)
+def test_what_builds_no_large_value_runs_on_postgresql(filled_postgresql: Store, statement: str) -> None:
+    ask(filled_postgresql.place, statement)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "zeroblob(500000000)",
+        "randomblob(500000000)",
+        "hex(zeroblob(900000))",
+        "replace(hex(zeroblob(400000)), '0', 'aaaa')",
+        "(SELECT group_concat(hex(zeroblob(400000))) FROM (VALUES (1), (2), (3)))",
+        "(WITH RECURSIVE r(t) AS (SELECT 'a' UNION ALL SELECT t || t FROM r) SELECT max(length(t)) FROM r)",
+    ],
+)
+def test_sqlite_builds_no_large_value(tmp_path: Path, value: str) -> None:
+    with open_store(tmp_path / "w.db") as store, pytest.raises(StoreError, match="longer than 1,000,000 bytes"):
+        ask(store.place, f"SELECT length({value})")
+
+
+def test_sqlite_pads_no_text_beyond_the_limit(tmp_path: Path) -> None:
+    with open_store(tmp_path / "w.db") as store:
+        assert ask(store.place, "SELECT printf('%500000000s', 'a')").rows == ((None,),)
+
+
+def test_postgresql_sorts_no_more_on_disk_than_its_limit(filled_postgresql: Store) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+    with pytest.raises(StoreError, match="needs more than 256 MB of disk space to sort"):
+        ask(filled_postgresql.place, f"{numbers} SELECT a.i, b.i, md5(b.i::text) FROM n a, n b ORDER BY 3", seconds=60)
 
 
 @pytest.mark.one_in(2)

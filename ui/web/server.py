@@ -10,7 +10,7 @@ import base64
 import hashlib
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -54,6 +54,7 @@ _OPTIONS = {
 
 _AT_ROOT = "<script>window.__streamlit = {BACKEND_BASE_URL: window.location.origin}</script>"  # else it tries paths
 _INLINE = lazy_pattern(r"<script>(.*?)</script>", re.DOTALL)
+_MEDIA = "/media/"  # Streamlit's folder of the files that pages offer
 _LONGEST = 65_536  # bytes: messages on the state of a script are far shorter; longer ones are not parsed
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It is alone in its folder, since Streamlit puts that folder first on the import path."""
@@ -158,15 +159,20 @@ _App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
 class IndexMiddleware:
     """ASGI middleware that serves `page` instead of the application's HTML.
 
-    It also lets browsers cache pictures, whose addresses identify their content; without it they would fetch the icon
-    again for each new address.
+    Files that a page offers, below `/media/`, are no pages: they are passed on, and browsers save them instead of
+    showing them, since a trace's HTML must never run or be displayed as a part of the dashboard. Only pictures are
+    shown. Browsers may cache those, whose addresses identify their content; without it they would fetch the icon again
+    for each new address.
     """
 
     def __init__(self, app: _App, page: str) -> None:
         self._app, self._page = app, page.encode()
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
-        """Pass everything on, but replace the body of an HTML response to a GET with `page`."""
+        """Pass everything on, but replace the body of a page's HTML response to a GET with `page`."""
+        if scope["type"] == "http" and scope["path"].startswith(_MEDIA):
+            await self._app(scope, receive, _sending_file(send))
+            return
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
@@ -175,14 +181,11 @@ class IndexMiddleware:
         async def sending(message: _Message) -> None:
             nonlocal is_html
             if message["type"] == "http.response.start":
-                kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
+                kind = _content_type(message)
                 is_html = message["status"] == 200 and kind.startswith(b"text/html")
                 length = (b"content-length", str(len(self._page)).encode())
                 if is_html:
                     message = {**message, "headers": [(b"content-type", kind), (b"cache-control", b"no-cache"), length]}
-                elif kind == b"image/png" and scope["path"].startswith("/media/"):
-                    kept = (b"cache-control", b"private, max-age=86400, immutable")
-                    message = {**message, "headers": [*message["headers"], kept]}
             elif is_html:
                 if message.get("more_body"):
                     return
@@ -190,6 +193,27 @@ class IndexMiddleware:
             await send(message)
 
         await self._app(scope, receive, sending)
+
+
+def _sending_file(send: _Send) -> _Send:
+    """Send a response for a file of a page: a picture for the page itself, anything else to be saved."""
+
+    async def sending(message: _Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = list(message["headers"])
+            if _content_type(message) == b"image/png":
+                headers.append((b"cache-control", b"private, max-age=86400, immutable"))
+            elif not any(name.lower() == b"content-disposition" for name, _ in headers):
+                headers.append((b"content-disposition", b"attachment"))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sending
+
+
+def _content_type(message: _Message) -> bytes:
+    headers: Iterable[tuple[bytes, bytes]] = message["headers"]
+    return next((value for name, value in headers if name.lower() == b"content-type"), b"")
 
 
 class TimerMiddleware:

@@ -30,16 +30,12 @@ function addedItems(kept, delta) {
   return items.map((members) => Object.fromEntries(members));
 }
 
-// A running trace is requested again when about ENOUGH more characters have arrived. The changes in the tree of values
-// and in the spans take 350 bytes per response, so a few characters would be a small part of each response.
-const EVERY_MS = 1500;
-const [SOONEST_MS, LATEST_MS] = [1000, 6000];
-const ENOUGH = 320;
+// A running trace is requested again POLL_MS after each response, so that text is shown within a second of its arrival;
+// after as long as the response took, if that is longer: the page of a long trace takes half of a server's time at most.
+// A server that does not answer is asked less often.
+const POLL_MS = 300;
+const RETRY_MS = 1500;
 
-function waitAfter(gained, waited) {
-  return gained > 0 ? Math.min(Math.max((waited * ENOUGH) / gained, SOONEST_MS), LATEST_MS) : EVERY_MS;
-}
-
-function charactersOf(data) {
-  return data.parts.reduce((sum, part) => sum + part.length, 0);
+function waitAfter(tookMs, isAnswered) {
+  return isAnswered ? Math.max(POLL_MS, tookMs) : RETRY_MS;
 }

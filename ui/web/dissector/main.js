@@ -68,8 +68,7 @@ class Dissector {
     following().trace = sent.trace;
     if (isFirst) following().place = place && { turn: place.turn, part: place.part, start: place.start, end: place.end };
     clearTimeout(this.next);
-    this.waited = EVERY_MS;
-    if (this.grows) this.next = setTimeout(() => this.poll(), this.waited);
+    if (this.grows) this.next = setTimeout(() => this.poll(), POLL_MS);
   }
 
   show(data) {
@@ -83,14 +82,14 @@ class Dissector {
   // Request what a running trace gained. When it has ended, Python redraws the page.
   async poll() {
     if (!this.root.isConnected) return;
+    const beganMs = performance.now();
     const found = document.hidden ? {} : await following().fetch(following().due(), { have: this.version });
-    const before = charactersOf(this.data);
+    const waitMs = waitAfter(performance.now() - beganMs, found !== null);
     if (found?.data || found?.delta) {
       this.show(found.data || withDelta(this.data, found.delta));
       following().request();
     }
-    this.waited = waitAfter(charactersOf(this.data) - before, this.waited);
-    if (this.grows) this.next = setTimeout(() => this.poll(), this.waited);
+    if (this.grows) this.next = setTimeout(() => this.poll(), waitMs);
     else this.emit("ended", true);
   }
 

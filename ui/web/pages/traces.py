@@ -21,7 +21,8 @@ from ui.web.stores import store
 from ui.web.trace_listing import SORTED_COLUMNS, trace_preview, trace_rows
 
 _PAGE = 100
-_LIVE_S = 2.0
+_LIVE_S = 0.5  # a recorder's text is in the database after 0.25 s: so it is on the screen within a second
+_FOLLOW_S = 2.0
 _LONGEST_ID = 15  # digits: databases have no larger number
 _FOLLOWS = "weaklink_follows"
 _LOOKED = "weaklink_looked"
@@ -34,7 +35,10 @@ _KEPT = "weaklink_list_scan"
 
 
 def show() -> None:
-    """Draw the page; while traces are being recorded, or *Follow* is on, the list is read again periodically."""
+    """Draw the page; while traces are being recorded, or *Follow* is on, the list is read again periodically.
+
+    While none is being recorded, the page only looks whether a recording has begun.
+    """
     st.title("Traces")
     filter_text = filter_bar("traces")
     if filter_text is None:
@@ -43,14 +47,22 @@ def show() -> None:
     total = page_results(query)
     put_progress(total, counted(total[query], "trace") if query in total else "")
     follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list every two seconds.")
-    running = _running()
-    every_s = STEPS_EVERY_S if is_scanning() else _LIVE_S if running or follows else None
-    st.fragment(_list, run_every=every_s)(filter_text, is_live=running > 0, was_scanning=is_scanning())
+    is_live = _running() > 0
+    every_s = STEPS_EVERY_S if is_scanning() else _LIVE_S if is_live else _FOLLOW_S if follows else None
+    st.fragment(_list, run_every=every_s)(filter_text, is_live=is_live, was_scanning=is_scanning())
+    if not is_live:
+        st.fragment(_await_recording, run_every=_LIVE_S)()
 
 
 def _running() -> int:
     """How many traces are being recorded now."""
     return len(store().paging().pulse().open)
+
+
+def _await_recording() -> None:
+    """Draw nothing; redraw the page once a trace is being recorded."""
+    if _running():
+        st.rerun()
 
 
 def _list(filter_text: str, *, is_live: bool, was_scanning: bool) -> None:
@@ -60,7 +72,7 @@ def _list(filter_text: str, *, is_live: bool, was_scanning: bool) -> None:
     """
     running = _running()
     listed, place = scanned_page(filter_text, _order(), _cursor(), limit=_PAGE + 1)
-    if is_live != running > 0 or was_scanning != is_scanning():
+    if is_live is not (running > 0) or was_scanning is not is_scanning():
         st.rerun()
     if place is not None:
         so_far = f"of {counted(place.total, 'trace')} " if place.total else ""

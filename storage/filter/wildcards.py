@@ -1,0 +1,45 @@
+"""Values of filters in which `*` matches anything: compared in Python, or as a pattern of SQL's LIKE.
+
+A pattern is a list of texts with gaps between them. A text that contains them in this order contains them where each is
+found first, so each is looked for once, after the previous one: linear time, however many stars there are. A regular
+expression would try every division of the gaps, which is exponential for `*b*b*b*c` and a name of many `b`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from storage.packing.blobs import escaped, key
+
+_ANYTHING = "*"
+
+
+def as_stored(pattern: str) -> str:
+    """A pattern in the form of an indexed column's values; a long value without a star is truncated as those are."""
+    return escaped(pattern) if _ANYTHING in pattern else key(pattern)
+
+
+def matching_values(stored: Iterable[str], patterns: Iterable[str]) -> list[str]:
+    """Those of the stored values that match one of a filter's values, case-insensitively."""
+    wanted = [as_stored(pattern).casefold().split(_ANYTHING) for pattern in patterns]
+    return [value for value in stored if any(_matches(value.casefold(), texts) for texts in wanted)]
+
+
+def _matches(value: str, texts: Sequence[str]) -> bool:
+    """Whether a value begins with the first text, ends with the last, and has the others between, in this order."""
+    if len(texts) == 1:
+        return value == texts[0]
+    first, *inner, last = texts
+    position, end = len(first), len(value) - len(last)
+    if position > end or not value.startswith(first) or not value.endswith(last):
+        return False
+    for text in inner:
+        position = value.find(text, position, end)
+        if position < 0:
+            return False
+        position += len(text)
+    return True
+
+
+def like(pattern: str) -> str:
+    """A pattern of SQL's LIKE, with a backslash as its escape."""
+    return re.sub(r"\*+", "%", re.sub(r"([\\%_])", r"\\\1", pattern))
