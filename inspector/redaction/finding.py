@@ -22,6 +22,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from inspector.redaction import names
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
 from inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
 from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretVerdict, Undecided
@@ -31,6 +32,7 @@ FILLER = "*"
 """Replaces each character of a secret; no key shape matches it."""
 
 _SECRET_CHARACTER = lazy_pattern(r"\\+[nrt]|\S")
+_BLOCK_CHARACTERS = lazy_pattern(r"(\\+[nrt/]|%0[ADad]|&#\w{1,4};)|\\+u[0-9a-fA-F]{4}|[A-Za-z0-9+/=_-]+")
 CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of earlier text that affect decisions on later text."""
 
@@ -46,6 +48,9 @@ _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
+_WORDS_WITHOUT_MARKS = ("assw", "assph", "ecret", "oken", "key", "redent", "earer", "asic", "dapi", "cio")
+"""Of names and keys that may be in prose with a value or a body that follows without any mark."""
+_NAMES_WITHOUT_MARKS = tuple(word.encode() for word in _WORDS_WITHOUT_MARKS[:8])
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -69,34 +74,34 @@ def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secr
 
 def replaced(text: str, secrets: Iterable[Secret]) -> str:
     """The text with a filler for each character of a secret; white space and escapes of line ends stay."""
-    ranges = list(_joined(secrets))
-    if not ranges:
-        return text
     pieces: list[str] = []
     at = 0
-    for start, end in ranges:
-        pieces += (text[at:start], _filler(text[start:end]))
+    for start, end, is_block in _joined(secrets):
+        pieces += (text[at:start], _filler(text[start:end], is_block=is_block))
         at = end
-    return "".join((*pieces, text[at:]))
+    return "".join((*pieces, text[at:])) if pieces else text
 
 
-def _filler(secret: str) -> str:
+def _filler(secret: str, *, is_block: bool = False) -> str:
     """The filler for a secret, of the same length."""
+    if is_block:
+        return _BLOCK_CHARACTERS.sub(lambda found: found[1] or FILLER * len(found[0]), secret)
     return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
-def _joined(secrets: Iterable[Secret]) -> Iterator[tuple[int, int]]:
-    ends = sorted((one.start, one.end) for one in secrets)
-    if not ends:
-        return
-    start, end = ends[0]
-    for next_start, next_end in ends[1:]:
-        if next_start > end:
-            yield start, end
-            start, end = next_start, next_end
-        else:
-            end = max(end, next_end)
-    yield start, end
+def _joined(secrets: Iterable[Secret]) -> Iterator[tuple[int, int, bool]]:
+    """The ranges of secrets in order, those that overlap as one."""
+    start = end = -1
+    is_block = False
+    for secret in sorted(secrets, key=lambda secret: (secret.start, secret.end)):
+        if secret.start < end:
+            end, is_block = max(end, secret.end), is_block and secret.is_block
+            continue
+        if end >= 0:
+            yield start, end, is_block
+        start, end, is_block = secret.start, secret.end, secret.is_block
+    if end >= 0:
+        yield start, end, is_block
 
 
 _BY_SIGN = {
@@ -125,16 +130,23 @@ def suspect_texts(texts: Sequence[str]) -> list[str]:
 
     They are searched together for all signs, and then each separately for the few that were found.
     """
-    together = "\n".join(texts).encode("ascii", "replace")
-    has_runs, signs = has_long_run(runs_of(together)), _signs_in(together.lower())
+    together = "\n".join(texts)
+    plain = together.encode("ascii", "replace")
+    has_runs, signs = has_long_run(runs_of(plain)), _signs_in(_view(together, plain))
     if not has_runs and not signs:
         return []
-    return [text for text in texts if _is_suspect(text.encode("ascii", "replace"), signs, has_runs=has_runs)]
+    return [text for text in texts if _is_suspect(text, signs, has_runs=has_runs)]
 
 
-def _is_suspect(plain: bytes, signs: Sequence[bytes], *, has_runs: bool) -> bool:
-    lowered = plain.lower()
+def _is_suspect(text: str, signs: Sequence[bytes], *, has_runs: bool) -> bool:
+    plain = text.encode("ascii", "replace")
+    lowered = _view(text, plain)
     return any(sign in lowered for sign in signs) or (has_runs and has_long_run(runs_of(plain)))
+
+
+def _view(text: str, plain: bytes) -> bytes:
+    """The view of a text; `plain` is the text in ASCII."""
+    return names.view(text).encode("ascii") if names.may_differ(text) else plain.lower()
 
 
 class Finder:
@@ -207,14 +219,14 @@ class Finder:
 
     def _search_from(self) -> int:
         """The first position at which a secret may begin that is not found yet."""
-        if self.released < len(self.text):
-            return self._undecided_at
-        return max(self._free_at, self.released - LONGEST_INTRODUCTION, 0)
+        first = self._undecided_at if self.released < len(self.text) else self.released
+        return max(self._free_at, first - LONGEST_INTRODUCTION, 0)
 
     def _needs_scan(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
-        is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain and b"asic" not in plain
+        is_prose = not plain.translate(None, _PROSE) and piece.isascii()
+        is_prose = is_prose and not any(map(plain.__contains__, _NAMES_WITHOUT_MARKS))
         end = known + len(piece)
         if not is_prose:
             self._prose_from = end + _MARKED
@@ -236,7 +248,8 @@ class Finder:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
         start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
         self._searched_to = end = known + len(piece)
-        lowered = (self.text[start:] + piece).lower()
+        text = self.text[start:] + piece
+        lowered = names.view(text) if names.may_differ(text) else text.lower()
         if not any(map(lowered.__contains__, _SHORTEST_SIGNS)):
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
@@ -249,7 +262,7 @@ class Finder:
         if end is None:
             self._stay_in(start, found)
             return False
-        found.append(Secret(start, end))
+        found.append(Secret(start, end, None, ending.is_block))
         self._open, self._free_at = None, end
         return True
 
@@ -272,14 +285,13 @@ class Finder:
         """Continue a secret that began at `start`: the text that its ending no longer examines is certain."""
         self.certain = self._undecided_at = max(_safe_end(self.text), start)
         self._free_at = -1
-        found.append(Secret(start, self.certain))
+        found.append(Secret(start, self.certain, None, self._open is not None and self._open.is_block))
 
 
 def _is_plain(piece: str) -> bool:
     """Whether the piece is ordinary words that begin no key: the cheap first test."""
     return len(piece) <= _LONGEST_PLAIN and (
-        _PLAIN_WORDS.match(piece) is not None
-        and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
+        _PLAIN_WORDS.match(piece) is not None and not any(map(piece.__contains__, _WORDS_WITHOUT_MARKS))
     )
 
 
@@ -315,7 +327,7 @@ class _Places:
         """The verdict on the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
-        return self._detector.judge(FoundIntroduction(self._text, self._found, free_at, is_final))
+        return self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
 
 
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
@@ -361,16 +373,17 @@ def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
 def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
+    readable = names.view(text) if names.may_differ(text) else ""
     searched = _without_frames(plain) if len(plain) > _MOST_KEPT else plain
     if has_long_run(runs_of(searched, is_final=is_final)):
         yield KeyPlaces(text, runs_of(plain, is_final=is_final))
-    lowered = searched.lower()
-    found = _signs_in(lowered)
+    found = _signs_in(readable.encode("ascii") if names.OTHER in readable else searched.lower())
     if found:
         seen = {detector.name: detector for sign in found for detector in _BY_SIGN[sign]}.values()
-        readable = plain.decode("ascii").lower()
+        readable = readable or plain.decode("ascii").lower()
         for one in seen:
-            if not one.marks or any(map(readable.__contains__, one.marks)):
+            may_follow = not is_final and not one.can_hold_secrets
+            if not one.marks or may_follow or any(map(readable.__contains__, one.marks)):
                 yield _Places(text, readable, one, at)
 
 

@@ -379,7 +379,7 @@ def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.Secre
         return None
     start = found.end()
     body = _TOKEN_REST.match(text, start, start + 34)[0]  # type: ignore[index]  # the same
-    if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.looks_random(body):
+    if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.is_mixed(body):
         return secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
     return (
         secret_values.Undecided(start) if start + len(body) == len(text) and len(body) < 34 and not is_final else None
