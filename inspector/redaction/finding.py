@@ -42,15 +42,32 @@ _FRAMED = 8_192  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
-_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?'()\n"
-_BETWEEN = r" ,;!?'()\n"
+_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?')\n"
+_BETWEEN = r" ,;!?')\n"
 _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
-_WORDS_WITHOUT_MARKS = ("assw", "assph", "ecret", "oken", "key", "redent", "earer", "asic", "dapi", "cio")
+_WORDS_WITHOUT_MARKS = (
+    *(
+        "assw",
+        "assph",
+        "ecret",
+        "oken",
+        "key",
+        "redent",
+        "epass",
+        "otp",
+        "dentified",
+        "echo",
+        "printf",
+        "earer",
+        "asic",
+    ),
+    *("dapi", "cio"),
+)
 """Of names and keys that may be in prose with a value or a body that follows without any mark."""
-_NAMES_WITHOUT_MARKS = tuple(word.encode() for word in _WORDS_WITHOUT_MARKS[:8])
+_NAMES_WITHOUT_MARKS = tuple(word.encode() for word in _WORDS_WITHOUT_MARKS[:13])
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -226,7 +243,7 @@ class Finder:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
         is_prose = not plain.translate(None, _PROSE) and piece.isascii()
-        is_prose = is_prose and not any(map(plain.__contains__, _NAMES_WITHOUT_MARKS))
+        is_prose = is_prose and not any(map(plain.lower().__contains__, _NAMES_WITHOUT_MARKS))
         end = known + len(piece)
         if not is_prose:
             self._prose_from = end + _MARKED

@@ -99,7 +99,7 @@ _YAML = (
 )
 _WRAPPED = (
     r"(?:(?:new\s)?(?:[\w.:]{0,40}(?:secret|secure|password|string|str|bytes)\w{0,12}|\[\]byte|b64encode)"
-    r"\s?\(\s?(?=\\{0,64}[\"']))?"
+    r"\s?\(\s?(?=\\{0,64}[\"'])|string\([0-9]{1,5}\)\s)?"
 )
 _MARKED = r"(?:\*{1,3}|_{1,2})?"
 _LESS, _GREATER = rf"(?:<|&lt;|{_BACKSLASHES}u003c)", rf"(?:>|&gt;|{_BACKSLASHES}u003e)"
@@ -168,7 +168,9 @@ def _judge_spaced(named: _Named) -> SecretVerdict:
         return _judge_value(named, " ")
     if named.opened:
         is_strong = named.confidence is SecretConfidence.PASSWORD and not _closes(text, named.name_at, named.opened)
-        is_sql = _SQL_BEFORE.search(place.lowered, max(named.name_at - 48, 0), named.name_at)
+        is_sql = found["sign"] == "securestring" or _SQL_BEFORE.search(
+            place.lowered, max(named.name_at - 48, 0), named.name_at
+        )
         if is_strong and is_sql:
             return _judge_quoted(place, found.end(), named.opened, named.confidence)
         return _judge_quoted(place, found.end(), named.opened, SecretConfidence.LIKELY) if is_strong else None
@@ -300,7 +302,7 @@ _RECORDS = (
     _Relation(
         "record: Kubernetes, .NET, HTML forms, schemas, Terraform",
         rf"{_Q}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{_NEWLINE}|\s(?!\s{{0,4}}[:=]))"
-        rf"(?:(?!name\b|key\b|-\s)[^{{}}\]<>]){{0,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]\s{{0,6}}\[?\s{{0,4}}{{open}}?(?=\S)",
+        rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]\s{{0,6}}\[?\s{{0,4}}{{open}}?(?=\S)",
         _judge_field,
     ),
     _Relation("form data", rf"{_Q}(?:;[^\r\n]{{0,100}})?{_NEWLINE}{_NEWLINE}", _judge_field),
@@ -349,7 +351,8 @@ _SQL_BEFORE = lazy_pattern(
 )
 _NETRC_BEFORE = lazy_pattern(r"\blogin\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?\Z")
 _COMMAND_BEFORE = lazy_pattern(
-    r"(?:\bset[x]?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|\bconfig\s[^\r\n]{0,60}|(?:^|\n)\s{0,8}(?:env|arg)\s{1,4})\Z"
+    r"(?:\bset[x]?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|\bconfig\s[^\r\n]{0,60}|\bredis[^\r\n]{0,40}>\s"
+    r"|(?:^|\n)\s{0,8}(?:env|arg)\s{1,4})\Z"
 )
 _QUOTED_WORDS = lazy_pattern(
     r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE
@@ -605,25 +608,32 @@ def _judge_bare_option(place: FoundIntroduction, start: int) -> SecretVerdict:
 
 
 _NAME_AFTER = lazy_pattern(
-    rf"{_Q}?\s{{0,2}}[,;]?(?:\s|{_BACKSLASHES}[nrt]){{0,12}}{_Q}?(?:name|key|field)({_Q})?\s{{0,4}}[=:]\s{{0,4}}{_Q}?[\w.-]{{0,40}}?{_NAME}(?![\w-])"
+    rf"{_Q}?\s{{0,2}}[,;]?{_BLANK}{_Q}?(?:name|key|field){_Q}?\s{{0,4}}[=:]\s{{0,4}}{_Q}?[\w.-]{{0,40}}?{_NAME}(?![\w-])"
 )
-_FIELD_AHEAD = 120
+_READER_AFTER = lazy_pattern(
+    r"(?:\\{0,64}[\"'])?\s{0,4}\|[^\r\n]{0,60}?(?:--\w{0,20}-?stdin|chpasswd|sudo\s-s|--passphrase-fd|--with-token)"
+)
+_MAX_AFTER_CHARS = 120
 
 
 def _judge_before_name(place: FoundIntroduction) -> SecretVerdict:
-    """Judge a value that is before its name: `value: x` and then `name: DB_PASSWORD`."""
+    """Judge a value before its name, `value: x` and then `name: DB_PASSWORD`, or before a command that reads it."""
     text, start = place.text, place.found.end()
-    opened = place.found["open"]
-    ending = _ending_of(opened) if opened else secret_values.BARE
+    ending = _ending_of(place.found["open"]) if place.found["open"] else secret_values.BARE
     limit = min(start + _AHEAD, len(text))
     end = ending.end(text, start, limit, is_final=place.is_final)
-    if not place.is_final and len(text) < (start + _AHEAD if end is None else end) + _FIELD_AHEAD:
+    if not place.is_final and len(text) < (start + _AHEAD if end is None else end) + _MAX_AFTER_CHARS:
         return Undecided(start)
-    name = None if end is None else _NAME_AFTER.match(place.lowered, end, min(end + _FIELD_AHEAD, len(text)))
-    if end is None or end >= start + _PEEK or name is None:
+    if end is None or end >= start + _PEEK:
         return None
-    begin = names.name_start(text, name.start("sign"), -1)
-    confidence = names.name_confidence(text, name, begin, begins=begins_word(text, name.start("sign")))
+    confidence: SecretConfidence | None = None
+    if place.found["echo"]:
+        is_read = _READER_AFTER.match(place.lowered, end, end + _MAX_AFTER_CHARS)
+        confidence = SecretConfidence.PASSWORD if is_read else None
+    elif (name := _NAME_AFTER.match(place.lowered, end, end + _MAX_AFTER_CHARS)) is not None:
+        at = name.start("sign")
+        begin = names.name_start(text, at, -1)
+        confidence = names.name_confidence(text, name, begin, begins=begins_word(text, at))
     is_secret = confidence and secret_values.can_be_quoted_secret(text[start:end], confidence)
     return Secret(start, end) if is_secret else None
 
@@ -634,15 +644,17 @@ def _judge_beside(place: FoundIntroduction) -> SecretVerdict:
     start = found.end()
     begin = names.name_start(text, found.start(), place.free_at)
     confidence = names.name_confidence(text, found, begin, begins=place.begins)
-    if confidence not in _STRONG:
+    if confidence is None or found["sign"] in _IDENTIFIERS:
         return None
     value = place.value(secret_values.WORD, start)
     if value is None:
         return Undecided(start)
-    is_secret = secret_values.is_random(value[0])
+    is_long = len(value[0]) >= 16 or confidence in _STRONG
+    is_secret = is_long and secret_values.is_random(value[0])
     return Secret.of(text, start, secret_values.WORD, is_final=place.is_final) if is_secret else None
 
 
+_IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
 _STRONG = (SecretConfidence.PASSWORD, SecretConfidence.SECRET)
 _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
 _near, _elements, _records = _Relations(_NEAR), _Relations(_ELEMENTS), _Relations(_RECORDS)
@@ -660,10 +672,12 @@ DETECTORS = (
     ),
     Detector(
         "value before its name",
-        ("value",),
-        lazy_pattern(rf"value{_Q}?\s{{0,4}}[=:]\s{{0,4}}(?P<open>{_open('b')})?(?=[^\s\[{{{{])"),
+        ("value", "echo", "printf"),
+        lazy_pattern(
+            rf"(?:value{_Q}?\s{{0,4}}[=:]|(?P<echo>echo|printf)\s(?:-\w\s|'%s'\s)?)\s{{0,4}}(?P<open>{_open('b')})?(?=[^\s\[{{{{])"
+        ),
         _judge_before_name,
-        marks=names.SIGNS,
+        marks=(*names.SIGNS, "stdin", "sudo"),
     ),
     Detector(
         "random value beside a name",
@@ -731,18 +745,24 @@ DETECTORS = (
     ),
     Detector(
         "user of a command",
-        ("-u", "--user", "--proxy-user"),
+        (" -u", " -a", "--user", "--proxy-user", "--auth", "\n-u"),
         lazy_pattern(
-            rf"-(?<=\s-)(?:u|-(?:proxy-)?user)(?:\s{{1,4}}(?:{_CONTINUED})?|=)?"
+            rf"-(?<=\s-)(?:u|a|-auth|-(?:proxy-)?user)(?:\s{{1,4}}(?:{_CONTINUED})?|=)?"
             r"(?P<quote>\\{0,64}[\"'])?(?=[\w.@%+-])"
         ),
         _judge_user,
     ),
     Detector(
         "password of a command",
-        ("mysql", "mariadb", "sshpass", "login", "redis-cli", "ldap", "curl", "sqlcmd", "mongo", "zip", "7z"),
+        (" -p", " -a", " -w", " -b", "\t-p", "\t-a"),
         lazy_pattern(rf"-(?<=[ \t]-)(?P<option>[pawb])(?P<blank>\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"),
         _judge_command,
+    ),
+    Detector(
+        "user and password of Oracle",
+        ("thin:", "sqlplus", "expdp", "impdp"),
+        lazy_pattern(r"(?:thin:|(?:sqlplus|expdp|impdp)\s(?:-\w{1,8}\s)?)[\w$#.]{1,64}/(?=[^\s@/])"),
+        lambda place: _judge_plain(place, place.found.end(), secret_values.BEFORE_AT, SecretConfidence.PASSWORD),
     ),
     Detector(
         "SQL",
@@ -755,9 +775,9 @@ DETECTORS = (
     ),
     Detector(
         "user and password in a call",
-        ("auth", "credential", "login"),
+        ("auth", "cred", "login", "basic"),
         lazy_pattern(
-            rf"(?:auth|credentials?|login)\w{{0,20}}\s?[=(]\s?\(?\s?{_Q}[^\"'\r\n\\]{{1,64}}{_Q}\s?,\s?{_COMMAND_QUOTE}(?=[^\s])"
+            rf"(?:auth|credentials?|login|basic)\w{{0,20}}\s?[=(]\s?\(?\s?{_Q}[^\"'\r\n\\]{{1,64}}{_Q}\s?,\s?{_COMMAND_QUOTE}(?=[^\s])"
         ),
         lambda place: _judge_option(place) if place.found["open"] else None,
         can_hold_secrets=True,

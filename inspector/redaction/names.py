@@ -12,28 +12,13 @@ from inspector.scanning import lazy_pattern
 
 OTHER = "\x01"
 SIGNS = (
-    *(
-        "pass",
-        "pw",
-        "psw",
-        "secret",
-        "token",
-        "key",
-        "cred",
-        "cookie",
-        "auth",
-        "sess",
-        "sig",
-        "code",
-        "jwt",
-        "mnemonic",
-    ),
-    *("contrasena", "senha", "kennwort", "wachtwoord", "kata sandi", "parola", "heslo", OTHER),
+    *"pass pw psw psk otp secur secret token key cred cookie auth sess sig code jwt mnemonic contrasena senha".split(),
+    *("kennwort", "wachtwoord", "kata sandi", "parola", "heslo", OTHER),
 )
 """Every text with a name contains one of these."""
 
-NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psw|secret(?:string)?|token|key|credential
-        |cookie|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
+NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psw|psk|otp|securestring|secret(?:string)?
+        |token|key|credential|cookie|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
         |wachtwoord|kata\ sandi|parola|heslo|\x01+)
     (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base
               |prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)
@@ -63,13 +48,26 @@ _OTHER_TOKENS = (
 )
 
 _PASSWORDS = (
-    *("passw", "passp", "passc", "mot de passe", "psw", "contrasena", "senha", "kennwort", "wachtwoord", "kata sandi"),
+    *(
+        "passw",
+        "passp",
+        "passc",
+        "mot de passe",
+        "psw",
+        "otp",
+        "securestring",
+        "contrasena",
+        "senha",
+        "kennwort",
+        "wachtwoord",
+        "kata sandi",
+    ),
     *("heslo", "mnemonic", OTHER),
 )
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 _MAX_NAME_CHARS = 48
 _NAME_BEGIN = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
-_LABEL = lazy_pattern(r"\b[A-Za-z]{2,12} \Z")
+_LABEL = lazy_pattern(r"\b(?!(?i:the|this|that|your|my|our|his|new|an|each|one|per|and|or|of|for) )[A-Za-z]{2,12} \Z")
 _PASS_KINDS = lazy_pattern(
     r"(?:store|key|user|db|admin|root|mysql|my|login|require|svn|ftp|smtp|mail|proxy|http|pg|new|ssh)\Z", re.IGNORECASE
 )
@@ -88,8 +86,8 @@ _FOREIGN_NAME = lazy_pattern("|".join(_FOREIGN), re.IGNORECASE)
 _FOREIGN_AT_END = lazy_pattern(rf"(?:{'|'.join(_FOREIGN)})\Z", re.IGNORECASE)
 _ESCAPED_COLON = lazy_pattern(r"\\{1,32}uff1a")
 _LETTER = (
-    r"(?:\\{1,32}u(?!ff1a)(?:00[46][1-9a-f]|00[c-f][0-9a-f]|00[57][0-9a]|0[1-9a-f][0-9a-f]{2}|[1-9a-f][0-9a-f]{3})"
-    r"|%(?:25){0,3}(?:[46][1-9a-f]|[57][0-9a]))"
+    r"(?:\\{1,32}u(?!ff1a)(?:00[46][1-9a-f]|002d|00[c-f][0-9a-f]|00[57][0-9af]|0[1-9a-f][0-9a-f]{2}|[1-9a-f][0-9a-f]{3})"
+    r"|%(?:25){0,3}(?:[46][1-9a-f]|[57][0-9af]|2d))"
 )  # an escaped letter
 _ESCAPED_WORD = lazy_pattern(rf"(?:{_LETTER}(?:[a-z ]{{0,16}}(?=[\\%])|[a-z]{{0,16}})){{1,32}}")
 _ESCAPED_LETTER = lazy_pattern(r"\\{1,32}u([0-9a-f]{4})|%(?:25){0,3}([0-9a-f]{2})")
@@ -196,6 +194,8 @@ def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> Secret
         return SecretConfidence.PASSWORD
     if sign == "pass":
         return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
+    if sign == "psk":
+        return SecretConfidence.SECRET
     if sign.startswith("secret"):
         return (
             None

@@ -14,14 +14,14 @@ from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
-LOOKAHEAD = 144
+LOOKAHEAD = 176
 """In code points: what is further than this before the text's end is decided."""
 
 _UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 _PLACEHOLDER = lazy_pattern(
     r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
-    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
+    | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*) | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
     | %[A-Z_]+% | %\(.*
     | %[sdr] | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
     | [A-Z]+(?:_[A-Z]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
@@ -191,6 +191,9 @@ def block(newline: str, indent: str) -> PatternRun:
 BRACES = PatternRun(lazy_pattern(r"[^{}\r\n]*"))
 """A value between braces."""
 
+BEFORE_AT = PatternRun(lazy_pattern(r"[^\s@\"'\\]*"))
+"""A password before the at sign of a host."""
+
 LIST = PatternRun(lazy_pattern(r"[^\[\]{}:<>]*"), is_block=True)
 """The rest of a list of texts."""
 
@@ -200,9 +203,9 @@ WORD = PatternRun(lazy_pattern(r"[A-Za-z0-9_+/=.~!@#$%^&*-]*"))
 PEM = PatternRun(
     lazy_pattern(
         r"""(?:[A-Za-z0-9+/=_]+ | -(?=[A-Za-z0-9])
-        | (?!-{4,5}\s?END)[^A-Za-z0-9+/=](?=(?s:.){0,100}?(?:[A-Za-z0-9+/]{20}|-{4,5}\s?END))
-        | (?:\r?\n|\\{1,64}n)[\s>|"']{0,8}(?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}
-          (?=["'\\\r\n]|\Z))*""",
+        | (?!-{4,5}\s?END)[^A-Za-z0-9+/=](?=(?s:.){0,150}?(?:[A-Za-z0-9+/]{20}|-{4,5}\s?END))
+        | (?<=[A-Za-z0-9+/=]{16})(?:\r?\n|\\{1,64}n)[^\r\n\\"]{0,60}?(?<![A-Za-z0-9+/])
+          (?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}(?=["'\\\r\n]|\Z))*""",
         re.VERBOSE,
     ),
     soft=None,
@@ -210,7 +213,7 @@ PEM = PatternRun(
 )
 """The body of a PEM block, with all that is before its lines: of a log, a mail, a quoted text.
 
-It continues as long as a line of base 64, or the end, begins within 100 characters; without an end, the rest of a line
+It continues as long as a line of base 64, or the end, begins within 150 characters; without an end, the rest of a line
 behind such lines belongs to it too.
 """
 
@@ -271,6 +274,7 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether a word by itself looks like a key: a part of it changes often between digits, capitals and the rest."""
+    value = value.rstrip(".!")
     if _KNOWN_WORD.match(value) or _PATH.match(value) or is_placeholder(value) or _REDACTED in value:
         return False
     return any(len(_CHANGE.findall(part)) >= _LEAST_CHANGES for part in _RANDOM_PART.findall(value))
