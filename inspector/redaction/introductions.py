@@ -316,7 +316,7 @@ class _Relations:
     def __init__(self, relations: tuple[_Relation, ...]) -> None:
         self._relations = relations
         rows = "|".join(map(_row_pattern, relations, range(len(relations))))
-        self.pattern = lazy_pattern(f"{_NAME}(?:{rows})")
+        self.pattern: re.Pattern[str] = lazy_pattern(f"{_NAME}(?:{rows})")
 
     def judge(self, place: FoundIntroduction) -> SecretVerdict:
         """The verdict on a name with one of the relations."""

@@ -12,8 +12,9 @@ from inspector.scanning import lazy_pattern
 
 OTHER = "\x01"
 SIGNS = (
-    *"pass pw psw psk otp secur secret token key cred cookie auth sess sig code jwt mnemonic contrasena senha".split(),
-    *("kennwort", "wachtwoord", "kata sandi", "parola", "heslo", OTHER),
+    *("pass", "pw", "psw", "psk", "otp", "secur", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig"),
+    *("code", "jwt", "mnemonic", "contrasena", "senha", "kennwort", "wachtwoord", "kata sandi", "parola", "heslo"),
+    OTHER,
 )
 """Every text with a name contains one of these."""
 
@@ -174,6 +175,16 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
     confidence = _confidence(text, found, sign, word)
     is_vague = found["many"] and confidence is SecretConfidence.PASSWORD
     return SecretConfidence.LIKELY if is_vague else confidence
+
+
+def confidence_of(name: str) -> SecretConfidence | None:
+    """How strongly a whole name, such as one of an environment variable, indicates that its value is a secret."""
+    found = _NAME_AT_END.search(view(name))
+    if found is None:
+        return None
+    at = found.start("sign")
+    begins = at == 0 or not name[at - 1].isalnum()
+    return name_confidence(name, found, name_start(name, at, -1), begins=begins)
 
 
 def _may_begin(text: str, at: int, sign: str) -> bool:

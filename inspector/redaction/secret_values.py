@@ -21,7 +21,8 @@ _UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECA
 
 _PLACEHOLDER = lazy_pattern(
     r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
-    | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*) | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
+    | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*)
+    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
     | %[A-Z_]+% | %\(.*
     | %[sdr] | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
     | [A-Z]+(?:_[A-Z]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
