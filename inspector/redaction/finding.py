@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from inspector.redaction import names
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
@@ -38,6 +38,9 @@ CONTEXT = LONGEST_INTRODUCTION + 128
 
 _MOST_KEPT = 4 * CONTEXT
 _NOTHING: list[Secret] = []
+_FILLERS = lazy_pattern(r"\*{3,}")
+_SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
+_UNKNOWN_FILLER = 8
 _FRAMED = 8_192  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
@@ -140,6 +143,21 @@ _SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, le
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
     return _scan(text, 0, free_at=-1, is_final=True).secrets
+
+
+def redactions(text: str) -> list[Secret]:
+    """Where fillers are in a redacted text, each with the rule that would put it there, `""` if none would.
+
+    Asterisks that were in the text before look the same; short ones without a rule are left out.
+    """
+    runs = [found.span() for found in _FILLERS.finditer(text)]
+    rules: dict[int, str] = {}
+    for sample in _SAMPLES if runs else ():
+        filled = _FILLERS.sub(lambda found, sample=sample: (sample * len(found[0]))[: len(found[0])], text)  # type: ignore[misc]  # it is bound at once
+        for secret in find_secrets(filled):
+            rules = {start: secret.rule for start, _ in runs if secret.start <= start < secret.end} | rules
+    known = (Secret(start, end, rule=rules.get(start, "")) for start, end in runs)
+    return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER]
 
 
 def suspect_texts(texts: Sequence[str]) -> list[str]:
@@ -344,7 +362,10 @@ class _Places:
         """The verdict on the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
-        return self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
+        verdict = self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
+        if isinstance(verdict, Secret) and not verdict.rule:
+            return structs.replace(verdict, rule=self._detector.name)
+        return verdict
 
 
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.redaction import names, secret_values
 from inspector.redaction.keys import begins_word
@@ -267,6 +268,8 @@ def _is_element(named: _Named) -> bool:
 def _judge_field(named: _Named) -> SecretVerdict:
     if named.place.found["sign"] in {"authorization", "cookie"}:
         return _judge_header(named)
+    if named.opened and named.relation.removesuffix(named.opened).rstrip().endswith("["):
+        return _judge_listed(named)
     return _judge_value(named, ": ")
 
 
@@ -298,14 +301,21 @@ _ELEMENTS = (
         _judge_element,
     ),
 )
+_RECORD = (
+    rf"{_Q}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{_NEWLINE}|\s(?!\s{{0,4}}[:=]))"
+    rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]"
+)
+_VALUE = r"\s{0,6}\[?\s{0,4}{open}?(?=\S)"
 _RECORDS = (
+    _Relation("record: Kubernetes, .NET, HTML forms, schemas, Terraform", f"{_RECORD}{_VALUE}", _judge_field),
+    _Relation("form data", rf"{_Q}(?:;[^\r\n]{{0,100}})?{_NEWLINE}{_NEWLINE}", _judge_field),
+)
+_LATER_FIELDS = (
     _Relation(
-        "record: Kubernetes, .NET, HTML forms, schemas, Terraform",
-        rf"{_Q}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{_NEWLINE}|\s(?!\s{{0,4}}[:=]))"
-        rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]\s{{0,6}}\[?\s{{0,4}}{{open}}?(?=\S)",
+        "later field of a record",
+        rf"{_RECORD}[^{{}}<>]{{1,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]{_VALUE}",
         _judge_field,
     ),
-    _Relation("form data", rf"{_Q}(?:;[^\r\n]{{0,100}})?{_NEWLINE}{_NEWLINE}", _judge_field),
 )
 """In `_ELEMENTS` and `_RECORDS`, other text may be between a name and its value."""
 
@@ -329,7 +339,9 @@ class _Relations:
         number = next(number for number in range(len(self._relations)) if groups[f"r{number}"] is not None)
         opened = groups.get(f"o{number}") or ""
         named = _Named(place, start, confidence, opened, groups[f"r{number}"])
-        return self._relations[number].judge(named)
+        relation = self._relations[number]
+        verdict = relation.judge(named)
+        return replace(verdict, rule=f"name, {relation.containers}") if isinstance(verdict, Secret) else verdict
 
 
 def _row_pattern(row: _Relation, number: int) -> str:
@@ -657,7 +669,8 @@ def _judge_beside(place: FoundIntroduction) -> SecretVerdict:
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
 _STRONG = (SecretConfidence.PASSWORD, SecretConfidence.SECRET)
 _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
-_near, _elements, _records = _Relations(_NEAR), _Relations(_ELEMENTS), _Relations(_RECORDS)
+_near, _elements = _Relations(_NEAR), _Relations(_ELEMENTS)
+_records, _later_fields = _Relations(_RECORDS), _Relations(_LATER_FIELDS)
 DETECTORS = (
     Detector("name", names.SIGNS, _near.pattern, _near.judge),
     Detector(
@@ -667,6 +680,11 @@ DETECTORS = (
     ),
     Detector(
         *("record", names.SIGNS, _records.pattern, _records.judge),
+        can_hold_secrets=True,
+        marks=("value", "default", "const", "example", "content", "form-data"),
+    ),
+    Detector(
+        *("later field", names.SIGNS, _later_fields.pattern, _later_fields.judge),
         can_hold_secrets=True,
         marks=("value", "default", "const", "example", "content", "form-data"),
     ),

@@ -273,7 +273,7 @@ def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> secret_va
     body = text[start:end]
     is_open = end == len(text) and end < start + look and not is_final
     if len(body) >= key.at_least and (not key.must_mix or secret_values.has_random_segment(body)):
-        return secret_values.Secret.of(text, start, run, is_final=is_final)
+        return replace(secret_values.Secret.of(text, start, run, is_final=is_final), rule=key.source)
     return secret_values.Undecided(start) if is_open else None
 
 
@@ -287,7 +287,7 @@ def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.Secr
     second = _TOKEN_PART.match(text, end + 1, end + 33).end()  # type: ignore[union-attr]  # the same
     if second - end < 12:
         return secret_values.Undecided(start) if second == len(text) and not is_final else None
-    return secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
+    return _rest(text, start, is_final=is_final, rule="JSON Web Token")
 
 
 def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.SecretVerdict:
@@ -298,10 +298,15 @@ def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.Secre
     start = found.end()
     body = _TOKEN_REST.match(text, start, start + 34)[0]  # type: ignore[index]  # the same
     if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.is_mixed(body):
-        return secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
+        return _rest(text, start, is_final=is_final, rule="Discord bot")
     return (
         secret_values.Undecided(start) if start + len(body) == len(text) and len(body) < 34 and not is_final else None
     )
+
+
+def _rest(text: str, start: int, *, is_final: bool, rule: str) -> secret_values.Secret:
+    secret = secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
+    return replace(secret, rule=rule)
 
 
 @cache

@@ -1,5 +1,6 @@
 """Removes secrets, or all content, from what is about to be written to disk; every text keeps its length."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -257,7 +258,7 @@ class Redactor:
             return [self._json(one, kept, name) for one in value]
         if isinstance(value, dict):
             return {
-                self._secrets(key): self._json(inner, kept, name if key in _VALUES else "" if name else key)
+                self._secrets(key): self._json(inner, kept, name if key in _VALUES else key)
                 for key, inner in value.items()
             }
         return value
@@ -472,7 +473,7 @@ def _of_generation(generation: model.Generation, seen: set[int]) -> Iterator[str
 def _of_tool(tool: model.ToolDefinition) -> Iterator[str]:
     yield tool.name
     yield tool.description
-    yield tool.raw
+    yield tool.raw or json.dumps(tool.parameters)  # in which names are before their values
     yield from _of_json(tool.parameters)
 
 

@@ -5,10 +5,12 @@ import random
 
 import pytest
 
+from inspector.model import Generation, Role, ToolDefinition, Turn
 from inspector.redaction.masking import SecretStream
 from inspector.redaction.redactor import Redactor
 from tests.redaction.introductions import CONTAINERS, introduced
 from tests.redaction.planted import Planted
+from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES
 
 _INTRODUCED = list(introduced())
 _SAMPLE = random.Random(4).sample(_INTRODUCED, 200)
@@ -60,3 +62,42 @@ def test_cut_anywhere_gives_the_same(planted: Planted) -> None:
     for cut in range(len(text) + 1):
         assert _streamed(text[:cut], text[cut:]) == whole
     assert _streamed(*text) == whole
+
+
+@pytest.mark.parametrize("planted", FORMS, ids=lambda planted: planted.name)
+def test_what_users_have_beside_goes_however_it_is_cut(planted: Planted) -> None:
+    for text in (planted.text, json.dumps({"out": planted.text})):
+        redacted = Redactor().text(text)
+        assert not _is_left(planted, redacted), redacted
+        assert len(redacted) == len(text)
+        assert _streamed(*text) == redacted
+        assert Redactor().text(redacted) == redacted
+
+
+@pytest.mark.parametrize("name", PEM_BLOCKS)
+def test_a_private_key_goes_behind_any_prefix_of_its_lines(name: str) -> None:
+    block = PEM_BLOCKS[name]
+    for text in (block, json.dumps({"out": f"{block}The next line."})):
+        redacted = Redactor().text(text)
+        assert not any(line[at : at + 6] in redacted for line in PEM_LINES for at in range(len(line) - 5)), redacted
+        assert len(redacted) == len(text)
+        assert _streamed(*text) == redacted
+        assert Redactor().text(redacted) == redacted
+    assert json.loads(redacted)["out"].endswith("The next line.")
+
+
+def test_a_value_under_a_secret_name_goes_from_a_schema() -> None:
+    value = "Tr0ub4dor3xtra"
+    parameters = {
+        "properties": {
+            "password": {"type": "string", "default": value, "examples": [value], "description": "The password."},
+            "city": {"type": "string", "default": "Oslo", "examples": ["Bergen"]},
+        }
+    }
+    for raw in ("", json.dumps({"name": "login", "parameters": parameters})):
+        tool = ToolDefinition("login", "Log in.", parameters, raw)
+        clean = Redactor().turn(Turn(Role.ASSISTANT, (), generation=Generation(tools=(tool,)))).generation
+        assert clean is not None
+        assert value not in repr(clean)
+        assert "Oslo" in repr(clean)
+        assert "Bergen" in repr(clean)
