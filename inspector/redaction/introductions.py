@@ -353,18 +353,23 @@ _SPECIAL = r"<\|\\{0,64}\"\|>|<escape>"
 _NAME = re.sub(r"(?<!\\)\s+", "", names.NAME)
 _BLOCK_BEGIN = lazy_pattern(rf"[|>][0-9+-]{{0,2}}[ ]{{0,4}}({_NEWLINE})(\s{{0,24}})\Z")
 _LINES_BEGIN = lazy_pattern(rf"({_NEWLINE})([ ]{{0,12}}-)[ ]{{1,3}}\Z")
-_SETTER = lazy_pattern(
+
+
+def _before(words: str) -> re.Pattern[str]:
+    """A pattern of words before a name, which begin a word, also behind an escaped line end."""
+    return lazy_pattern(rf"(?:\b|(?<=\\[nrt]))(?:{words})\Z")
+
+
+_SETTER = _before(
     r"(?:setenv|putenv|define|put|set\w{0,16}|get(?:env)?|getproperty|env|add\w{0,8}|header|append|config|prop\w{0,8}"
     r"|insert|withenv|environ\.\w{3,12}|constant|secret|var(?:iable)?|option|store)\(\s?"
-    r"(?:[\w.]{1,40},\s?)?\\{0,64}[\"'`][\w.:/-]{0,40}\Z"
+    r"(?:[\w.]{1,40},\s?)?\\{0,64}[\"'`][\w.:/-]{0,40}"
 )
-_SQL_BEFORE = lazy_pattern(
-    r"\b(?:with|role|user|login|encrypted|identified|for|\w{1,24}')\s{1,4}(?:\w{1,24}\s{1,4})?\Z"
-)
-_NETRC_BEFORE = lazy_pattern(r"\blogin\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?\Z")
-_COMMAND_BEFORE = lazy_pattern(
-    r"(?:\bset[x]?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|\bconfig\s[^\r\n]{0,60}|\bredis[^\r\n]{0,40}>\s"
-    r"|(?:^|\n)\s{0,8}(?:env|arg)\s{1,4})\Z"
+_SQL_BEFORE = _before(r"(?:with|role|user|login|encrypted|identified|for|\w{1,24}')\s{1,4}(?:\w{1,24}\s{1,4})?")
+_NETRC_BEFORE = _before(r"login\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?")
+_COMMAND_BEFORE = _before(
+    r"setx?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|config\s[^\r\n]{0,60}|redis[^\r\n]{0,40}>\s"
+    r"|(?<![^\nn])\s{0,8}(?:env|arg)\s{1,4}"
 )
 _QUOTED_WORDS = lazy_pattern(
     r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE

@@ -171,6 +171,14 @@ def introduced() -> Iterator[Planted]:
                     yield _planted(container, template, name, value)
 
 
+def one_of_each_container() -> Iterator[Planted]:
+    """A name of each style with each value, in every container."""
+    for container, (template, styles, values) in CONTAINERS.items():
+        for number, style in enumerate(styles.split()):
+            for value in values:
+                yield _planted(container, template, _STYLES[style][number % len(_STYLES[style])], value)
+
+
 def _planted(container: str, template: str, name: str, value: str) -> Planted:
     before, after = template.format(n=name, v="\0").split("\0", 1)
     return Planted(f"{name} in {container}", before, value, after.replace("\0", value))

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from inspector.model import Generation, Role, ToolDefinition, Turn
+from inspector.model import Generation, Json, Role, ToolDefinition, Turn
 from inspector.redaction.masking import SecretStream
 from inspector.redaction.redactor import Redactor
 from tests.redaction.introductions import CONTAINERS, introduced
@@ -77,6 +77,7 @@ def test_what_users_have_beside_goes_however_it_is_cut(planted: Planted) -> None
 @pytest.mark.parametrize("name", PEM_BLOCKS)
 def test_a_private_key_goes_behind_any_prefix_of_its_lines(name: str) -> None:
     block = PEM_BLOCKS[name]
+    redacted = ""
     for text in (block, json.dumps({"out": f"{block}The next line."})):
         redacted = Redactor().text(text)
         assert not any(line[at : at + 6] in redacted for line in PEM_LINES for at in range(len(line) - 5)), redacted
@@ -88,7 +89,7 @@ def test_a_private_key_goes_behind_any_prefix_of_its_lines(name: str) -> None:
 
 def test_a_value_under_a_secret_name_goes_from_a_schema() -> None:
     value = "Tr0ub4dor3xtra"
-    parameters = {
+    parameters: dict[str, Json] = {
         "properties": {
             "password": {"type": "string", "default": value, "examples": [value], "description": "The password."},
             "city": {"type": "string", "default": "Oslo", "examples": ["Bergen"]},
