@@ -51,26 +51,8 @@ _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
-_WORDS_WITHOUT_MARKS = (
-    *(
-        "assw",
-        "assph",
-        "ecret",
-        "oken",
-        "key",
-        "redent",
-        "epass",
-        "otp",
-        "dentified",
-        "echo",
-        "printf",
-        "earer",
-        "asic",
-    ),
-    *("dapi", "cio"),
-)
-"""Of names and keys that may be in prose with a value or a body that follows without any mark."""
-_NAMES_WITHOUT_MARKS = tuple(word.encode() for word in _WORDS_WITHOUT_MARKS[:13])
+_PROSE_SIGN = re.compile(rb"pass|ecret|oken|key|redent|otp|dentif|echo|earer|asic", re.IGNORECASE)
+"""Parts of names that may be in prose with a value that follows without any mark; `_is_plain` looks for them too."""
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -132,10 +114,16 @@ _SIGNS = frozenset(sign for detector in DETECTORS for sign in detector.signs)
 _LONGEST_SIGN = max(map(len, _SIGNS))
 _SHORTEST_SIGNS = tuple(one for one in sorted(_SIGNS) if not any(other in one for other in _SIGNS - {one}))
 """A text with any sign contains one of these."""
-_GATES = {
+_FIRST_PARTS = {
     sign: next((part for part in (b":", b"~", b"-", b"/", b"pass", sign) if part in sign), sign) for sign in _BY_SIGN
 }
-"""A part of each sign to search for first: one byte, which many texts lack, is found far faster than a word."""
+_GATES = tuple(
+    (gate, tuple(sign for sign, part in _FIRST_PARTS.items() if part == gate))
+    for gate in dict.fromkeys(_FIRST_PARTS.values())
+)
+"""The signs by a part of them to search for first: one byte, which many texts lack, is found far faster than a word."""
+_ANY_GATE = lazy_pattern("|".join(sorted(re.escape(gate.decode()) for gate, _ in _GATES)))
+_MAX_SEARCHED_CHARS = 400  # of a text in which one pattern for all gates is faster than a search for each
 _SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
 _SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
 
@@ -260,8 +248,7 @@ class Finder:
     def _needs_scan(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
-        is_prose = not plain.translate(None, _PROSE) and piece.isascii()
-        is_prose = is_prose and not any(map(plain.lower().__contains__, _NAMES_WITHOUT_MARKS))
+        is_prose = not plain.translate(None, _PROSE) and piece.isascii() and _PROSE_SIGN.search(plain) is None
         end = known + len(piece)
         if not is_prose:
             self._prose_from = end + _MARKED
@@ -281,7 +268,7 @@ class Finder:
 
     def _sees_sign(self, piece: str, known: int) -> bool:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
-        start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
+        start = max(self._searched_to - _SIGN_AHEAD, known - _MARKED, 0)
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
         lowered = names.view(text) if names.may_differ(text) else text.lower()
@@ -326,7 +313,10 @@ class Finder:
 def _is_plain(piece: str) -> bool:
     """Whether the piece is ordinary words that begin no key: the cheap first test."""
     return len(piece) <= _LONGEST_PLAIN and (
-        _PLAIN_WORDS.match(piece) is not None and not any(map(piece.__contains__, _WORDS_WITHOUT_MARKS))
+        _PLAIN_WORDS.match(piece) is not None
+        and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
+        and not ("pass" in piece or "ecret" in piece or "oken" in piece or "key" in piece or "redent" in piece)
+        and not ("otp" in piece or "dentif" in piece or "echo" in piece)
     )
 
 
@@ -411,8 +401,9 @@ def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
 def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
-    readable = names.view(text) if names.may_differ(text) else ""
     searched = _without_frames(plain) if len(plain) > _MOST_KEPT else plain
+    may_differ = b"\\u" in searched or b"%" in searched or not text.isascii()
+    readable = names.view(text) if may_differ else ""
     if has_long_run(runs_of(searched, is_final=is_final)):
         yield KeyPlaces(text, runs_of(plain, is_final=is_final))
     found = _signs_in(readable.encode("ascii") if names.OTHER in readable else searched.lower())
@@ -427,8 +418,9 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
 
 def _signs_in(lowered: bytes) -> list[bytes]:
     """The signs in the text."""
-    gates = {gate for gate in _GATES.values() if gate in lowered}
-    return [sign for sign, gate in _GATES.items() if gate in gates and (sign == gate or sign in lowered)]
+    if len(lowered) < _MAX_SEARCHED_CHARS and _ANY_GATE.search(lowered.decode("ascii")) is None:
+        return []
+    return [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign == gate or sign in lowered]
 
 
 def _without_frames(plain: bytes) -> bytes:

@@ -695,7 +695,7 @@ DETECTORS = (
     ),
     Detector(
         "value before its name",
-        ("value", "echo", "printf"),
+        ("value", "echo"),
         lazy_pattern(
             rf"(?:value{_Q}?\s{{0,4}}[=:]|(?P<echo>echo|printf)\s(?:-\w\s|'%s'\s)?)\s{{0,4}}(?P<open>{_open('b')})?(?=[^\s\[{{{{])"
         ),
@@ -739,8 +739,8 @@ DETECTORS = (
     ),
     Detector(
         "response of digest authentication",
-        ("digest",),
-        lazy_pattern(r"digest\s[^\r\n]{0,400}?\bresponse\s?=\s?\\{0,64}\"?(?=[0-9a-f])"),
+        ("auth",),
+        lazy_pattern(r"auth[^\r\n]{1,40}digest\s[^\r\n]{0,360}?\bresponse\s?=\s?\\{0,64}\"?(?=[0-9a-f])"),
         _run("[A-Fa-f0-9]", 8),
         can_hold_secrets=True,
     ),
@@ -783,8 +783,8 @@ DETECTORS = (
     ),
     Detector(
         "user and password of Oracle",
-        ("thin:", "sqlplus", "expdp", "impdp"),
-        lazy_pattern(r"(?:thin:|(?:sqlplus|expdp|impdp)\s(?:-\w{1,8}\s)?)[\w$#.]{1,64}/(?=[^\s@/])"),
+        ("thin:", "sqlplus"),
+        lazy_pattern(r"(?:thin:|sqlplus\s(?:-\w{1,8}\s)?)[\w$#.]{1,64}/(?=[^\s@/])"),
         lambda place: _judge_plain(place, place.found.end(), secret_values.BEFORE_AT, SecretConfidence.PASSWORD),
     ),
     Detector(
@@ -798,7 +798,7 @@ DETECTORS = (
     ),
     Detector(
         "user and password in a call",
-        ("auth", "cred", "login", "basic"),
+        ("auth", "cred", "basic"),
         lazy_pattern(
             rf"(?:auth|credentials?|login|basic)\w{{0,20}}\s?[=(]\s?\(?\s?{_Q}[^\"'\r\n\\]{{1,64}}{_Q}\s?,\s?{_COMMAND_QUOTE}(?=[^\s])"
         ),

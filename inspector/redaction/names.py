@@ -12,13 +12,13 @@ from inspector.scanning import lazy_pattern
 
 OTHER = "\x01"
 SIGNS = (
-    *("pass", "pw", "psw", "psk", "otp", "secur", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig"),
+    *("pass", "pw", "psk", "otp", "-secur", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig"),
     *("code", "jwt", "mnemonic", "contrasena", "senha", "kennwort", "wachtwoord", "kata sandi", "parola", "heslo"),
     OTHER,
 )
 """Every text with a name contains one of these."""
 
-NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psw|psk|otp|securestring|secret(?:string)?
+NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psk|otp|securestring|secret(?:string)?
         |token|key|credential|cookie|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
         |wachtwoord|kata\ sandi|parola|heslo|\x01+)
     (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base
