@@ -18,6 +18,7 @@ found. Each place is judged by at most `_PEEK` characters or becomes a secret th
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from msgspec import Struct, structs
@@ -41,7 +42,7 @@ _NOTHING: list[Secret] = []
 _FILLERS = lazy_pattern(r"\*{3,}")
 _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
-_FRAMED = 8_192  # bytes whose lines are searched for a frame
+_FRAMED = 4_096  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
@@ -52,7 +53,7 @@ _PLAIN_WORDS = lazy_pattern(
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
 _PROSE_SIGN = re.compile(rb"pass|ecret|oken|key|redent|otp|dentif|echo|earer|asic", re.IGNORECASE)
-"""Parts of names that may be in prose with a value that follows without any mark; `_is_plain` looks for them too."""
+"""Parts of names that prose may have before a value without any mark; `Finder.passes` looks for them too."""
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -200,7 +201,14 @@ class Finder:
         known = len(self.text)
         if self._open is not None or self.certain != known or known > _MOST_KEPT:
             return False
-        is_plain = known >= self._alert_to and _is_plain(piece)
+        is_plain = (
+            known >= self._alert_to
+            and len(piece) <= _LONGEST_PLAIN
+            and _PLAIN_WORDS.match(piece) is not None
+            and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
+            and not ("pass" in piece or "ecret" in piece or "oken" in piece or "key" in piece or "redent" in piece)
+            and not ("otp" in piece or "dentif" in piece or "echo" in piece)
+        )  # ordinary words that begin no key and no introduction: the cheap first test
         if is_plain and known < self._prose_from:
             is_plain = not self._sees_sign(piece, known)
         if not is_plain and piece and self._needs_scan(piece, known):
@@ -251,7 +259,7 @@ class Finder:
         is_prose = not plain.translate(None, _PROSE) and piece.isascii() and _PROSE_SIGN.search(plain) is None
         end = known + len(piece)
         if not is_prose:
-            self._prose_from = end + _MARKED
+            self._prose_from = end + _SIGN_AHEAD
         if known < self._prose_from:
             self._sees_sign(piece, known)
         if known < self._alert_to:
@@ -308,16 +316,6 @@ class Finder:
         self.certain = self._undecided_at = max(_safe_end(self.text), start)
         self._free_at = -1
         found.append(Secret(start, self.certain, None, self._open is not None and self._open.is_block))
-
-
-def _is_plain(piece: str) -> bool:
-    """Whether the piece is ordinary words that begin no key: the cheap first test."""
-    return len(piece) <= _LONGEST_PLAIN and (
-        _PLAIN_WORDS.match(piece) is not None
-        and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
-        and not ("pass" in piece or "ecret" in piece or "oken" in piece or "key" in piece or "redent" in piece)
-        and not ("otp" in piece or "dentif" in piece or "echo" in piece)
-    )
 
 
 class _Scan(Struct, frozen=True):
@@ -440,11 +438,16 @@ def _without_frames(plain: bytes) -> bytes:
     frame = end + blank + _common_beginning(lines)
     if len(frame) < 4 * _LONGEST_SIGN or frame[0] in RUN_CHARACTERS or frame[-1] in RUN_CHARACTERS:
         return plain
+    return frame + b"\n" + plain.replace(frame, _edges(frame))
+
+
+@lru_cache(maxsize=16)
+def _edges(frame: bytes) -> bytes:
+    """What of a frame a sign may share with the text next to it; the streams of a provider have the same frame."""
     lowered = frame.lower()
     head = max((size for size in range(_LONGEST_SIGN) if lowered[:size] in _SIGN_ENDS), default=0)
     tail = max((size for size in range(1, _LONGEST_SIGN) if lowered[-size:] in _SIGN_BEGINNINGS), default=0)
-    edges = frame[:head] + b"\n" + frame[len(frame) - tail :]
-    return frame + b"\n" + plain.replace(frame, edges)
+    return frame[:head] + b"\n" + frame[len(frame) - tail :]
 
 
 def _common_beginning(lines: list[bytes]) -> bytes:
