@@ -339,6 +339,13 @@ class Maintenance:
                 done += inspect_again(connection, self._database.place, inspect, group, on_damaged)
         return done
 
+    def ended_ids(self) -> list[int]:
+        """The ids of all traces that are not being recorded, in order."""
+        trace = tables.trace.c
+        running = sa.select(tables.live.c.trace_id)
+        with self._database.reading() as connection:
+            return list(connection.scalars(sa.select(trace.id).where(trace.id.not_in(running)).order_by(trace.id)))
+
     def count_to_prune(self, retention: Retention) -> int:
         """The number of traces that `prune` would delete."""
         with self._database.reading() as connection:

@@ -1,7 +1,7 @@
 """The store: the interface to traces and their inspections in a database."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -49,7 +49,17 @@ from storage.search_queries import TextSearch
 from storage.statistics_queries import TraceStatistics
 from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
-from storage.writing import Saved, StoredInspection, TraceDraft, delete_traces, stored_inspection, trace_rows, write
+from storage.writing import (
+    Saved,
+    StoredInspection,
+    TraceDraft,
+    TraceRows,
+    delete_traces,
+    rewrite,
+    stored_inspection,
+    trace_rows,
+    write,
+)
 
 _GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how large their texts are
 _RECOVERED = 5  # traces to recover in one transaction
@@ -204,6 +214,18 @@ class Store:
         """
         with self._database.erasing() as connection:
             delete_traces(connection, ids)
+            drop_unused_toolsets(connection)
+            merge_index(connection)
+
+    def rewrite(self, drafts: Mapping[int, TraceRows]) -> None:
+        """Replace stored traces, by id, so that none of their former text is left in the file of an SQLite database.
+
+        On a server, former rows stay until it removes them (`VACUUM`). Recorded exchanges of a draft replace the stored
+        ones. It takes as long as rewriting the whole text index.
+        """
+        with self._database.erasing() as connection:
+            for id_, draft in drafts.items():
+                rewrite(connection, id_, draft)
             drop_unused_toolsets(connection)
             merge_index(connection)
 

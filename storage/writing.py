@@ -212,6 +212,20 @@ def _write(
     return ids
 
 
+def rewrite(connection: sa.Connection, id_: int, draft: TraceRows) -> None:
+    """Replace the record and the inspection of a stored trace, also if its texts were changed to other ones."""
+    identity = draft.record.identity
+    taken = connection.scalar(sa.select(tables.trace.c.id).where(tables.trace.c.identity == identity))
+    columns = {"fingerprint": draft.record.fingerprint, "sort_at_s": draft.sort_at_s, "trace_id": id_}
+    remove_from_index(connection, [id_])
+    delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_])
+    update_traces(connection, [draft.record.trace | columns])
+    if taken is None:
+        connection.execute(sa.update(tables.trace).where(tables.trace.c.id == id_).values(identity=identity))
+    insert_records(connection, [(id_, draft.record)])
+    rewrite_derived(connection, [(id_, draft.sort_at_s, draft.derived)])
+
+
 def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now_s: float) -> dict[bytes, int]:
     """Insert the rows of new traces; their ids by identity. `now_s` is the time of import."""
     rows = [

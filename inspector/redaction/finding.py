@@ -18,10 +18,12 @@ found. Each place is judged by at most `_PEEK` characters or becomes a secret th
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from inspector.redaction import names
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
 from inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
 from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretVerdict, Undecided
@@ -31,21 +33,27 @@ FILLER = "*"
 """Replaces each character of a secret; no key shape matches it."""
 
 _SECRET_CHARACTER = lazy_pattern(r"\\+[nrt]|\S")
+_BLOCK_CHARACTERS = lazy_pattern(r"(\\+[nrt/]|%0[ADad]|&#\w{1,4};)|\\+u[0-9a-fA-F]{4}|[A-Za-z0-9+/=_-]+")
 CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of earlier text that affect decisions on later text."""
 
 _MOST_KEPT = 4 * CONTEXT
 _NOTHING: list[Secret] = []
-_FRAMED = 8_192  # bytes whose lines are searched for a frame
+_FILLERS = lazy_pattern(r"\*{3,}")
+_SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
+_UNKNOWN_FILLER = 8
+_FRAMED = 4_096  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
-_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?'()\n"
-_BETWEEN = r" ,;!?'()\n"
+_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?')\n"
+_BETWEEN = r" ,;!?')\n"
 _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
+_PROSE_SIGN = re.compile(rb"pass|ecret|oken|key|redent|otp|dentif|echo|earer|asic", re.IGNORECASE)
+"""Parts of names that prose may have before a value without any mark; `Finder.passes` looks for them too."""
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -69,34 +77,34 @@ def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secr
 
 def replaced(text: str, secrets: Iterable[Secret]) -> str:
     """The text with a filler for each character of a secret; white space and escapes of line ends stay."""
-    ranges = list(_joined(secrets))
-    if not ranges:
-        return text
     pieces: list[str] = []
     at = 0
-    for start, end in ranges:
-        pieces += (text[at:start], _filler(text[start:end]))
+    for start, end, is_block in _joined(secrets):
+        pieces += (text[at:start], _filler(text[start:end], is_block=is_block))
         at = end
-    return "".join((*pieces, text[at:]))
+    return "".join((*pieces, text[at:])) if pieces else text
 
 
-def _filler(secret: str) -> str:
+def _filler(secret: str, *, is_block: bool = False) -> str:
     """The filler for a secret, of the same length."""
+    if is_block:
+        return _BLOCK_CHARACTERS.sub(lambda found: found[1] or FILLER * len(found[0]), secret)
     return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
-def _joined(secrets: Iterable[Secret]) -> Iterator[tuple[int, int]]:
-    ends = sorted((one.start, one.end) for one in secrets)
-    if not ends:
-        return
-    start, end = ends[0]
-    for next_start, next_end in ends[1:]:
-        if next_start > end:
-            yield start, end
-            start, end = next_start, next_end
-        else:
-            end = max(end, next_end)
-    yield start, end
+def _joined(secrets: Iterable[Secret]) -> Iterator[tuple[int, int, bool]]:
+    """The ranges of secrets in order, those that overlap as one."""
+    start = end = -1
+    is_block = False
+    for secret in sorted(secrets, key=lambda secret: (secret.start, secret.end)):
+        if secret.start < end:
+            end, is_block = max(end, secret.end), is_block and secret.is_block
+            continue
+        if end >= 0:
+            yield start, end, is_block
+        start, end, is_block = secret.start, secret.end, secret.is_block
+    if end >= 0:
+        yield start, end, is_block
 
 
 _BY_SIGN = {
@@ -107,10 +115,16 @@ _SIGNS = frozenset(sign for detector in DETECTORS for sign in detector.signs)
 _LONGEST_SIGN = max(map(len, _SIGNS))
 _SHORTEST_SIGNS = tuple(one for one in sorted(_SIGNS) if not any(other in one for other in _SIGNS - {one}))
 """A text with any sign contains one of these."""
-_GATES = {
+_FIRST_PARTS = {
     sign: next((part for part in (b":", b"~", b"-", b"/", b"pass", sign) if part in sign), sign) for sign in _BY_SIGN
 }
-"""A part of each sign to search for first: one byte, which many texts lack, is found far faster than a word."""
+_GATES = tuple(
+    (gate, tuple(sign for sign, part in _FIRST_PARTS.items() if part == gate))
+    for gate in dict.fromkeys(_FIRST_PARTS.values())
+)
+"""The signs by a part of them to search for first: one byte, which many texts lack, is found far faster than a word."""
+_ANY_GATE = lazy_pattern("|".join(sorted(re.escape(gate.decode()) for gate, _ in _GATES)))
+_MAX_SEARCHED_CHARS = 400  # of a text in which one pattern for all gates is faster than a search for each
 _SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
 _SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
 
@@ -120,21 +134,43 @@ def find_secrets(text: str) -> list[Secret]:
     return _scan(text, 0, free_at=-1, is_final=True).secrets
 
 
+def redactions(text: str) -> list[Secret]:
+    """Where fillers are in a redacted text, each with the rule that would put it there, `""` if none would.
+
+    Asterisks that were in the text before look the same; short ones without a rule are left out.
+    """
+    runs = [found.span() for found in _FILLERS.finditer(text)]
+    rules: dict[int, str] = {}
+    for sample in _SAMPLES if runs else ():
+        filled = _FILLERS.sub(lambda found, sample=sample: (sample * len(found[0]))[: len(found[0])], text)  # type: ignore[misc]  # it is bound at once
+        for secret in find_secrets(filled):
+            rules = {start: secret.rule for start, _ in runs if secret.start <= start < secret.end} | rules
+    known = (Secret(start, end, rule=rules.get(start, "")) for start, end in runs)
+    return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER]
+
+
 def suspect_texts(texts: Sequence[str]) -> list[str]:
     """Those of some short texts that may contain a secret: each has a sign of one, or a long run.
 
     They are searched together for all signs, and then each separately for the few that were found.
     """
-    together = "\n".join(texts).encode("ascii", "replace")
-    has_runs, signs = has_long_run(runs_of(together)), _signs_in(together.lower())
+    together = "\n".join(texts)
+    plain = together.encode("ascii", "replace")
+    has_runs, signs = has_long_run(runs_of(plain)), _signs_in(_view(together, plain))
     if not has_runs and not signs:
         return []
-    return [text for text in texts if _is_suspect(text.encode("ascii", "replace"), signs, has_runs=has_runs)]
+    return [text for text in texts if _is_suspect(text, signs, has_runs=has_runs)]
 
 
-def _is_suspect(plain: bytes, signs: Sequence[bytes], *, has_runs: bool) -> bool:
-    lowered = plain.lower()
+def _is_suspect(text: str, signs: Sequence[bytes], *, has_runs: bool) -> bool:
+    plain = text.encode("ascii", "replace")
+    lowered = _view(text, plain)
     return any(sign in lowered for sign in signs) or (has_runs and has_long_run(runs_of(plain)))
+
+
+def _view(text: str, plain: bytes) -> bytes:
+    """The view of a text; `plain` is the text in ASCII."""
+    return names.view(text).encode("ascii") if names.may_differ(text) else plain.lower()
 
 
 class Finder:
@@ -165,7 +201,14 @@ class Finder:
         known = len(self.text)
         if self._open is not None or self.certain != known or known > _MOST_KEPT:
             return False
-        is_plain = known >= self._alert_to and _is_plain(piece)
+        is_plain = (
+            known >= self._alert_to
+            and len(piece) <= _LONGEST_PLAIN
+            and _PLAIN_WORDS.match(piece) is not None
+            and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
+            and not ("pass" in piece or "ecret" in piece or "oken" in piece or "key" in piece or "redent" in piece)
+            and not ("otp" in piece or "dentif" in piece or "echo" in piece)
+        )  # ordinary words that begin no key and no introduction: the cheap first test
         if is_plain and known < self._prose_from:
             is_plain = not self._sees_sign(piece, known)
         if not is_plain and piece and self._needs_scan(piece, known):
@@ -207,17 +250,16 @@ class Finder:
 
     def _search_from(self) -> int:
         """The first position at which a secret may begin that is not found yet."""
-        if self.released < len(self.text):
-            return self._undecided_at
-        return max(self._free_at, self.released - LONGEST_INTRODUCTION, 0)
+        first = self._undecided_at if self.released < len(self.text) else self.released
+        return max(self._free_at, first - LONGEST_INTRODUCTION, 0)
 
     def _needs_scan(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
-        is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain and b"asic" not in plain
+        is_prose = not plain.translate(None, _PROSE) and piece.isascii() and _PROSE_SIGN.search(plain) is None
         end = known + len(piece)
         if not is_prose:
-            self._prose_from = end + _MARKED
+            self._prose_from = end + _SIGN_AHEAD
         if known < self._prose_from:
             self._sees_sign(piece, known)
         if known < self._alert_to:
@@ -234,9 +276,10 @@ class Finder:
 
     def _sees_sign(self, piece: str, known: int) -> bool:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
-        start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
+        start = max(self._searched_to - _SIGN_AHEAD, known - _MARKED, 0)
         self._searched_to = end = known + len(piece)
-        lowered = (self.text[start:] + piece).lower()
+        text = self.text[start:] + piece
+        lowered = names.view(text) if names.may_differ(text) else text.lower()
         if not any(map(lowered.__contains__, _SHORTEST_SIGNS)):
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
@@ -249,7 +292,7 @@ class Finder:
         if end is None:
             self._stay_in(start, found)
             return False
-        found.append(Secret(start, end))
+        found.append(Secret(start, end, None, ending.is_block))
         self._open, self._free_at = None, end
         return True
 
@@ -272,15 +315,7 @@ class Finder:
         """Continue a secret that began at `start`: the text that its ending no longer examines is certain."""
         self.certain = self._undecided_at = max(_safe_end(self.text), start)
         self._free_at = -1
-        found.append(Secret(start, self.certain))
-
-
-def _is_plain(piece: str) -> bool:
-    """Whether the piece is ordinary words that begin no key: the cheap first test."""
-    return len(piece) <= _LONGEST_PLAIN and (
-        _PLAIN_WORDS.match(piece) is not None
-        and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
-    )
+        found.append(Secret(start, self.certain, None, self._open is not None and self._open.is_block))
 
 
 class _Scan(Struct, frozen=True):
@@ -315,7 +350,10 @@ class _Places:
         """The verdict on the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
-        return self._detector.judge(FoundIntroduction(self._text, self._found, free_at, is_final))
+        verdict = self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
+        if isinstance(verdict, Secret) and not verdict.rule:
+            return structs.replace(verdict, rule=self._detector.name)
+        return verdict
 
 
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
@@ -362,22 +400,25 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
     """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
     searched = _without_frames(plain) if len(plain) > _MOST_KEPT else plain
+    may_differ = b"\\u" in searched or b"%" in searched or not text.isascii()
+    readable = names.view(text) if may_differ else ""
     if has_long_run(runs_of(searched, is_final=is_final)):
         yield KeyPlaces(text, runs_of(plain, is_final=is_final))
-    lowered = searched.lower()
-    found = _signs_in(lowered)
+    found = _signs_in(readable.encode("ascii") if names.OTHER in readable else searched.lower())
     if found:
         seen = {detector.name: detector for sign in found for detector in _BY_SIGN[sign]}.values()
-        readable = plain.decode("ascii").lower()
+        readable = readable or plain.decode("ascii").lower()
         for one in seen:
-            if not one.marks or any(map(readable.__contains__, one.marks)):
+            may_follow = not is_final and not one.can_hold_secrets
+            if not one.marks or may_follow or any(map(readable.__contains__, one.marks)):
                 yield _Places(text, readable, one, at)
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
     """The signs in the text."""
-    gates = {gate for gate in _GATES.values() if gate in lowered}
-    return [sign for sign, gate in _GATES.items() if gate in gates and (sign == gate or sign in lowered)]
+    if len(lowered) < _MAX_SEARCHED_CHARS and _ANY_GATE.search(lowered.decode("ascii")) is None:
+        return []
+    return [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign == gate or sign in lowered]
 
 
 def _without_frames(plain: bytes) -> bytes:
@@ -397,11 +438,16 @@ def _without_frames(plain: bytes) -> bytes:
     frame = end + blank + _common_beginning(lines)
     if len(frame) < 4 * _LONGEST_SIGN or frame[0] in RUN_CHARACTERS or frame[-1] in RUN_CHARACTERS:
         return plain
+    return frame + b"\n" + plain.replace(frame, _edges(frame))
+
+
+@lru_cache(maxsize=16)
+def _edges(frame: bytes) -> bytes:
+    """What of a frame a sign may share with the text next to it; the streams of a provider have the same frame."""
     lowered = frame.lower()
     head = max((size for size in range(_LONGEST_SIGN) if lowered[:size] in _SIGN_ENDS), default=0)
     tail = max((size for size in range(1, _LONGEST_SIGN) if lowered[-size:] in _SIGN_BEGINNINGS), default=0)
-    edges = frame[:head] + b"\n" + frame[len(frame) - tail :]
-    return frame + b"\n" + plain.replace(frame, edges)
+    return frame[:head] + b"\n" + frame[len(frame) - tail :]
 
 
 def _common_beginning(lines: list[bytes]) -> bytes:

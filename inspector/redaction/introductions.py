@@ -1,52 +1,45 @@
-r"""Finds secrets after introductions: names of values, addresses with passwords, headers, command lines, PEM blocks.
+r"""The grammar of introductions: what gives a secret away that has no shape of its own.
+
+An introduction is a name of the family (`DB_PASSWORD`), a relation (`: `) and the opening of a value (`"`). `_NEAR`,
+`_ELEMENTS` and `_RECORDS` are the table of relations, by the containers that write them; any `NAME` may be before each,
+and each escape of JSON (`\"`, `\u003d`), HTML (`&quot;`) and addresses (`%3D`) may be in their punctuation. In a far
+relation, other text may be between name and value, which may hold secrets itself. `DETECTORS` adds what needs no name:
+addresses with a password, commands, PEM blocks, webhooks; and the second net, a random value a few words after a name.
 
 A detector has `signs`, literals of which every text with a match contains one, a `pattern` that finds an introduction,
-and `judge`, which examines what follows it. Signs and patterns are for the text in lower case with `?` for every
-non-ASCII character. No match is longer than `LONGEST_INTRODUCTION`; quotes, separators and markup are recognised in
-plain form and as JSON (`\"`, `\u003d`), HTML (`&quot;`) and addresses (`%3D`) escape them.
+and `judge`, which examines what follows it. Signs and patterns are for the text's `view` (see `names`): lower case,
+ASCII, and of the same length. No match is longer than `LONGEST_INTRODUCTION`, and a verdict depends on the characters
+up to `PEEK` beyond it, so that it is the same however the text is cut.
 """
 
 import re
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from inspector.redaction import names, secret_values
 from inspector.redaction.keys import begins_word
-from inspector.redaction.secret_values import (
-    BARE,
-    ELEMENT,
-    LINE,
-    LOOKAHEAD,
-    PEM,
-    Ending,
-    PatternRun,
-    Quoted,
-    Secret,
-    SecretConfidence,
-    SecretVerdict,
-    Undecided,
-    can_be_bare_secret,
-    can_be_quoted_secret,
-    is_placeholder,
-    looks_random,
-    secret_confidence,
-    until,
-)
+from inspector.redaction.secret_values import Secret, SecretConfidence, SecretVerdict, Undecided
 from inspector.scanning import lazy_pattern
 
 LONGEST_INTRODUCTION = 512
 """The longest match of a detector's pattern, in code points."""
 
 _PEEK = 200  # code points of a value that are examined
-_LONGEST_NAME = 48
-_LONGEST_ADDRESS = 400
-_LONGEST_COMMAND = 240
+_AHEAD = _PEEK + secret_values.LOOKAHEAD
+_MAX_ADDRESS_CHARS = 400
+_MAX_COMMAND_CHARS = 240
 
 
 class FoundIntroduction(Struct, frozen=True):
-    """An introduction that was found in a text; `free_at` is the end of the last secret before it, -1 for none."""
+    """An introduction that was found in a text; `free_at` is the end of the last secret before it, -1 for none.
+
+    `lowered` is the view of `text` that was searched.
+    """
 
     text: str
+    lowered: str
     found: re.Match[str]
     free_at: int
     is_final: bool
@@ -56,9 +49,19 @@ class FoundIntroduction(Struct, frozen=True):
         """Whether a word begins here."""
         return begins_word(self.text, self.found.start(), self.free_at)
 
+    def value(self, ending: secret_values.Ending, start: int) -> tuple[str, str] | None:
+        """What is examined of the value from `start` on, and some characters after it; None if more text decides."""
+        limit = min(start + _AHEAD, len(self.text))
+        end = ending.end(self.text, start, limit, is_final=self.is_final)
+        is_near = end is not None and end < start + _PEEK
+        if not self.is_final and len(self.text) < start + _AHEAD and (end is None or len(self.text) < end + _AFTER):
+            return None
+        end = end if end is not None and is_near else start + _PEEK
+        return self.text[start:end], self.text[end : end + _AFTER] if is_near else ""
+
 
 class Detector(Struct, frozen=True):
-    """Finds introductions by `pattern`, in lower case, if one of `signs` is in the text; `judge` decides.
+    """Finds introductions by `pattern`, in the view, if one of `signs` is in the text; `judge` decides.
 
     With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end. If there are
     `marks`, a text must also contain one of them. Patterns begin with a character and not with a lookbehind, so that
@@ -73,131 +76,301 @@ class Detector(Struct, frozen=True):
     marks: tuple[str, ...] = ()
 
 
+_AFTER = 4  # characters behind a value that are examined
 _BACKSLASHES = r"\\{1,64}"
 _ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27]"
-_QUOTE = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
+_Q = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
 
 
 def _open(name: str) -> str:
     """An opening quote; a triple quote has the same backslashes before each of its signs. `name` is for a group."""
     three = "|".join(f"{one}(?:(?P={name}){one}(?P={name}){one})?" for one in "\"'")
-    return rf"[rbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{_ESCAPED_QUOTE})"
+    return rf"[nrbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{_ESCAPED_QUOTE})"
 
 
+_NEWLINE = rf"(?:\r?\n|(?:{_BACKSLASHES}r)?{_BACKSLASHES}n)"
 _BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
 _CONTINUED = r"(?:\\\r?\n|\\{3,64}(?:r\\{1,64})?n)[ \t]{0,12}"
 """The end of a command's line that continues on the next, also as JSON escapes it."""
-_IS = rf"(?:={{1,3}}|:=|=>|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
+_IS = rf"(?:={{1,3}}(?:(?:&gt;|>|{_BACKSLASHES}u003e))?|:=|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
-_NAME = r"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie
-        |auth(?:orization)?|session|sig(?:nature)?|code|jwt)
-    (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value)|(?P<id>[_-]?id))?"""
-_NAMED = lazy_pattern(
-    rf"""{_NAME}
-    (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_open("b1")}|<\|\\{{0,64}}"\|>|<escape>)?
-      | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_open("b2")})
-      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_open("b3")})
-                  |[ \t]{{1,4}}(?:{_CONTINUED})?(?P<shell>{_open("b4")})?)
-    )""",
-    re.VERBOSE,
+_YAML = (
+    rf"(?:(?:&[\w.-]{{1,40}}|!{{1,2}}[\w/.:-]{{0,40}})\s{{1,4}}){{0,2}}"
+    rf"(?:[|>][0-9+-]{{0,2}}\s{{0,4}}{_NEWLINE}\s{{0,24}})?"
 )
+_WRAPPED = (
+    r"(?:(?:new\s)?(?:[\w.:]{0,40}(?:secret|secure|password|string|str|bytes)\w{0,12}|\[\]byte|b64encode)"
+    r"\s?\(\s?(?=\\{0,64}[\"'])|string\([0-9]{1,5}\)\s)?"
+)
+_MARKED = r"(?:\*{1,3}|_{1,2})?"
 _LESS, _GREATER = rf"(?:<|&lt;|{_BACKSLASHES}u003c)", rf"(?:>|&gt;|{_BACKSLASHES}u003e)"
-_TAGGED = lazy_pattern(
-    rf"""{_NAME}
-    (?: {_QUOTE}?(?:\s[^<>]{{0,300}}?)?(?P<tag>{_GREATER}){_BLANK}
-      | {_QUOTE}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}
-      | <\\{{0,64}}/(?:arg_key|key|name)>{_BLANK}<(?P<arg>arg_value|value|string)>{_BLANK}
-    )""",
-    re.VERBOSE,
-)
-_SCHEME = lazy_pattern(
-    r"(?:bearer|basic|token|apikey|api-key|digest|negotiate|bot|aws4-hmac-sha256)(?:[ \t+]{1,4}|%20)", re.IGNORECASE
-)
-_LINE_SCHEMES = ("digest", "aws4-hmac-sha256")
-_NAME_END = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
-_IN_QUERY = lazy_pattern(r"(?:[?&;]|amp;|%26|%3f|u0026)[A-Za-z0-9_.-]{0,40}\Z", re.IGNORECASE)
-_ESCAPED_LETTER = lazy_pattern(r"u[0-9a-fA-F]{4}|[nrtbf]")
-_ESCAPED_CODE = lazy_pattern(r"(?:25)*[0-9A-Fa-f]{2}")
+_FIELD = r"(?:(?:string_?|default_?|plain_?)?value|default|const|examples?|content)"
 
 
-def _judge_named(place: FoundIntroduction) -> SecretVerdict:
-    text, found, is_final = place.text, place.found, place.is_final
-    name_at = _name_start(place)
-    confidence = _name_confidence(place, name_at)
-    if confidence is None or _ends_line(found):
-        return None
+class _Relation(Struct, frozen=True):
+    """What is between a name and its value in some containers; `{open}` in the pattern opens the value."""
+
+    containers: str
+    pattern: str
+    judge: Callable[["_Named"], SecretVerdict]
+
+
+class _Named(Struct, frozen=True):
+    """A name with a relation: where the name begins, how strongly it indicates, and how the value is opened."""
+
+    place: FoundIntroduction
+    name_at: int
+    confidence: SecretConfidence
+    opened: str
+    relation: str
+
+    @property
+    def is_option(self) -> bool:
+        """Whether the name is an option of a command."""
+        return self.place.text.startswith("-", self.name_at)
+
+
+def _judge_assigned(named: _Named) -> SecretVerdict:
+    place, relation = named.place, named.relation
+    text, found = place.text, place.found
     sign, start = found["sign"], found.end()
-    if sign in {"authorization", "cookie"} and found["option"] is None:
-        return _judge_header(text, start, sign, found["open"] or found["pair"], confidence, is_final=is_final)
-    return _judge_value(place, name_at, confidence)
+    if found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None:
+        return None  # a heading, or a line of code that ends after a name
+    block = _BLOCK_BEGIN.search(relation)
+    if block is not None and not named.opened:
+        return _judge_plain(place, start, secret_values.block(block[1], block[2]), named.confidence)
+    if sign in {"authorization", "cookie"}:
+        return _judge_header(named)
+    if named.opened and found["quote"] is None and _closes(text, named.name_at, named.opened):
+        return None
+    return _judge_value(named, found["gap"] or "=")
 
 
-def _judge_tagged(place: FoundIntroduction) -> SecretVerdict:
+def _judge_value(named: _Named, gap: str) -> SecretVerdict:
+    start = named.place.found.end()
+    if named.opened:
+        return _judge_quoted(named.place, start, named.opened, named.confidence)
+    return _judge_bare(named.place, start, named.confidence, gap=gap)
+
+
+def _judge_pair(named: _Named) -> SecretVerdict:
+    """Judge the argument after a name: of a call that sets or gets it, of an option, or one that looks random."""
+    place = named.place
+    if named.is_option or _SETTER.search(place.lowered, max(named.name_at - 64, 0), named.name_at):
+        return _judge_quoted(place, place.found.end(), named.opened, named.confidence)
+    return _judge_quoted(place, place.found.end(), named.opened, SecretConfidence.LIKELY)
+
+
+def _judge_spaced(named: _Named) -> SecretVerdict:
+    """Judge what follows a name and a blank: of an option, a command that sets, a clause of SQL, a line of netrc."""
+    place = named.place
     text, found = place.text, place.found
-    name_at = _name_start(place)
-    confidence = _name_confidence(place, name_at)
-    if confidence is None or not _is_tag(text, found, name_at):
-        return None
-    return _judge_element(text, found.end(), confidence, is_final=place.is_final)
+    if named.is_option:
+        return _judge_value(named, " ")
+    if named.opened:
+        is_strong = named.confidence is SecretConfidence.PASSWORD and not _closes(text, named.name_at, named.opened)
+        is_sql = found["sign"] == "securestring" or _SQL_BEFORE.search(
+            place.lowered, max(named.name_at - 48, 0), named.name_at
+        )
+        if is_strong and is_sql:
+            return _judge_quoted(place, found.end(), named.opened, named.confidence)
+        return _judge_quoted(place, found.end(), named.opened, SecretConfidence.LIKELY) if is_strong else None
+    before = place.lowered[max(named.name_at - 160, 0) : named.name_at]
+    if _NETRC_BEFORE.search(before) or place.lowered.startswith("requirepass", named.name_at):
+        return _judge_bare_option(place, found.end())
+    return _judge_said(named) if _COMMAND_BEFORE.search(before) else None
 
 
-def _name_confidence(place: FoundIntroduction, name_at: int) -> SecretConfidence | None:
-    """How strongly the name that begins at `name_at` indicates a secret; None if it does not."""
-    text, found = place.text, place.found
-    sign, at = found["sign"], found.start()
-    if (found["id"] is not None and sign != "key") or not (place.begins or at == name_at or _may_begin(text, at, sign)):
-        return None
-    is_query = _IN_QUERY.search(text, max(at - 48, 0), at) is not None
-    is_shouted = text[at : at + len(sign)].isupper()
-    return secret_confidence(sign, text[name_at:at], is_query=is_query, is_shouted=is_shouted)
-
-
-def _ends_line(found: re.Match[str]) -> bool:
-    """Whether a heading or a line of code ends after a name without a closing quote."""
-    return found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None
-
-
-def _judge_value(place: FoundIntroduction, name_at: int, confidence: SecretConfidence) -> SecretVerdict:
-    """Judge what follows a name that is no tag and no header: the value of a member, a variable or an option."""
-    text, found, is_final = place.text, place.found, place.is_final
-    sign, start, gap = found["sign"], found.end(), found["gap"] or "="
-    opened = found["open"] or found["pair"]
-    if found["option"] is not None:
-        if not text.startswith("-", name_at):
-            return None
-        opened, gap = found["listed"] or found["shell"], " "
-    elif found["open"] is not None and found["quote"] is None and _closes(text, name_at, found["open"]):
-        return None
-    if opened:
-        return _judge_quoted(text, start, opened, confidence, is_final=is_final)
-    return _judge_bare(text, start, confidence, name=sign, gap=gap, is_final=is_final)
-
-
-def _name_start(place: FoundIntroduction) -> int:
-    """The start of the name whose last word was found; an escape or a secret before it is not part of it."""
-    text, at = place.text, place.found.start()
-    found = _NAME_END.search(text, max(at - _LONGEST_NAME, 0), at)
+def _judge_called(named: _Named) -> SecretVerdict:
+    """Judge the argument of a call with a name: `setPassword("x")`, `SecretStr('x')`; a question has blanks."""
+    place = named.place
+    found = place.value(_ending_of(named.opened), place.found.end())
     if found is None:
-        return at
-    start = found.start()
-    escape = None
-    if start and text[start - 1] == "\\":
-        escape = _ESCAPED_LETTER.match(text, start, at)
-    elif start and text[start - 1] == "%":
-        escape = _ESCAPED_CODE.match(text, start, at)
-    return max(escape.end() if escape else start, place.free_at)
+        return Undecided(place.found.end())
+    is_prompt = found[0].rstrip().endswith((":", "?")) or found[0][:1].isspace()
+    return None if is_prompt else _judge_quoted(place, place.found.end(), named.opened, named.confidence)
 
 
-def _may_begin(text: str, at: int, sign: str) -> bool:
-    """Whether the sign, with letters before it, is the end of a word with the same meaning."""
-    before = text[at - 1]
-    if before in "_-." or (text[at].isupper() and not before.isupper()):
-        return True
-    if sign == "pwd":
-        return not before.isupper()
-    return sign.startswith(("passw", "passp", "secret", "key", "token"))  # `apikey`: the word before decides
+def _judge_braces(named: _Named) -> SecretVerdict:
+    return _judge_plain(named.place, named.place.found.end(), secret_values.BRACES, named.confidence)
 
 
+def _judge_cell(named: _Named) -> SecretVerdict:
+    return _judge_bare(named.place, named.place.found.end(), SecretConfidence.LIKELY, gap="|")
+
+
+def _judge_said(named: _Named) -> SecretVerdict:
+    """Judge a value in a sentence: `the password is hunter2`."""
+    place, start = named.place, named.place.found.end()
+    found = place.value(secret_values.BARE, start)
+    if found is None:
+        return Undecided(start)
+    value = found[0].rstrip(".,;:!?)")
+    is_number = value.isdigit() and len(value) >= 5 and named.confidence is SecretConfidence.PASSWORD
+    is_secret = is_number or (len(value) >= 6 and secret_values.is_mixed(value))
+    return _judge_bare(place, start, named.confidence, gap="=") if is_secret else None
+
+
+def _judge_listed(named: _Named) -> SecretVerdict:
+    """Judge the first text of a list; the list is then secret to its end, except for its punctuation."""
+    verdict = _judge_quoted(named.place, named.place.found.end(), named.opened, named.confidence)
+    if not isinstance(verdict, Secret):
+        return verdict
+    return Secret.of(named.place.text, verdict.start, secret_values.LIST, is_final=named.place.is_final)
+
+
+def _judge_lines(named: _Named) -> SecretVerdict:
+    """Judge the first item of a list of YAML; the items that follow it are secret too."""
+    place, start = named.place, named.place.found.end()
+    lines = _LINES_BEGIN.search(named.relation)
+    assert lines is not None  # as in the relation's pattern
+    ending = secret_values.block(lines[1], lines[2])
+    value = place.value(ending, start)
+    if value is None:
+        return Undecided(start)
+    is_secret = secret_values.can_be_quoted_secret(value[0].split(lines[1])[0], SecretConfidence.LIKELY)
+    return Secret.of(place.text, start, ending, is_final=place.is_final) if is_secret else None
+
+
+def _judge_element(named: _Named) -> SecretVerdict:
+    """Judge the text of an element, which must be closed."""
+    place, relation = named.place, named.relation
+    start = place.found.end()
+    if relation.endswith("[cdata["):
+        return _judge_plain(place, start, secret_values.until("]]>"), named.confidence)
+    if not _is_element(named):
+        return None
+    text = place.text
+    limit = min(start + _AHEAD, len(text))
+    end = secret_values.ELEMENT.end(text, start, limit, is_final=place.is_final)
+    end = end if end is not None and end < start + _PEEK else None
+    is_closed = end is not None and _CLOSING.match(text, end) is not None
+    if not (is_closed or place.is_final) and len(text) - (end or start) < _AHEAD:
+        return Undecided(start)
+    value = text[start : start + _PEEK if end is None else end]
+    if not is_closed and (any(sign.isspace() for sign in value.strip()) or (end is not None and end + 1 < len(text))):
+        return None
+    if not secret_values.can_be_quoted_secret(value, named.confidence):
+        return None
+    return Secret.of(text, start, secret_values.ELEMENT, is_final=place.is_final)
+
+
+def _is_element(named: _Named) -> bool:
+    """Whether the name is in an opening tag, or is the text of one that names an argument."""
+    text, at, found = named.place.text, named.name_at, named.place.found
+    if found["sep"] is not None:
+        return _ARGUMENT_BEGIN.search(text, max(at - 64, 0), at) is not None
+    if found["label"] is not None:
+        return text.rfind("<", max(at - 64, 0), at) >= 0
+    return _TAG_BEGIN.search(text, max(at - 160, 0), at) is not None
+
+
+def _judge_field(named: _Named) -> SecretVerdict:
+    if named.place.found["sign"] in {"authorization", "cookie"}:
+        return _judge_header(named)
+    if named.opened and named.relation.removesuffix(named.opened).rstrip().endswith("["):
+        return _judge_listed(named)
+    return _judge_value(named, ": ")
+
+
+_NEAR = (
+    _Relation("ODBC", r"\s?=\s?\{(?=[^\s{}])", _judge_braces),
+    _Relation("YAML list", rf"{_Q}?:[ ]{{0,4}}{_NEWLINE}[ ]{{0,12}}-[ ]{{1,3}}(?=[\w])", _judge_lines),
+    _Relation("list of JSON and code", rf"{_Q}?\s{{0,4}}{_IS}{_BLANK}\[{_BLANK}{{open}}", _judge_listed),
+    _Relation(
+        "JSON, YAML, TOML, ini, env, URL, header, code, Markdown",
+        rf"{_MARKED}(?P<quote>{_Q})?[)\]]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_MARKED}{_BLANK}){_YAML}{_WRAPPED}{{open}}?",
+        _judge_assigned,
+    ),
+    _Relation("arguments of a call, a command's list", rf"{_Q}\s{{0,4}},{_BLANK}{{open}}", _judge_pair),
+    _Relation("call", r"\(\s?{open}", _judge_called),
+    _Relation("table of Markdown", r"[*`]{0,3}\s{0,40}\|\s{0,40}[*`]{0,3}(?=\S)", _judge_cell),
+    _Relation("prose", rf"(?:{_Q}|\*\*)?\s{{1,3}}(?:is|was|to|as|equals)\s{{1,2}}(?=[^\s\"'`])", _judge_said),
+    _Relation("shell, SQL, netrc", rf"[ \t]{{1,4}}(?:{_CONTINUED})?{{open}}?(?=\S)", _judge_spaced),
+)
+"""The relations in which a value is beside its name."""
+
+_ELEMENTS = (
+    _Relation("XML with CDATA", rf"(?:\s[^<>]{{0,100}})?{_GREATER}\s{{0,12}}<!\[cdata\[", _judge_element),
+    _Relation("element of XML and HTML", rf"{_Q}?(?:\s[^<>]{{0,300}}?)?{_GREATER}{_BLANK}", _judge_element),
+    _Relation("call of Kimi K3", rf"{_Q}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}", _judge_element),
+    _Relation(
+        "label of XML and HTML",
+        r":?\s?<\\{0,64}/(?P<label>arg_key|key|name|td|th|dt|b|strong|label|code)>:?"
+        rf"{_BLANK}(?:<(?:arg_value|value|string|td|dd|code|span)[^<>]{{0,80}}>)?{_BLANK}",
+        _judge_element,
+    ),
+)
+_RECORD = (
+    rf"{_Q}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{_NEWLINE}|\s(?!\s{{0,4}}[:=]))"
+    rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]"
+)
+_VALUE = r"\s{0,6}\[?\s{0,4}{open}?(?=\S)"
+_RECORDS = (
+    _Relation("record: Kubernetes, .NET, HTML forms, schemas, Terraform", f"{_RECORD}{_VALUE}", _judge_field),
+    _Relation("form data", rf"{_Q}(?:;[^\r\n]{{0,100}})?{_NEWLINE}{_NEWLINE}", _judge_field),
+)
+_LATER_FIELDS = (
+    _Relation(
+        "later field of a record",
+        rf"{_RECORD}[^{{}}<>]{{1,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]{_VALUE}",
+        _judge_field,
+    ),
+)
+"""In `_ELEMENTS` and `_RECORDS`, other text may be between a name and its value."""
+
+
+class _Relations:
+    """A table of relations as one pattern, and the judge of its matches."""
+
+    def __init__(self, relations: tuple[_Relation, ...]) -> None:
+        self._relations = relations
+        rows = "|".join(map(_row_pattern, relations, range(len(relations))))
+        self.pattern: re.Pattern[str] = lazy_pattern(f"{_NAME}(?:{rows})")
+
+    def judge(self, place: FoundIntroduction) -> SecretVerdict:
+        """The verdict on a name with one of the relations."""
+        found, text = place.found, place.text
+        start = names.name_start(text, found.start(), place.free_at)
+        confidence = names.name_confidence(text, found, start, begins=place.begins)
+        if confidence is None:
+            return None
+        groups = found.groupdict()
+        number = next(number for number in range(len(self._relations)) if groups[f"r{number}"] is not None)
+        opened = groups.get(f"o{number}") or ""
+        named = _Named(place, start, confidence, opened, groups[f"r{number}"])
+        relation = self._relations[number]
+        verdict = relation.judge(named)
+        return replace(verdict, rule=f"name, {relation.containers}") if isinstance(verdict, Secret) else verdict
+
+
+def _row_pattern(row: _Relation, number: int) -> str:
+    opening = f"(?P<o{number}>{_open(f'b{number}')}|{_SPECIAL})"
+    return f"(?P<r{number}>{row.pattern.replace('{open}', opening)})"
+
+
+_SPECIAL = r"<\|\\{0,64}\"\|>|<escape>"
+_NAME = re.sub(r"(?<!\\)\s+", "", names.NAME)
+_BLOCK_BEGIN = lazy_pattern(rf"[|>][0-9+-]{{0,2}}[ ]{{0,4}}({_NEWLINE})(\s{{0,24}})\Z")
+_LINES_BEGIN = lazy_pattern(rf"({_NEWLINE})([ ]{{0,12}}-)[ ]{{1,3}}\Z")
+
+
+def _before(words: str) -> re.Pattern[str]:
+    """A pattern of words before a name, which begin a word, also behind an escaped line end."""
+    return lazy_pattern(rf"(?:\b|(?<=\\[nrt]))(?:{words})\Z")
+
+
+_SETTER = _before(
+    r"(?:setenv|putenv|define|put|set\w{0,16}|get(?:env)?|getproperty|env|add\w{0,8}|header|append|config|prop\w{0,8}"
+    r"|insert|withenv|environ\.\w{3,12}|constant|secret|var(?:iable)?|option|store)\(\s?"
+    r"(?:[\w.]{1,40},\s?)?\\{0,64}[\"'`][\w.:/-]{0,40}"
+)
+_SQL_BEFORE = _before(r"(?:with|role|user|login|encrypted|identified|for|\w{1,24}')\s{1,4}(?:\w{1,24}\s{1,4})?")
+_NETRC_BEFORE = _before(r"login\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?")
+_COMMAND_BEFORE = _before(
+    r"setx?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|config\s[^\r\n]{0,60}|redis[^\r\n]{0,40}>\s"
+    r"|(?<![^\nn])\s{0,8}(?:env|arg)\s{1,4}"
+)
 _QUOTED_WORDS = lazy_pattern(
     r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE
 )  # the quote opens a text: no word ends before it, and no comma follows
@@ -210,196 +383,182 @@ def _closes(text: str, name_at: int, quote: str) -> bool:
 
 
 _TAG_BEGIN = lazy_pattern(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,40})?\Z", re.IGNORECASE)
-
-
-def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
-    """Whether the name is in an opening tag, or is the text of one that names an argument."""
-    if found["sep"] is not None:
-        return _ARGUMENT_BEGIN.search(text, max(name_at - 64, 0), name_at) is not None
-    if found["arg"] is not None:
-        return text.rfind("<", max(name_at - 64, 0), name_at) >= 0
-    return _TAG_BEGIN.search(text, max(name_at - 160, 0), name_at) is not None
-
-
 _ARGUMENT_BEGIN = lazy_pattern(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.IGNORECASE)
 """Kimi K3 writes before a name: `<|open|>argument key="name" type="string"<|sep|>value<|close|>argument<|sep|>`."""
-
 _CLOSING = lazy_pattern(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
 
 
-def _judge_element(text: str, start: int, confidence: SecretConfidence, *, is_final: bool) -> SecretVerdict:
-    end = _near_end(ELEMENT, text, start, is_final=is_final)
-    is_closed = end is not None and _CLOSING.match(text, end) is not None
-    if not (is_closed or is_final) and len(text) - (end or start) < _PEEK + LOOKAHEAD:
-        return Undecided(start)
-    value = text[start : start + _PEEK if end is None else end]
-    if not is_closed and (any(sign.isspace() for sign in value.strip()) or (end is not None and end + 1 < len(text))):
-        return None
-    if not can_be_quoted_secret(value, confidence):
-        return None
-    return Secret.of(text, start, ELEMENT, is_final=is_final)
-
-
-def _near_end(ending: Ending, text: str, start: int, *, is_final: bool) -> int | None:
-    """The value's end if it is within the examined characters, so that it does not depend on later text."""
-    end = ending.end(text, start, min(start + _PEEK + LOOKAHEAD, len(text)), is_final=is_final)
-    return None if end is None or end >= start + _PEEK else end
-
-
-def _ending_of(opened: str) -> Ending:
+def _ending_of(opened: str) -> secret_values.Ending:
     """How a value ends that begins with `opened`, in lower case."""
-    bare = opened.lstrip("rbf") if opened[-1] in "\"'`" else opened
+    bare = opened.lstrip("nrbf") if opened[-1] in "\"'`" else opened
     if bare[-1] in "\"'`" and not bare.startswith("<"):
-        backslashes = len(bare) - len(bare.lstrip("\\"))
-        return Quoted(bare[-1], backslashes)
-    if bare == "<escape>":
-        return until("<escape>")
-    return until(opened)
+        return secret_values.Quoted(bare[-1], len(bare) - len(bare.lstrip("\\")))
+    return secret_values.until(opened)
 
 
-def _judge_quoted(text: str, start: int, opened: str, confidence: SecretConfidence, *, is_final: bool) -> SecretVerdict:
-    ending = _ending_of(opened)
-    end = _near_end(ending, text, start, is_final=is_final)
-    if end is None and start + _PEEK + LOOKAHEAD >= len(text) and not is_final:
-        return Undecided(start)
-    value = text[start : start + _PEEK if end is None else end]
-    if not can_be_quoted_secret(value, confidence):
-        return None
-    return Secret.of(text, start, ending, is_final=is_final)
+def _judge_quoted(place: FoundIntroduction, start: int, opened: str, confidence: SecretConfidence) -> SecretVerdict:
+    return _judge_plain(place, start, _ending_of(opened), confidence)
 
 
-def _judge_bare(
-    text: str, start: int, confidence: SecretConfidence, *, name: str, gap: str, is_final: bool
+def _judge_plain(
+    place: FoundIntroduction, start: int, ending: secret_values.Ending, confidence: SecretConfidence
 ) -> SecretVerdict:
-    limit = start + _PEEK + LOOKAHEAD
-    end = BARE.end(text, start, min(limit, len(text)), is_final=is_final)
-    if not is_final and len(text) < limit and (end is None or len(text) - end < 4):
+    """Judge a value whose end its opening decides."""
+    found = place.value(ending, start)
+    if found is None:
         return Undecided(start)
-    value = text[start : start + _PEEK if end is None else end]
-    after = "" if end is None else text[end : end + 4]
-    if not can_be_bare_secret(value, confidence, name=name, gap=gap, after=after):
+    is_secret = secret_values.can_be_quoted_secret(found[0], confidence)
+    return Secret.of(place.text, start, ending, is_final=place.is_final) if is_secret else None
+
+
+def _judge_bare(place: FoundIntroduction, start: int, confidence: SecretConfidence, *, gap: str) -> SecretVerdict:
+    found = place.value(secret_values.BARE, start)
+    if found is None:
+        return Undecided(start)
+    name = place.found.groupdict().get("sign") or "pass"
+    if not secret_values.can_be_bare_secret(found[0], confidence, name=name, gap=gap, after=found[1]):
         return None
-    return Secret.of(text, start, BARE, is_final=is_final)
+    return Secret.of(place.text, start, secret_values.BARE, is_final=place.is_final)
 
 
-def _judge_header(
-    text: str, start: int, sign: str, opened: str | None, confidence: SecretConfidence, *, is_final: bool
-) -> SecretVerdict:
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9_-]{1,30}(?:[ \t+]{1,4}|%20)")
+_KNOWN_SCHEMES = ("bearer", "basic", "token", "apikey", "api-key", "negotiate", "bot", "ssws", "digest", "aws4")
+_LINE_SCHEMES = ("digest", "aws4-hmac-sha256")
+
+
+def _judge_header(named: _Named) -> SecretVerdict:
     """Judge a header's value: the scheme stays, cookies and signatures extend to the end of the line."""
-    scheme = _SCHEME.match(text, start)
-    ending: Ending = _ending_of(opened) if opened else LINE
+    place, opened, start = named.place, named.opened, named.place.found.end()
+    scheme = _SCHEME.match(place.text, start)
+    if scheme and not scheme[0].lower().startswith(_KNOWN_SCHEMES):
+        return _judge_bare(place, scheme.end(), SecretConfidence.LIKELY, gap="=")
+    ending: secret_values.Ending = _ending_of(opened) if opened else secret_values.LINE
     value_at = scheme.end() if scheme else start
-    limit = min(value_at + _PEEK + LOOKAHEAD, len(text))
-    end = ending.end(text, value_at, limit, is_final=is_final)
-    if end is None and limit == len(text) and not is_final:
-        return Undecided(start)
-    value = text[value_at : value_at + _PEEK if end is None else end].strip()
-    if sign == "cookie":
+    found = place.value(ending, value_at)
+    if found is None:
+        return Undecided(value_at)
+    value = found[0].strip()
+    if place.found["sign"] == "cookie":
         name, is_pair, _ = value.partition("=")
         is_secret = bool(is_pair) and len(value) >= 8 and not any(one.isspace() for one in name)
     elif scheme is not None:
-        is_one = " " not in value or bool(opened) or "=" in value
-        is_secret = is_one and can_be_quoted_secret(value, SecretConfidence.PASSWORD)
         if " " in value and not opened and not scheme[0].lower().startswith(_LINE_SCHEMES):
-            return _judge_bare(text, value_at, SecretConfidence.LIKELY, name=sign, gap="=", is_final=is_final)
+            return _judge_bare(place, value_at, SecretConfidence.LIKELY, gap="=")
+        is_one = " " not in value or bool(opened) or "=" in value
+        is_secret = is_one and secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
     elif opened:
-        is_secret = can_be_quoted_secret(value, confidence)
+        is_secret = secret_values.can_be_quoted_secret(value, named.confidence)
     else:
-        return _judge_bare(text, value_at, confidence, name=sign, gap=": ", is_final=is_final)
-    return Secret.of(text, value_at, ending, is_final=is_final) if is_secret else None
+        return _judge_bare(place, value_at, named.confidence, gap=": ")
+    return Secret.of(place.text, value_at, ending, is_final=place.is_final) if is_secret else None
 
 
 _AUTHORITY = lazy_pattern(r"""[^\s/"'`<>?#\\]{0,400}""")
+_AUTHORITY_REST = lazy_pattern(r"""[^\s"'`<>\\]{0,200}""")
+_PORT = lazy_pattern(r"[0-9]{0,5}\Z")
 
 
 def _judge_address(place: FoundIntroduction) -> SecretVerdict:
-    """Judge an address: a password before the host, or only a token there."""
+    """Judge an address: a password before the host, or only a token there. The password may contain `/`, `?`, `#`."""
     text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
+    if found["escaped"]:
+        return _judge_escaped_address(place)
     end = _AUTHORITY.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
-    if end == len(text) and end < start + _LONGEST_ADDRESS and not is_final:
+    if end == len(text) and end < start + _MAX_ADDRESS_CHARS and not is_final:
         return Undecided(start)
     at = text.rfind("@", start, end)
     if at < 0:
-        return None
+        _, colon, password = text[start:end].partition(":")
+        if not colon or _PORT.match(password):
+            return None
+        rest = _AUTHORITY_REST.match(text, end).end()  # type: ignore[union-attr]  # the same
+        if rest == len(text) and rest < end + 200 and not is_final:
+            return Undecided(start)
+        at = text.rfind("@", end, rest)
+        if at < 0:
+            return None
     user, colon, password = text[start:at].partition(":")
     if _is_token(user):
         return Secret(start, at)
-    return Secret(at - len(password), at) if colon and password and not is_placeholder(password) else None
+    is_secret = colon and password and not secret_values.is_placeholder(password)
+    return Secret(at - len(password), at) if is_secret else None
+
+
+_ESCAPED_USER = lazy_pattern(r"[\w.+-]{0,64}%3a", re.IGNORECASE)
+_ESCAPED_PASSWORD = lazy_pattern(r"(?:[\w.~!*+-]|%(?!40)[0-9a-f]{2}){0,200}", re.IGNORECASE)
+
+
+def _judge_escaped_address(place: FoundIntroduction) -> SecretVerdict:
+    """Judge an address that is itself escaped as a part of another: `postgres%3A%2F%2Fjoe%3Ax%40host`."""
+    text, start = place.text, place.found.end()
+    is_open = len(text) < start + _MAX_ADDRESS_CHARS and not place.is_final
+    user = _ESCAPED_USER.match(text, start)
+    at = user.end() if user else start
+    end = _ESCAPED_PASSWORD.match(text, at).end()  # type: ignore[union-attr]  # it may match nothing
+    if len(text) - end < 3 and is_open:
+        return Undecided(start)
+    is_secret = user and end > at and text.startswith("%40", end) and not secret_values.is_placeholder(text[at:end])
+    return Secret(at, end) if is_secret else None
 
 
 def _is_token(user: str) -> bool:
     """Whether the text in place of a user's name is a token, as in `https://ghp_...:x-oauth-basic@host`."""
-    return len(user) >= 16 and looks_random(user) and "." not in user[16:]
+    return len(user) >= 16 and secret_values.is_mixed(user) and "." not in user[16:]
 
 
-_BASE64_RUN = PatternRun(lazy_pattern(r"[A-Za-z0-9+/=_.~%-]*"))
-_HOOK_RUN = PatternRun(lazy_pattern(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
+def _run(
+    characters: str, at_least: int, is_introduction: Callable[[FoundIntroduction], bool] = lambda _: True
+) -> Callable[[FoundIntroduction], SecretVerdict]:
+    """A judge of a run of characters: a secret has at least so many, and mixes them."""
+    run = secret_values.PatternRun(lazy_pattern(f"(?:{characters})*"), "\\" if "\\" in characters else "")
+
+    def judge(place: FoundIntroduction) -> SecretVerdict:
+        start = place.found.end()
+        if not is_introduction(place):
+            return None
+        value = place.value(run, start)
+        if value is None:
+            return Undecided(start)
+        is_secret = len(value[0]) >= at_least and secret_values.is_mixed(value[0])
+        return Secret.of(place.text, start, run, is_final=place.is_final) if is_secret else None
+
+    return judge
 
 
-def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_final: bool) -> SecretVerdict:
-    """Judge a run of characters: a secret has at least so many, and looks random."""
-    limit = min(start + _PEEK + LOOKAHEAD, len(text))
-    end = run.end(text, start, limit, is_final=is_final)
-    if end is None and limit == len(text) and not is_final:
-        return Undecided(start)
-    value = text[start : start + _PEEK if end is None else end]
-    is_secret = len(value) >= at_least and looks_random(value)
-    return Secret.of(text, start, run, is_final=is_final) if is_secret else None
+def _is_assigned(place: FoundIntroduction) -> bool:
+    """Whether it is the value of something; elsewhere it is prose: basic understanding."""
+    at = place.found.start()
+    return place.text[max(at - 2, 0) : at].rstrip().endswith((":", "=", '"', "'"))
 
 
-def _judge_bearer(place: FoundIntroduction) -> SecretVerdict:
-    text, found, is_final = place.text, place.found, place.is_final
-    return _judge_run(text, found.end(), _BASE64_RUN, 12, is_final=is_final) if place.begins else None
+def _is_bot(place: FoundIntroduction) -> bool:
+    at = place.found.start()
+    return place.begins or place.lowered[max(at - 3, 0) : at] == "bot"
 
 
-def _judge_basic(place: FoundIntroduction) -> SecretVerdict:
-    text, found, is_final = place.text, place.found, place.is_final
-    before = text[max(found.start() - 2, 0) : found.start()].rstrip()
-    if not before.endswith((":", "=", '"', "'")):
-        return None  # prose: basic understanding
-    return _judge_run(text, found.end(), _BASE64_RUN, 8, is_final=is_final)
-
-
-def _judge_hook(place: FoundIntroduction) -> SecretVerdict:
-    text, found, is_final = place.text, place.found, place.is_final
-    return _judge_run(text, found.end(), _HOOK_RUN, 20, is_final=is_final)
-
-
-def _judge_telegram(place: FoundIntroduction) -> SecretVerdict:
-    text, found, is_final = place.text, place.found, place.is_final
-    if not (place.begins or text[max(found.start() - 3, 0) : found.start()].lower() == "bot"):
-        return None
-    return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
-
-
-def _judge_azure(place: FoundIntroduction) -> SecretVerdict:
-    text, found, is_final = place.text, place.found, place.is_final
-    return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
+_BASE64_SIGNS = r"[A-Za-z0-9+/=_.~%-]"
 
 
 def _judge_pem(place: FoundIntroduction) -> SecretVerdict:
-    text, found, is_final = place.text, place.found, place.is_final
-    start = found.end()
-    limit = min(start + _PEEK + LOOKAHEAD, len(text))
-    end = PEM.end(text, start, limit, is_final=is_final)
-    if end is None and limit == len(text) and not is_final:
+    start = place.found.end()
+    found = place.value(secret_values.PEM, start)
+    if found is None:
         return Undecided(start)
-    value = text[start : start + _PEEK if end is None else end]
-    is_secret = any(looks_random(one) for one in re.findall(r"[A-Za-z0-9+/=]{16,}", value))
-    return Secret.of(text, start, PEM, is_final=is_final) if is_secret else None
+    is_secret = any(secret_values.is_mixed(one) for one in re.findall(r"[A-Za-z0-9+/=]{16,}", found[0]))
+    return Secret.of(place.text, start, secret_values.PEM, is_final=place.is_final) if is_secret else None
 
 
-_LONGEST_USER = 64
+_MAX_USER_CHARS = 64
 _USER = lazy_pattern(r"[\w.@%+-]{0,64}")
 _OPENED = lazy_pattern(r"\\{0,64}[\"']?")
 
 
 def _judge_user(place: FoundIntroduction) -> SecretVerdict:
     """Judge a password after a user's name and a colon; with a token in place of the name, both are secret."""
-    text, start, is_final = place.text, place.found.end(), place.is_final
+    text, start = place.text, place.found.end()
     end = _USER.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
-    if end == len(text) and end < start + _LONGEST_USER and not is_final:
+    if end == len(text) and end < start + _MAX_USER_CHARS and not place.is_final:
         return Undecided(start)
     if not text.startswith(":", end):
         return None
@@ -417,58 +576,149 @@ def _judge_user(place: FoundIntroduction) -> SecretVerdict:
 
 def _judge_password(place: FoundIntroduction, start: int) -> SecretVerdict:
     """Judge the password after a user's name: in the quotes around both, in its own quotes, or bare."""
-    text, quote, is_final = place.text, place.found["quote"], place.is_final
+    text, quote = place.text, place.found["quote"]
     if quote is not None:
-        return _judge_quoted(text, start, quote, SecretConfidence.PASSWORD, is_final=is_final)
+        return _judge_quoted(place, start, quote, SecretConfidence.PASSWORD)
     opened = _OPENED.match(text, start)[0]  # type: ignore[index]  # it may match nothing
-    if start + len(opened) == len(text) and not is_final:
+    if start + len(opened) == len(text) and not place.is_final:
         return Undecided(start)
     if opened[-1:] in {'"', "'"}:
-        return _judge_quoted(text, start + len(opened), opened, SecretConfidence.PASSWORD, is_final=is_final)
-    return _judge_bare_option(text, start, is_final=is_final)
+        return _judge_quoted(place, start + len(opened), opened, SecretConfidence.PASSWORD)
+    return _judge_bare_option(place, start)
 
 
 _ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
 _COMMANDS = {
-    "p": lazy_pattern(
-        r"(?s:.*)(?:(?P<joined>mysql|mariadb)[a-z_-]{0,12}|sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)"
-        rf"\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z",
-        re.IGNORECASE,
-    ),
-    "a": lazy_pattern(rf"(?s:.*)redis-cli\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z", re.IGNORECASE),
+    option: lazy_pattern(rf"(?s:.*)(?:{commands})\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z", re.IGNORECASE)
+    for option, commands in {
+        "p": r"(?P<joined>mysql|mariadb|7za?)[a-z_-]{0,12}|sshpass|(?:docker|podman|helm\sregistry|az|oc|cf)\slogin"
+        r"|sqlcmd|mongo[a-z]{0,8}|cqlsh|influx|unzip|zip|psexec|evil-winrm|nxc|crackmapexec|hydra|bcp",
+        "a": r"redis-cli",
+        "w": r"ldap[a-z]{3,8}",
+        "b": r"curl",
+    }.items()
 }
-"""The last command before an option `-p` or `-a` with a password; `joined` are the commands that take no blank."""
+"""The last command before an option with a password or cookies; `joined` are the commands that take no blank."""
 
 
 def _judge_command(place: FoundIntroduction) -> SecretVerdict:
     """Judge a password as an option, if a command with such an option is before it on the line."""
     text, found = place.text, place.found
     at = found.start()
-    command = _COMMANDS[found["option"]].match(text, max(at - _LONGEST_COMMAND, 0), at)
+    command = _COMMANDS[found["option"]].match(text, max(at - _MAX_COMMAND_CHARS, 0), at)
     if command is None or (found["blank"] and command.groupdict().get("joined")):
         return None
     return _judge_option(place)
 
 
 def _judge_option(place: FoundIntroduction) -> SecretVerdict:
-    """Judge a password as an option of a known command."""
-    text, found, is_final = place.text, place.found, place.is_final
-    if found["open"]:
-        return _judge_quoted(text, found.end(), found["open"], SecretConfidence.PASSWORD, is_final=is_final)
-    return _judge_bare_option(text, found.end(), is_final=is_final)
+    """Judge a password as an option of a known command, or after an introduction in words."""
+    opened = place.found["open"]
+    if opened:
+        return _judge_quoted(place, place.found.end(), opened, SecretConfidence.PASSWORD)
+    return _judge_bare_option(place, place.found.end())
 
 
-def _judge_bare_option(text: str, start: int, *, is_final: bool) -> SecretVerdict:
-    verdict = _judge_bare(text, start, SecretConfidence.PASSWORD, name="pass", gap="=", is_final=is_final)
-    return None if isinstance(verdict, Secret) and text[verdict.start : verdict.end].isdigit() else verdict
+def _judge_bare_option(place: FoundIntroduction, start: int) -> SecretVerdict:
+    verdict = _judge_bare(place, start, SecretConfidence.PASSWORD, gap="=")
+    return None if isinstance(verdict, Secret) and place.text[verdict.start : verdict.end].isdigit() else verdict
 
 
+_NAME_AFTER = lazy_pattern(
+    rf"{_Q}?\s{{0,2}}[,;]?{_BLANK}{_Q}?(?:name|key|field){_Q}?\s{{0,4}}[=:]\s{{0,4}}{_Q}?[\w.-]{{0,40}}?{_NAME}(?![\w-])"
+)
+_READER_AFTER = lazy_pattern(
+    r"(?:\\{0,64}[\"'])?\s{0,4}\|[^\r\n]{0,60}?(?:--\w{0,20}-?stdin|chpasswd|sudo\s-s|--passphrase-fd|--with-token)"
+)
+_MAX_AFTER_CHARS = 120
+
+
+def _judge_before_name(place: FoundIntroduction) -> SecretVerdict:
+    """Judge a value before its name, `value: x` and then `name: DB_PASSWORD`, or before a command that reads it."""
+    text, start = place.text, place.found.end()
+    ending = _ending_of(place.found["open"]) if place.found["open"] else secret_values.BARE
+    limit = min(start + _AHEAD, len(text))
+    end = ending.end(text, start, limit, is_final=place.is_final)
+    if not place.is_final and len(text) < (start + _AHEAD if end is None else end) + _MAX_AFTER_CHARS:
+        return Undecided(start)
+    if end is None or end >= start + _PEEK:
+        return None
+    confidence: SecretConfidence | None = None
+    if place.found["echo"]:
+        is_read = _READER_AFTER.match(place.lowered, end, end + _MAX_AFTER_CHARS)
+        confidence = SecretConfidence.PASSWORD if is_read else None
+    elif (name := _NAME_AFTER.match(place.lowered, end, end + _MAX_AFTER_CHARS)) is not None:
+        at = name.start("sign")
+        begin = names.name_start(text, at, -1)
+        confidence = names.name_confidence(text, name, begin, begins=begins_word(text, at))
+    is_secret = confidence and secret_values.can_be_quoted_secret(text[start:end], confidence)
+    return Secret(start, end) if is_secret else None
+
+
+def _judge_beside(place: FoundIntroduction) -> SecretVerdict:
+    """The second net: judge a word that looks random, a few words after a name, by itself."""
+    text, found = place.text, place.found
+    start = found.end()
+    begin = names.name_start(text, found.start(), place.free_at)
+    confidence = names.name_confidence(text, found, begin, begins=place.begins)
+    if confidence is None or found["sign"] in _IDENTIFIERS:
+        return None
+    value = place.value(secret_values.WORD, start)
+    if value is None:
+        return Undecided(start)
+    is_long = len(value[0]) >= 16 or confidence in _STRONG
+    is_secret = is_long and secret_values.is_random(value[0])
+    return Secret.of(text, start, secret_values.WORD, is_final=place.is_final) if is_secret else None
+
+
+_IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
+_STRONG = (SecretConfidence.PASSWORD, SecretConfidence.SECRET)
 _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
-_NAME_SIGNS = ("pass", "pwd", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig", "code", "jwt")
+_near, _elements = _Relations(_NEAR), _Relations(_ELEMENTS)
+_records, _later_fields = _Relations(_RECORDS), _Relations(_LATER_FIELDS)
 DETECTORS = (
-    Detector("named", _NAME_SIGNS, _NAMED, _judge_named),
-    Detector("tagged", _NAME_SIGNS, _TAGGED, _judge_tagged, can_hold_secrets=True, marks=(">", "&gt;", "u003e")),
-    Detector("address", ("://", ":\\"), lazy_pattern(r":(?:\\{0,64}/){2}"), _judge_address),
+    Detector("name", names.SIGNS, _near.pattern, _near.judge),
+    Detector(
+        *("element", names.SIGNS, _elements.pattern, _elements.judge),
+        can_hold_secrets=True,
+        marks=(">", "&gt;", "u003e"),
+    ),
+    Detector(
+        *("record", names.SIGNS, _records.pattern, _records.judge),
+        can_hold_secrets=True,
+        marks=("value", "default", "const", "example", "content", "form-data"),
+    ),
+    Detector(
+        *("later field", names.SIGNS, _later_fields.pattern, _later_fields.judge),
+        can_hold_secrets=True,
+        marks=("value", "default", "const", "example", "content", "form-data"),
+    ),
+    Detector(
+        "value before its name",
+        ("value", "echo"),
+        lazy_pattern(
+            rf"(?:value{_Q}?\s{{0,4}}[=:]|(?P<echo>echo|printf)\s(?:-\w\s|'%s'\s)?)\s{{0,4}}(?P<open>{_open('b')})?(?=[^\s\[{{{{])"
+        ),
+        _judge_before_name,
+        marks=(*names.SIGNS, "stdin", "sudo"),
+    ),
+    Detector(
+        "random value beside a name",
+        names.SIGNS,
+        lazy_pattern(
+            rf"{_NAME}[\w.-]{{0,24}}"
+            rf"(?:{_Q}?[ \t]{{0,3}}(?:{_IS}|\(|-|,)?[ \t]{{1,3}}(?:[a-z'-]{{1,16}}[ ,:]{{1,2}}){{0,6}}|{_IS}|\()"
+            rf"(?:{_Q}|\*\*|\()?(?=[a-z0-9_+/=.~!@#$%^&*-])(?=[^\s]{{0,12}}[0-9]|[^\s]{{0,12}}\Z)"
+        ),
+        _judge_beside,
+        can_hold_secrets=True,
+    ),
+    Detector(
+        "address",
+        ("://", ":\\", "%3a%2f%2f"),
+        lazy_pattern(r":(?:\\{0,64}/){2}|(?P<escaped>%3a%2f%2f)"),
+        _judge_address,
+    ),
     Detector(
         "PEM private key",
         ("private",),
@@ -478,8 +728,22 @@ DETECTORS = (
         ),
         _judge_pem,
     ),
-    Detector("bearer token", ("bearer",), lazy_pattern(r"bearer(?:[ \t+]{1,4}|%20|\\{1,64}u0020)"), _judge_bearer),
-    Detector("basic credentials", ("basic",), lazy_pattern(r"basic(?:[ \t+]{1,4}|%20)"), _judge_basic),
+    Detector(
+        "bearer token",
+        ("bearer",),
+        lazy_pattern(r"bearer(?:[ \t+]{1,4}|%20|\\{1,64}u0020)"),
+        _run(_BASE64_SIGNS, 12, lambda place: place.begins),
+    ),
+    Detector(
+        "basic credentials", ("basic",), lazy_pattern(r"basic(?:[ \t+]{1,4}|%20)"), _run(_BASE64_SIGNS, 8, _is_assigned)
+    ),
+    Detector(
+        "response of digest authentication",
+        ("auth",),
+        lazy_pattern(r"auth[^\r\n]{1,40}digest\s[^\r\n]{0,360}?\bresponse\s?=\s?\\{0,64}\"?(?=[0-9a-f])"),
+        _run("[A-Fa-f0-9]", 8),
+        can_hold_secrets=True,
+    ),
     Detector(
         "webhook",
         ("hooks.slack", "/webhook", "webhookb2"),
@@ -488,23 +752,64 @@ DETECTORS = (
             r"|discord(?:app)?\.com(?:\\{0,64}/)api(?:\\{0,64}/)(?:v[0-9]{1,2}(?:\\{0,64}/))?webhooks(?:\\{0,64}/)"
             r"[0-9]{5,30}(?:\\{0,64}/)|webhook\.office\.com(?:\\{0,64}/)webhookb2(?:\\{0,64}/)"
         ),
-        _judge_hook,
+        _run(r"[A-Za-z0-9_+@=-]|\\{0,64}/", 20),
     ),
-    Detector("Telegram bot", (":a",), lazy_pattern(r"(?<![0-9])[0-9]{6,12}:(?=a)"), _judge_telegram),
-    Detector("Azure client secret", ("q~",), lazy_pattern(r"q~(?<=[a-z0-9_~.]{3}[0-9]q~)"), _judge_azure),
+    Detector(
+        "Telegram bot",
+        (":a",),
+        lazy_pattern(r"(?<![0-9])[0-9]{6,12}:(?=a)"),
+        _run("[A-Za-z0-9_-]", 30, _is_bot),
+    ),
+    Detector(
+        "Azure client secret",
+        ("q~",),
+        lazy_pattern(r"q~(?<=[a-z0-9_~.]{3}[0-9]q~)"),
+        _run("[A-Za-z0-9_.~-]", 28),
+    ),
     Detector(
         "user of a command",
-        ("-u", "--user", "--proxy-user"),
+        (" -u", " -a", "--user", "--proxy-user", "--auth", "\n-u"),
         lazy_pattern(
-            rf"-(?<=\s-)(?:u|-(?:proxy-)?user)(?:\s{{1,4}}(?:{_CONTINUED})?|=)?"
+            rf"-(?<=\s-)(?:u|a|-auth|-(?:proxy-)?user)(?:\s{{1,4}}(?:{_CONTINUED})?|=)?"
             r"(?P<quote>\\{0,64}[\"'])?(?=[\w.@%+-])"
         ),
         _judge_user,
     ),
     Detector(
         "password of a command",
-        ("mysql", "mariadb", "sshpass", "login", "redis-cli"),
-        lazy_pattern(rf"-(?<=[ \t]-)(?P<option>[pa])(?P<blank>\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"),
+        (" -p", " -a", " -w", " -b", "\t-p", "\t-a"),
+        lazy_pattern(rf"-(?<=[ \t]-)(?P<option>[pawb])(?P<blank>\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"),
         _judge_command,
+    ),
+    Detector(
+        "user and password of Oracle",
+        ("thin:", "sqlplus"),
+        lazy_pattern(r"(?:thin:|sqlplus\s(?:-\w{1,8}\s)?)[\w$#.]{1,64}/(?=[^\s@/])"),
+        lambda place: _judge_plain(place, place.found.end(), secret_values.BEFORE_AT, SecretConfidence.PASSWORD),
+    ),
+    Detector(
+        "SQL",
+        ("identified",),
+        lazy_pattern(
+            rf"identified\s{{1,4}}(?:with\s{{1,4}}\S{{1,64}}\s{{1,4}})?(?:by|as)\s{{1,4}}(?:password\s{{1,4}})?"
+            rf"{_COMMAND_QUOTE}(?=[^\s-])"
+        ),
+        _judge_option,
+    ),
+    Detector(
+        "user and password in a call",
+        ("auth", "cred", "basic"),
+        lazy_pattern(
+            rf"(?:auth|credentials?|login|basic)\w{{0,20}}\s?[=(]\s?\(?\s?{_Q}[^\"'\r\n\\]{{1,64}}{_Q}\s?,\s?{_COMMAND_QUOTE}(?=[^\s])"
+        ),
+        lambda place: _judge_option(place) if place.found["open"] else None,
+        can_hold_secrets=True,
+    ),
+    Detector(
+        "password file of PostgreSQL",
+        (":5432:", ":6543:"),
+        lazy_pattern(rf":(?:5432|6543):[\w*.-]{{1,64}}:[\w*.-]{{1,64}}:{_COMMAND_QUOTE}(?=\S)"),
+        _judge_option,
+        can_hold_secrets=True,
     ),
 )

@@ -13,20 +13,24 @@ or mistyped is redacted too.
 """
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.redaction import secret_values
 from inspector.scanning import lazy_pattern
 
-ALNUM = "A-Za-z0-9"
-WORD = "A-Za-z0-9_-"
-DOTTED = "A-Za-z0-9_.-"
-CAPITALS = "A-Z0-9"
-HEX = "A-Fa-f0-9"
-HEX_WORD = "A-Fa-f0-9_-"
-BASE64 = "A-Za-z0-9+/=_-"
+_CHARACTERS = {
+    "ALNUM": "A-Za-z0-9",
+    "WORD": "A-Za-z0-9_-",
+    "DOTTED": "A-Za-z0-9_.-",
+    "CAPITALS": "A-Z0-9",
+    "HEX": "A-Fa-f0-9",
+    "HEX_WORD": "A-Fa-f0-9_-",
+    "BASE64": "A-Za-z0-9+/=_-",
+}
 
 SECRET_HEADERS = frozenset(
     {
@@ -64,206 +68,120 @@ class KeyShape(Struct, frozen=True):
     source: str
     prefix: str
     at_least: int = 20
-    secret: str = WORD
+    secret: str = "A-Za-z0-9_-"
     is_free: bool = False
     must_mix: bool = True
 
 
-KEYS: tuple[KeyShape, ...] = (
-    # Model providers and routers.
-    KeyShape("Anthropic", "gitleaks anthropic-api-key", "sk-ant-"),
-    KeyShape("OpenAI project", "gitleaks openai-api-key", "sk-proj-"),
-    KeyShape("OpenAI service account", "gitleaks openai-api-key", "sk-svcacct-"),
-    KeyShape("OpenAI admin", "gitleaks openai-api-key", "sk-admin-"),
-    KeyShape("OpenRouter", "trufflehog openrouter", "sk-or-v1-"),
-    KeyShape("Langfuse", "trufflehog langfuse", "sk-lf-"),
-    KeyShape("Helicone", "Helicone/helicone valhalla/jawn/src/managers/apiKeys/KeyManager.ts", "sk-helicone-"),
-    KeyShape("OpenAI, DeepSeek, Moonshot and others of this shape", "trufflehog deepseek", "sk-", 18),
-    KeyShape("Hugging Face", "gitleaks huggingface-access-token", "hf_", 20, ALNUM),
-    KeyShape("Hugging Face organization", "gitleaks huggingface-organization-api-token", "api_org_", 20, ALNUM),
-    KeyShape("Groq", "trufflehog groq", "gsk_", 20, ALNUM),
-    KeyShape("xAI", "trufflehog xai", "xai-"),
-    KeyShape("Perplexity", "gitleaks perplexity-api-key", "pplx-", 20, ALNUM),
-    KeyShape("Replicate", "trufflehog replicate", "r8_"),
-    KeyShape("NVIDIA", "trufflehog nvapi", "nvapi-"),
-    KeyShape("Fireworks", "kingfisher kingfisher.fireworks.1", "fw_", 20, ALNUM),
-    KeyShape("Cerebras", "betterleaks cerebras-api-key", "csk-", 20, ALNUM),
-    KeyShape("Together", "betterleaks togetherai-api-key", "tgp_v1_"),
-    KeyShape("Voyage", "kingfisher kingfisher.voyageai.api_key", "pa-", 40),
-    KeyShape("Jina", "kingfisher kingfisher.jina.1", "jina_", 20, ALNUM),
-    KeyShape("Tavily", "trufflehog tavily", "tvly-"),
-    KeyShape("Firecrawl", "trufflehog firecrawl", "fc-", 32, HEX),
-    KeyShape("ElevenLabs", "trufflehog elevenlabs", "sk_", 40, HEX),
-    KeyShape("Pinecone", "betterleaks pinecone-api-key.2", "pcsk_"),
-    KeyShape("Vercel AI gateway", "betterleaks vercel-ai-gateway-key", "vck_"),
-    KeyShape("Vercel personal", "betterleaks vercel-personal-access-token", "vcp_"),
-    KeyShape("Vercel integration", "betterleaks vercel-integration-token", "vci_"),
-    KeyShape("Vercel app", "betterleaks vercel-app-access-token", "vca_"),
-    KeyShape("Vercel app refresh", "betterleaks vercel-app-refresh-token", "vcr_"),
-    KeyShape("Weights & Biases", "betterleaks weights-and-biases-api-key-v1", "wandb_v1_"),
-    KeyShape("Google API", "gitleaks gcp-api-key", "AIza", 33),
-    KeyShape("Google OAuth token", "detect-secrets gcp_key", "ya29.", 20, DOTTED),
-    KeyShape("Google OAuth client", "trufflehog gcpoauth2", "GOCSPX-"),
-    # Clouds.
-    KeyShape("AWS access key", "gitleaks aws-access-token", "AKIA", 16, CAPITALS, must_mix=False),
-    KeyShape("AWS temporary key", "gitleaks aws-access-token", "ASIA", 16, CAPITALS, must_mix=False),
-    KeyShape("AWS bearer", "gitleaks aws-access-token", "ABIA", 16, CAPITALS, must_mix=False),
-    KeyShape("AWS context", "gitleaks aws-access-token", "ACCA", 16, CAPITALS, must_mix=False),
-    KeyShape("AWS Bedrock", "detect-secrets amazon_bedrock", "ABSK", 80, BASE64),
-    KeyShape("AWS Bedrock, short-lived", "detect-secrets amazon_bedrock", "bedrock-api-key-", 20, BASE64),
-    KeyShape("Alibaba", "gitleaks alibaba-access-key-id", "LTAI", 20, ALNUM),
-    KeyShape("Tencent", "kingfisher kingfisher.tencent.1", "AKID", 32, ALNUM),
-    KeyShape("DigitalOcean personal", "gitleaks digitalocean-pat", "dop_v1_", 20, ALNUM),
-    KeyShape("DigitalOcean OAuth", "gitleaks digitalocean-access-token", "doo_v1_", 20, ALNUM),
-    KeyShape("DigitalOcean refresh", "gitleaks digitalocean-refresh-token", "dor_v1_", 20, ALNUM),
-    KeyShape("Cloudflare origin CA", "gitleaks cloudflare-origin-ca-key", "v1.0-", 80, HEX_WORD),
-    KeyShape("Heroku", "gitleaks heroku-api-key-v2", "HRKU-AA"),
-    KeyShape("Fly", "gitleaks flyio-access-token", "fo1_", 40),
-    KeyShape("Fly macaroon a", "gitleaks flyio-access-token", "fm1a_", 20, BASE64),
-    KeyShape("Fly macaroon r", "gitleaks flyio-access-token", "fm1r_", 20, BASE64),
-    KeyShape("Fly macaroon 2", "gitleaks flyio-access-token", "fm2_", 20, BASE64),
-    KeyShape("Scalingo", "gitleaks scalingo-api-token", "tk-us-"),
-    KeyShape("Yandex", "gitleaks yandex-api-key", "AQVN", 35),
-    KeyShape("Netlify", "trufflehog netlify", "nfp_", 20, ALNUM),
-    KeyShape("Databricks", "gitleaks databricks-api-token", "dapi", 32, HEX, must_mix=False),
-    KeyShape("OpenShift", "gitleaks openshift-user-token", "sha256~", 40),
-    # Code hosts.
-    KeyShape("GitHub personal", "gitleaks github-pat", "ghp_", 20, ALNUM),
-    KeyShape("GitHub OAuth", "gitleaks github-oauth", "gho_", 20, ALNUM),
-    KeyShape("GitHub user", "gitleaks github-app-token", "ghu_", 20, ALNUM),
-    KeyShape("GitHub server", "gitleaks github-app-token", "ghs_", 20, ALNUM),
-    KeyShape("GitHub refresh", "gitleaks github-refresh-token", "ghr_", 20, ALNUM),
-    KeyShape("GitHub fine-grained", "gitleaks github-fine-grained-pat", "github_pat_"),
-    KeyShape("GitLab personal", "gitleaks gitlab-pat", "glpat-", 20, DOTTED),
-    KeyShape("GitLab deploy", "gitleaks gitlab-deploy-token", "gldt-"),
-    KeyShape("GitLab job", "gitleaks gitlab-cicd-job-token", "glcbt-"),
-    KeyShape("GitLab feature flags", "gitleaks gitlab-feature-flag-client-token", "glffct-"),
-    KeyShape("GitLab feed", "gitleaks gitlab-feed-token", "glft-"),
-    KeyShape("GitLab mail", "gitleaks gitlab-incoming-mail-token", "glimt-"),
-    KeyShape("GitLab agent", "gitleaks gitlab-kubernetes-agent-token", "glagent-"),
-    KeyShape("GitLab application", "gitleaks gitlab-oauth-app-secret", "gloas-"),
-    KeyShape("GitLab pipeline", "gitleaks gitlab-ptt", "glptt-", 20, ALNUM),
-    KeyShape("GitLab runner", "gitleaks gitlab-runner-authentication-token", "glrt-", 20, DOTTED),
-    KeyShape("GitLab runner registration", "gitleaks gitlab-rrt", "GR1348941"),
-    KeyShape("GitLab SCIM", "gitleaks gitlab-scim-token", "glsoat-"),
-    KeyShape("Atlassian", "gitleaks atlassian-api-token", "ATATT3", 20, BASE64),
-    KeyShape("Bitbucket app password", "trufflehog bitbucketapppassword", "ATBB", 28, ALNUM),
-    KeyShape("Bitbucket repository", "kingfisher kingfisher.bitbucket.4", "ATCTT3", 20, BASE64),
-    KeyShape("Sourcegraph", "gitleaks sourcegraph-access-token", "sgp_"),
-    KeyShape("CircleCI", "betterleaks circleci-personal-token", "CCIPAT_"),
-    KeyShape("Buildkite", "trufflehog buildkite", "bkua_", 20, ALNUM),
-    KeyShape("SonarQube project", "trufflehog sonarcloud", "sqp_", 20, ALNUM),
-    KeyShape("SonarQube user", "trufflehog sonarcloud", "squ_", 20, ALNUM),
-    KeyShape("SonarQube analysis", "trufflehog sonarcloud", "sqa_", 20, ALNUM),
-    KeyShape("Linear", "gitleaks linear-api-key", "lin_api_", 20, ALNUM),
-    KeyShape("Linear OAuth", "trufflehog linearapi", "lin_oauth_", 20, ALNUM),
-    KeyShape("Postman", "gitleaks postman-api-token", "PMAK-"),
-    # Package registries.
-    KeyShape("npm", "gitleaks npm-access-token", "npm_", 20, ALNUM),
-    KeyShape("PyPI", "gitleaks pypi-upload-token", "pypi-", 30),
-    KeyShape("RubyGems", "gitleaks rubygems-api-token", "rubygems_", 20, ALNUM),
-    KeyShape("Clojars", "gitleaks clojars-api-token", "CLOJARS_", 20, ALNUM),
-    KeyShape("crates.io", "betterleaks crates-io-api-key", "cio", 32, ALNUM),
-    KeyShape("NuGet", "trufflehog nugetapikey", "oy2", 43, ALNUM),
-    KeyShape("Artifactory", "gitleaks artifactory-api-key", "AKCp", 60, ALNUM),
-    KeyShape("Artifactory reference", "gitleaks artifactory-reference-token", "cmVmd", 55, ALNUM),
-    KeyShape("Docker personal", "trufflehog dockerhub", "dckr_pat_"),
-    KeyShape("Docker organization", "trufflehog dockerhub", "dckr_oat_"),
-    # Chat.
-    KeyShape("Slack bot", "gitleaks slack-bot-token", "xoxb-", must_mix=False),
-    KeyShape("Slack user", "gitleaks slack-user-token", "xoxp-", must_mix=False),
-    KeyShape("Slack workspace", "gitleaks slack-legacy-workspace-token", "xoxa-", 15, must_mix=False),
-    KeyShape("Slack refresh", "gitleaks slack-legacy-workspace-token", "xoxr-", 15, must_mix=False),
-    KeyShape("Slack session", "gitleaks slack-legacy-token", "xoxs-", must_mix=False),
-    KeyShape("Slack legacy", "gitleaks slack-legacy-token", "xoxo-", must_mix=False),
-    KeyShape("Slack cookie", "trufflehog slack", "xoxd-", must_mix=False),
-    KeyShape("Slack configuration", "gitleaks slack-config-access-token", "xoxe.xox", must_mix=False),
-    KeyShape("Slack configuration refresh", "gitleaks slack-config-refresh-token", "xoxe-", must_mix=False),
-    KeyShape("Slack app", "gitleaks slack-app-token", "xapp-", must_mix=False),
-    KeyShape("Twilio", "gitleaks twilio-api-key", "SK", 32, HEX, must_mix=False),
-    # Observability and operations.
-    KeyShape("New Relic user", "gitleaks new-relic-user-api-key", "NRAK-", 20, ALNUM),
-    KeyShape("New Relic insert", "gitleaks new-relic-insert-key", "NRII-"),
-    KeyShape("Sentry organization", "gitleaks sentry-org-token", "sntrys_", 20, BASE64),
-    KeyShape("Sentry user", "gitleaks sentry-user-token", "sntryu_", 20, ALNUM),
-    KeyShape("Grafana service account", "gitleaks grafana-service-account-token", "glsa_"),
-    KeyShape("Grafana cloud", "gitleaks grafana-cloud-api-token", "glc_", 20, BASE64),
-    KeyShape("Grafana API", "gitleaks grafana-api-key", "eyJrIjoi", 60, BASE64),
-    KeyShape("LangSmith personal", "trufflehog langsmith", "lsv2_pt_"),
-    KeyShape("LangSmith service", "trufflehog langsmith", "lsv2_sk_"),
-    KeyShape("PostHog personal", "trufflehog posthog", "phx_", 20, ALNUM),
-    KeyShape("Dynatrace", "gitleaks dynatrace-api-token", "dt0c01.", 20, DOTTED),
-    KeyShape("Honeycomb", "docs.honeycomb.io/api/authentication hcaik", "hcaik_", 20, ALNUM),
-    KeyShape("Logfire", "pydantic/logfire logfire/_internal/auth.py", "pylf_v1_"),
-    KeyShape("Prefect", "gitleaks prefect-api-token", "pnu_", 20, ALNUM),
-    KeyShape("Pulumi", "gitleaks pulumi-api-token", "pul-", 36, HEX),
-    KeyShape("Terraform", "gitleaks hashicorp-tf-api-token", ".atlasv1.", 50, WORD, is_free=True),
-    KeyShape("Vault service", "gitleaks vault-service-token", "hvs.", 20, DOTTED),
-    KeyShape("Vault batch", "gitleaks vault-batch-token", "hvb.", 20, DOTTED),
-    KeyShape("Doppler", "gitleaks doppler-api-token", "dp.pt.", 20, ALNUM),
-    KeyShape("Doppler service", "trufflehog doppler", "dp.st.", 20, DOTTED),
-    KeyShape("Infracost", "gitleaks infracost-api-token", "ico-", 30, ALNUM),
-    KeyShape("1Password service account", "gitleaks 1password-service-account-token", "ops_eyJ", 20, BASE64),
-    KeyShape("1Password secret", "gitleaks 1password-secret-key", "A3-", 30, "A-Z0-9-"),
-    KeyShape("age", "gitleaks age-secret-key", "AGE-SECRET-KEY-1", 30, CAPITALS),
-    KeyShape("Harness personal", "gitleaks harness-api-key", "pat.", 60, DOTTED),
-    KeyShape("Harness service", "gitleaks harness-api-key", "sat.", 60, DOTTED),
-    KeyShape("Octopus", "gitleaks octopus-deploy-api-key", "API-", 26, CAPITALS),
-    KeyShape("Tailscale", "trufflehog tailscale", "tskey-"),
-    # Databases.
-    KeyShape("PlanetScale token", "gitleaks planetscale-api-token", "pscale_tkn_", 20, DOTTED),
-    KeyShape("PlanetScale OAuth", "gitleaks planetscale-oauth-token", "pscale_oauth_", 20, DOTTED),
-    KeyShape("PlanetScale password", "gitleaks planetscale-password", "pscale_pw_", 20, DOTTED),
-    KeyShape("ClickHouse", "gitleaks clickhouse-cloud-api-secret-key", "4b1d", 38, ALNUM),
-    KeyShape("Supabase", "betterleaks supabase-management-token", "sbp_"),
-    KeyShape("Supabase secret", "betterleaks supabase-project-api-key", "sb_secret_"),
-    KeyShape("Aiven", "detect-secrets aiven_token", "AVNS_", 16),
-    KeyShape("Neon", "betterleaks neon-api-key", "napi_", 20, ALNUM),
-    # Payment and shops.
-    KeyShape("Stripe secret", "gitleaks stripe-access-token", "sk_live_", 16, ALNUM),
-    KeyShape("Stripe test", "gitleaks stripe-access-token", "sk_test_", 16, ALNUM),
-    KeyShape("Stripe production", "gitleaks stripe-access-token", "sk_prod_", 16, ALNUM),
-    KeyShape("Stripe restricted", "gitleaks stripe-access-token", "rk_live_", 16, ALNUM),
-    KeyShape("Stripe restricted test", "gitleaks stripe-access-token", "rk_test_", 16, ALNUM),
-    KeyShape("Stripe restricted production", "gitleaks stripe-access-token", "rk_prod_", 16, ALNUM),
-    KeyShape("Stripe webhook", "trufflehog stripe", "whsec_", 20, BASE64),
-    KeyShape("Square token", "gitleaks square-access-token", "sq0atp-"),
-    KeyShape("Square secret", "detect-secrets square_oauth", "sq0csp-"),
-    KeyShape("Square access token", "gitleaks square-access-token", "EAAA", 50),
-    KeyShape("Facebook page", "gitleaks facebook-page-access-token", "EAAC", 90, ALNUM),
-    KeyShape("Facebook marketing", "gitleaks facebook-page-access-token", "EAAM", 90, ALNUM),
-    KeyShape("Shopify", "gitleaks shopify-access-token", "shpat_", 20, ALNUM),
-    KeyShape("Shopify custom", "gitleaks shopify-custom-access-token", "shpca_", 20, ALNUM),
-    KeyShape("Shopify private", "gitleaks shopify-private-app-access-token", "shppa_", 20, ALNUM),
-    KeyShape("Shopify shared", "gitleaks shopify-shared-secret", "shpss_", 20, ALNUM),
-    KeyShape("Flutterwave", "gitleaks flutterwave-secret-key", "FLWSECK_TEST-", 12),
-    KeyShape("Flutterwave live", "trufflehog flutterwave", "FLWSECK-"),
-    KeyShape("Plaid sandbox", "gitleaks plaid-api-token", "access-sandbox-"),
-    KeyShape("Plaid production", "gitleaks plaid-api-token", "access-production-"),
-    KeyShape("Shippo live", "gitleaks shippo-api-token", "shippo_live_", 20, ALNUM),
-    KeyShape("Shippo test", "gitleaks shippo-api-token", "shippo_test_", 20, ALNUM),
-    KeyShape("EasyPost", "gitleaks easypost-api-token", "EZAK", 50, ALNUM),
-    KeyShape("EasyPost test", "gitleaks easypost-test-api-token", "EZTK", 50, ALNUM),
-    KeyShape("Duffel live", "gitleaks duffel-api-token", "duffel_live_"),
-    KeyShape("Duffel test", "gitleaks duffel-api-token", "duffel_test_"),
-    # Mail and other services.
-    KeyShape("SendGrid", "gitleaks sendgrid-api-token", "SG.", 20, DOTTED),
-    KeyShape("Brevo", "gitleaks sendinblue-api-token", "xkeysib-"),
-    KeyShape("Mailgun", "gitleaks mailgun-private-api-token", "key-", 32, HEX),
-    KeyShape("Notion", "gitleaks notion-api-token", "ntn_", 20, ALNUM),
-    KeyShape("Notion, old", "trufflehog notion", "secret_", 20, ALNUM),
-    KeyShape("Figma", "trufflehog figmapersonalaccesstoken", "figd_"),
-    KeyShape("Typeform", "gitleaks typeform-api-token", "tfp_", 20, DOTTED),
-    KeyShape("ReadMe", "gitleaks readme-api-token", "rdme_", 20, ALNUM),
-    KeyShape("Frame.io", "gitleaks frameio-api-token", "fio-u-"),
-    KeyShape("Adobe", "gitleaks adobe-client-secret", "p8e-", 30, ALNUM),
-    KeyShape("Contentful", "trufflehog contentfulpersonalacesstoken", "CFPAT-"),
-    KeyShape("Mapbox", "trufflehog mapbox", "sk.eyJ", 60, DOTTED),
-    KeyShape("Dropbox", "gitleaks dropbox-short-lived-api-token", "sl.", 100, WORD),
-    KeyShape("SettleMint application", "gitleaks settlemint-application-access-token", "sm_aat_", 16, ALNUM),
-    KeyShape("SettleMint personal", "gitleaks settlemint-personal-access-token", "sm_pat_", 16, ALNUM),
-    KeyShape("SettleMint service", "gitleaks settlemint-service-access-token", "sm_sat_", 16, ALNUM),
-)
+_TABLE = r"""
+gitleaks ALNUM 20: huggingface-access-token=hf_ huggingface-organization-api-token=api_org_ perplexity-api-key=pplx-
+  alibaba-access-key-id=LTAI digitalocean-pat=dop_v1_ digitalocean-access-token=doo_v1_
+  digitalocean-refresh-token=dor_v1_ github-pat=ghp_ github-oauth=gho_ github-app-token=ghu_ github-app-token=ghs_
+  github-refresh-token=ghr_ gitlab-ptt=glptt- linear-api-key=lin_api_ npm-access-token=npm_
+  rubygems-api-token=rubygems_ clojars-api-token=CLOJARS_ new-relic-user-api-key=NRAK- sentry-user-token=sntryu_
+  prefect-api-token=pnu_ doppler-api-token=dp.pt. shopify-access-token=shpat_ shopify-custom-access-token=shpca_
+  shopify-private-app-access-token=shppa_ shopify-shared-secret=shpss_ shippo-api-token=shippo_live_
+  shippo-api-token=shippo_test_ notion-api-token=ntn_ readme-api-token=rdme_
+gitleaks WORD 20: anthropic-api-key=sk-ant- openai-api-key=sk-proj- openai-api-key=sk-svcacct-
+  openai-api-key=sk-admin- heroku-api-key-v2=HRKU-AA scalingo-api-token=tk-us- github-fine-grained-pat=github_pat_
+  gitlab-deploy-token=gldt- gitlab-cicd-job-token=glcbt- gitlab-feature-flag-client-token=glffct-
+  gitlab-feed-token=glft- gitlab-incoming-mail-token=glimt- gitlab-kubernetes-agent-token=glagent-
+  gitlab-oauth-app-secret=gloas- gitlab-rrt=GR1348941 gitlab-scim-token=glsoat- sourcegraph-access-token=sgp_
+  postman-api-token=PMAK- new-relic-insert-key=NRII- grafana-service-account-token=glsa_ square-access-token=sq0atp-
+  plaid-api-token=access-sandbox- plaid-api-token=access-production- duffel-api-token=duffel_live_
+  duffel-api-token=duffel_test_ sendinblue-api-token=xkeysib- frameio-api-token=fio-u-
+gitleaks DOTTED 20: gitlab-pat=glpat- gitlab-runner-authentication-token=glrt- dynatrace-api-token=dt0c01.
+  vault-service-token=hvs. vault-batch-token=hvb. planetscale-api-token=pscale_tkn_
+  planetscale-oauth-token=pscale_oauth_ planetscale-password=pscale_pw_ sendgrid-api-token=SG. typeform-api-token=tfp_
+gitleaks ALNUM 16: stripe-access-token=sk_live_ stripe-access-token=sk_test_ stripe-access-token=sk_prod_
+  stripe-access-token=rk_live_ stripe-access-token=rk_test_ stripe-access-token=rk_prod_
+  settlemint-application-access-token=sm_aat_ settlemint-personal-access-token=sm_pat_
+  settlemint-service-access-token=sm_sat_
+gitleaks BASE64 20: flyio-access-token=fm1a_ flyio-access-token=fm1r_ flyio-access-token=fm2_
+  atlassian-api-token=ATATT3 sentry-org-token=sntrys_ grafana-cloud-api-token=glc_
+  1password-service-account-token=ops_eyJ
+gitleaks WORD 20 words: slack-bot-token=xoxb- slack-user-token=xoxp- slack-legacy-token=xoxs- slack-legacy-token=xoxo-
+  slack-config-access-token=xoxe.xox slack-config-refresh-token=xoxe- slack-app-token=xapp-
+gitleaks CAPITALS 16 words: aws-access-token=AKIA aws-access-token=ASIA aws-access-token=ABIA aws-access-token=ACCA
+gitleaks WORD 40: flyio-access-token=fo1_ openshift-user-token=sha256~
+gitleaks HEX 32 words: databricks-api-token=dapi twilio-api-key=SK
+gitleaks WORD 15 words: slack-legacy-workspace-token=xoxa- slack-legacy-workspace-token=xoxr-
+gitleaks ALNUM 30: infracost-api-token=ico- adobe-client-secret=p8e-
+gitleaks DOTTED 60: harness-api-key=pat. harness-api-key=sat.
+gitleaks ALNUM 90: facebook-page-access-token=EAAC facebook-page-access-token=EAAM
+gitleaks ALNUM 50: easypost-api-token=EZAK easypost-test-api-token=EZTK
+gitleaks WORD 33: gcp-api-key=AIza
+gitleaks HEX_WORD 80: cloudflare-origin-ca-key=v1.0-
+gitleaks WORD 35: yandex-api-key=AQVN
+gitleaks WORD 30: pypi-upload-token=pypi-
+gitleaks ALNUM 60: artifactory-api-key=AKCp
+gitleaks ALNUM 55: artifactory-reference-token=cmVmd
+gitleaks BASE64 60: grafana-api-key=eyJrIjoi
+gitleaks HEX 36: pulumi-api-token=pul-
+gitleaks WORD 50 free: hashicorp-tf-api-token=.atlasv1.
+gitleaks A-Z0-9- 30: 1password-secret-key=A3-
+gitleaks CAPITALS 30: age-secret-key=AGE-SECRET-KEY-1
+gitleaks CAPITALS 26: octopus-deploy-api-key=API-
+gitleaks ALNUM 38: clickhouse-cloud-api-secret-key=4b1d
+gitleaks WORD 50: square-access-token=EAAA
+gitleaks WORD 12: flutterwave-secret-key=FLWSECK_TEST-
+gitleaks HEX 32: mailgun-private-api-token=key-
+gitleaks WORD 100: dropbox-short-lived-api-token=sl.
+betterleaks WORD 20: togetherai-api-key=tgp_v1_ pinecone-api-key.2=pcsk_ vercel-ai-gateway-key=vck_
+  vercel-personal-access-token=vcp_ vercel-integration-token=vci_ vercel-app-access-token=vca_
+  vercel-app-refresh-token=vcr_ weights-and-biases-api-key-v1=wandb_v1_ circleci-personal-token=CCIPAT_
+  supabase-management-token=sbp_ supabase-project-api-key=sb_secret_ polar-organization-access-token=polar_oat_
+  polar-personal-access-token=polar_pat_ polar-oauth-access-token=polar_at_ val-town-api-token.1=vtwn_
+  paddle-live-api-key=pdl_live_apikey_ brave-search-api-key=BSA resend-api-key.1=re_
+betterleaks ALNUM 20: cerebras-api-key=csk- neon-api-key=napi_ deno-account-token=ddp_ apify-api-token=apify_api_
+  llama-cloud-api-key.1=llx- runpod-api-key.1=rpa_ unkey-root-key.1=unkey_ mailersend-api-token=mlsn.
+  render-api-key=rnd_ wakatime-api-key.2=waka_
+betterleaks BASE64 80: devin-service-api-key=apk_ devin-personal-api-key=apk_user_
+betterleaks ALNUM 32: crates-io-api-key=cio
+betterleaks ALNUM 48: devin-service-user-token=cog_
+betterleaks HEX 64: cursor-api-key=key_
+betterleaks ALNUM 24: mem0-api-key.1=m0-
+trufflehog WORD 20: openrouter=sk-or-v1- langfuse=sk-lf- xai=xai- replicate=r8_ nvapi=nvapi- tavily=tvly-
+  gcpoauth2=GOCSPX- dockerhub=dckr_pat_ dockerhub=dckr_oat_ langsmith=lsv2_pt_ langsmith=lsv2_sk_ tailscale=tskey-
+  flutterwave=FLWSECK- figmapersonalaccesstoken=figd_ contentfulpersonalacesstoken=CFPAT-
+trufflehog ALNUM 20: groq=gsk_ netlify=nfp_ buildkite=bkua_ sonarcloud=sqp_ sonarcloud=squ_ sonarcloud=sqa_
+  linearapi=lin_oauth_ posthog=phx_ notion=secret_
+trufflehog WORD 18: deepseek=sk-
+trufflehog HEX 32: firecrawl=fc-
+trufflehog HEX 40: elevenlabs=sk_
+trufflehog ALNUM 28: bitbucketapppassword=ATBB
+trufflehog ALNUM 43: nugetapikey=oy2
+trufflehog WORD 20 words: slack=xoxd-
+trufflehog DOTTED 20: doppler=dp.st.
+trufflehog BASE64 20: stripe=whsec_
+trufflehog DOTTED 60: mapbox=sk.eyJ
+kingfisher ALNUM 20: kingfisher.fireworks.1=fw_ kingfisher.jina.1=jina_
+kingfisher WORD 40: kingfisher.voyageai.api_key=pa-
+kingfisher ALNUM 32: kingfisher.tencent.1=AKID
+kingfisher BASE64 20: kingfisher.bitbucket.4=ATCTT3
+detect-secrets DOTTED 20: gcp_key=ya29.
+detect-secrets BASE64 80: amazon_bedrock=ABSK
+detect-secrets BASE64 20: amazon_bedrock=bedrock-api-key-
+detect-secrets WORD 16: aiven_token=AVNS_
+detect-secrets WORD 20: square_oauth=sq0csp-
+Helicone/helicone WORD 20: valhalla/jawn/src/managers/apiKeys/KeyManager.ts=sk-helicone-
+docs.honeycomb.io/api/authentication ALNUM 20: hcaik=hcaik_
+pydantic/logfire WORD 20: logfire/_internal/auth.py=pylf_v1_
+"""
+"""Rows of rule set, characters, least length, and the rules with their prefixes; a row continues on indented lines."""
+
+
+def _shapes() -> Iterator[KeyShape]:
+    for row in _TABLE.strip().replace("\n  ", " ").splitlines():
+        head, _, pairs = row.partition(": ")
+        origin, characters, at_least, *options = head.split(" ")
+        for pair in pairs.split(" "):
+            rule, _, prefix = pair.partition("=")
+            shape = KeyShape(rule, f"{origin} {rule}", prefix, int(at_least), _CHARACTERS.get(characters, characters))
+            yield replace(shape, is_free="free" in options, must_mix="words" not in options)
+
+
+KEYS = tuple(_shapes())
 
 SHORTEST_KEY = min(len(key.prefix) + key.at_least for key in KEYS)
 """The length of the shortest key: a shorter run of key characters needs no check."""
@@ -355,7 +273,7 @@ def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> secret_va
     body = text[start:end]
     is_open = end == len(text) and end < start + look and not is_final
     if len(body) >= key.at_least and (not key.must_mix or secret_values.has_random_segment(body)):
-        return secret_values.Secret.of(text, start, run, is_final=is_final)
+        return replace(secret_values.Secret.of(text, start, run, is_final=is_final), rule=key.source)
     return secret_values.Undecided(start) if is_open else None
 
 
@@ -369,7 +287,7 @@ def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.Secr
     second = _TOKEN_PART.match(text, end + 1, end + 33).end()  # type: ignore[union-attr]  # the same
     if second - end < 12:
         return secret_values.Undecided(start) if second == len(text) and not is_final else None
-    return secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
+    return _rest(text, start, is_final=is_final, rule="JSON Web Token")
 
 
 def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.SecretVerdict:
@@ -379,11 +297,16 @@ def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.Secre
         return None
     start = found.end()
     body = _TOKEN_REST.match(text, start, start + 34)[0]  # type: ignore[index]  # the same
-    if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.looks_random(body):
-        return secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
+    if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.is_mixed(body):
+        return _rest(text, start, is_final=is_final, rule="Discord bot")
     return (
         secret_values.Undecided(start) if start + len(body) == len(text) and len(body) < 34 and not is_final else None
     )
+
+
+def _rest(text: str, start: int, *, is_final: bool, rule: str) -> secret_values.Secret:
+    secret = secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
+    return replace(secret, rule=rule)
 
 
 @cache

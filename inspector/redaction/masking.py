@@ -17,6 +17,7 @@ from msgspec import Struct
 from inspector.formats.markers import markers_of
 from inspector.formats.registry import formats
 from inspector.model import Json, ToolDefinition
+from inspector.redaction.exact_values import ExactValues
 from inspector.redaction.finding import Finder, pattern_secrets, replaced
 from inspector.scanning import lazy_pattern
 
@@ -138,23 +139,32 @@ class TextStream(Protocol):
 class SecretStream:
     """Replaces secrets; the whole output is the same as if the whole text were redacted at once.
 
-    `patterns` are a user's own; a match of theirs that is longer than `PATTERN_TAIL` may be found too late.
+    `patterns` are a user's own; a match of theirs that is longer than `PATTERN_TAIL` may be found too late. `values`
+    are replaced before anything else is looked for.
     """
 
-    def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
+    def __init__(self, patterns: Sequence[re.Pattern[str]] = (), values: ExactValues | None = None) -> None:
         self._patterns = patterns
+        self._values = values
+        self._held = ""
         self._finder = Finder()
         self._raw = _Raw() if patterns else None
-        self.accepts_unchanged = _takes_nothing if patterns else self._finder.passes
+        self.accepts_unchanged = _takes_nothing if patterns or values else self._finder.passes
         self.count = 0
 
     def feed(self, piece: str) -> str:
         """The text that has become certain with this piece, redacted."""
+        if self._values:
+            text = self._held + piece
+            piece, end = self._values.certain(text)
+            self._held = text[end:]
+            self.count += piece != text[:end]
         return self._fed(piece, is_final=False)
 
     def close(self) -> str:
         """The rest of the text, redacted."""
-        return self._fed("", is_final=True)
+        rest = self._values.replaced(self._held) if self._values else ""
+        return self._fed(rest, is_final=True)
 
     def _fed(self, piece: str, *, is_final: bool) -> str:
         finder = self._finder

@@ -1,5 +1,6 @@
 """Removes secrets, or all content, from what is about to be written to disk; every text keeps its length."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from inspector import model
 from inspector.model.exchange import compacted, expanded, with_changed
+from inspector.redaction.exact_values import ExactValues, is_named_secret
 from inspector.redaction.finding import FILLER, all_secrets, replaced, suspect_texts
 from inspector.redaction.keys import SECRET_HEADERS
 from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content
@@ -20,6 +22,7 @@ _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.
 _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one cached text, and of all
 _LONGEST_SHORT, _LONGEST_TOGETHER = 400, 16_384
 _SIGN = lazy_pattern(r"\S")
+_VALUES = frozenset({"default", "const", "example", "examples", "enum"})
 _Value = TypeVar("_Value")
 
 
@@ -27,14 +30,16 @@ class Redactor:
     """Replaces secrets by `*`: keys of known shapes, and the values of names like `api_key`.
 
     `patterns` are a user's own regular expressions: their first group is replaced too, or the whole match if they have
-    none. Without `keep_content` every word is masked as well (see `masking`): only structure, sizes and times remain.
+    none. `values` are known secrets, such as `secret_variables` of the recorded process; they are matched exactly.
+    Without `keep_content` every word is masked as well (see `masking`): only structure, sizes and times remain.
     Texts keep their length in code points, so that every range stays valid; chunks whose text changes lose their token
     ids and logprobs. Redacting twice changes nothing more. Raises ValueError, with a sentence, for a pattern that is no
     regular expression or matches the empty text. Not thread-safe.
     """
 
-    def __init__(self, patterns: Sequence[str] = (), *, keep_content: bool = True) -> None:
+    def __init__(self, patterns: Sequence[str] = (), *, keep_content: bool = True, values: Iterable[str] = ()) -> None:
         self._patterns = tuple(map(_compiled, patterns))
+        self._values = ExactValues(values)
         self.keeps_content = keep_content
         self._clean: set[str] = set()
         self._clean_size = 0
@@ -94,7 +99,7 @@ class Redactor:
 
     def new_stream(self, kept: KeptWords | None = None) -> TextStream:
         """A redactor for one part's text, piece by piece."""
-        return SecretStream(self._patterns) if kept is None else ContentStream(kept)
+        return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
         """Whether one of the texts has a secret. Short ones are searched together first: most have no sign of one."""
@@ -117,6 +122,8 @@ class Redactor:
 
     def _hold_secrets(self, texts: Sequence[str]) -> bool:
         suspects = suspect_texts(texts)
+        if self._values.are_in("\n".join(texts)):
+            return True
         if any(map(self._has_secrets, suspects)):
             return True
         for text in texts if len(suspects) < len(texts) else ():
@@ -127,7 +134,7 @@ class Redactor:
     def _has_secrets(self, text: str) -> bool:
         if text in self._clean:
             return False
-        if all_secrets(text, self._patterns):
+        if self._values.are_in(text) or all_secrets(text, self._patterns):
             return True
         self._remember(text)
         return False
@@ -141,12 +148,13 @@ class Redactor:
     def _secrets(self, text: str) -> str:
         if text in self._clean:
             return text
-        secrets = all_secrets(text, self._patterns)
-        if not secrets:
+        known = self._values.replaced(text)
+        secrets = all_secrets(known, self._patterns)
+        clean = replaced(known, secrets)
+        if clean == text:
             self._remember(text)
             return text
-        clean = replaced(text, secrets)
-        self.count += len(secrets) if clean != text else 0
+        self.count += len(secrets) + (known != text)
         return clean
 
     def _remember(self, text: str) -> None:
@@ -234,18 +242,25 @@ class Redactor:
             tool,
             name=self._secrets(tool.name),
             description=self._text(tool.description, kept),
-            parameters=self._json(tool.parameters, kept),
+            parameters=self._json(tool.parameters, kept, ""),
             raw=self._text(tool.raw, kept),
         )
 
-    def _json(self, value: model.Json, kept: KeptWords | None) -> model.Json:
-        """A schema with its texts redacted; in the names of members only secrets are replaced."""
+    def _json(self, value: model.Json, kept: KeptWords | None, name: str) -> model.Json:
+        """A schema with its texts redacted; in the names of members only secrets are replaced.
+
+        `name` is the property whose schema this is: what it gives as a value is a secret if the name introduces one.
+        """
         if isinstance(value, str):
-            return self._text(value, kept)
+            clean = self._text(value, kept)
+            return FILLER * len(value) if clean == value and is_named_secret(name, value) else clean
         if isinstance(value, list):
-            return [self._json(one, kept) for one in value]
+            return [self._json(one, kept, name) for one in value]
         if isinstance(value, dict):
-            return {self._secrets(name): self._json(one, kept) for name, one in value.items()}
+            return {
+                self._secrets(key): self._json(inner, kept, name if key in _VALUES else key)
+                for key, inner in value.items()
+            }
         return value
 
     def _id(self, external_id: model.ExternalId) -> model.ExternalId:
@@ -458,7 +473,7 @@ def _of_generation(generation: model.Generation, seen: set[int]) -> Iterator[str
 def _of_tool(tool: model.ToolDefinition) -> Iterator[str]:
     yield tool.name
     yield tool.description
-    yield tool.raw
+    yield tool.raw or json.dumps(tool.parameters)  # in which names are before their values
     yield from _of_json(tool.parameters)
 
 

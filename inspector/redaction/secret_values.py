@@ -14,38 +14,14 @@ from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 
-LOOKAHEAD = 64
+LOOKAHEAD = 176
 """In code points: what is further than this before the text's end is decided."""
-
-_GLUE = "_-. "
-_PASSWORDS = ("password", "passwd", "passphrase", "passcode")
-
-_KEY_KINDS = (
-    *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
-    *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
-    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess"),
-)
-
-_OTHER_KEYS = (
-    *("public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "group", "object", "item"),
-    *("dict", "map", "row", "index", "lookup", "route", "unique", "hash", "natural", "schema", "sequence", "hot"),
-    *("publishable", "arg", "meta", "data", "session", "i18n", "translation", "message", "event", "shard", "bucket"),
-)
-
-_TOKEN_KINDS = (
-    *("access", "auth", "authentication", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf"),
-    *("xsrf", "oauth", "user", "personal", "deploy", "secret", "login", "reset", "verification", "device", "service"),
-)
-
-_OTHER_TOKENS = (
-    *("page", "next", "continuation", "sync", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end"),
-    *("special", "max", "min", "first", "last", "image", "cancellation", "per", "new", "a", "the", "each", "one"),
-)
 
 _UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 _PLACEHOLDER = lazy_pattern(
     r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
+    | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*)
     | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
     | %[A-Z_]+% | %\(.*
     | %[sdr] | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
@@ -80,6 +56,16 @@ _DIGIT = lazy_pattern(r"[0-9]")
 _LONGER_THAN_WORDS = 24
 _SEGMENT = lazy_pattern(r"[A-Za-z0-9]{8,}")
 
+_RANDOM_PART = lazy_pattern(r"[A-Za-z0-9]{10,}|[A-Za-z0-9!@#$%^&*+]{10,}")
+_CHANGE = lazy_pattern(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
+_LEAST_CHANGES = 3
+_KNOWN_WORD = lazy_pattern(
+    r"""(?:[0-9a-f]{8}-[0-9a-f-]{20,} | [0-9a-f]{7,20}\Z | [0-9a-f]{40}\Z | [0-9a-f]{64}\Z | sha[0-9]{1,3}[-:]
+      | (?:call|toolu|msg|req|resp|run|asst|thread|chatcmpl|file|sess|trace|span|evt)[_-]
+      | https?: | \S{1,200}[({\[])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
 _CODE = lazy_pattern(
     r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{].*|(?:self|this|os|process|config|settings|env|args"
     r"|request|req|ctx|params|options|opts|data|event|st|import|app|cls|module|props|state)[.?][A-Za-z_.]+.*"
@@ -92,7 +78,12 @@ _PATH = lazy_pattern(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
 
 
 class Ending(Protocol):
-    """Finds the end of a value."""
+    """Finds the end of a value; see `PatternRun` for `is_block`."""
+
+    @property
+    def is_block(self) -> bool:
+        """See `PatternRun`."""
+        ...
 
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
         """The end of the value around `at`, searched before `limit`; None if it is not found there.
@@ -105,11 +96,13 @@ class Ending(Protocol):
 class PatternRun(Struct, frozen=True):
     """A run of what `pattern` matches; if it reaches the end of the text, it may continue.
 
-    `soft` are characters at which the pattern stops only because of what follows them.
+    `soft` are characters at which the pattern stops only because of what follows them, None for all. `is_block`: only
+    letters, digits and signs of base 64 in it are secret, and the rest is the structure of the text around it.
     """
 
     pattern: re.Pattern[str]
-    soft: str = ""
+    soft: str | None = ""
+    is_block: bool = False
 
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
         """See `Ending`."""
@@ -117,7 +110,9 @@ class PatternRun(Struct, frozen=True):
         end = found.end() if found is not None else at
         if limit < len(text) and end >= limit - LOOKAHEAD:
             return None
-        if is_final or (end < len(text) and (text[end] not in self.soft or end + LOOKAHEAD <= len(text))):
+        if is_final or (
+            end < len(text) and ((self.soft is not None and text[end] not in self.soft) or end + LOOKAHEAD <= len(text))
+        ):
             return end
         return None
 
@@ -132,6 +127,7 @@ class Quoted(Struct, frozen=True):
 
     quote: str
     backslashes: int
+    is_block: bool = False
 
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
         """See `Ending`."""
@@ -184,27 +180,64 @@ ELEMENT = PatternRun(
 """The text of an XML element, also where the markup is escaped for HTML or JSON, or a marker of MiniMax M3 is before
 its tags: `]<]minimax[>[</name>`."""
 
-PEM = PatternRun(
-    lazy_pattern(r"(?:[A-Za-z0-9+/=\s:,.%;#_~]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
-    "&\\-",
-)
-"""The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level.
 
-It includes the underscore: if no line ends the block, a key may follow, of which no piece may be left."""
+@cache
+def block(newline: str, indent: str) -> PatternRun:
+    """The lines of a block of YAML, whose lines after the first begin with `indent`."""
+    line_end = re.escape(newline)
+    begin = re.escape(indent) or "(?!)"
+    return PatternRun(re.compile(rf'(?:(?!{line_end})[^"\r\n]|{line_end}(?={line_end}|{begin}))*'), '\\\r\n"')
+
+
+BRACES = PatternRun(lazy_pattern(r"[^{}\r\n]*"))
+"""A value between braces."""
+
+BEFORE_AT = PatternRun(lazy_pattern(r"[^\s@\"'\\]*"))
+"""A password before the at sign of a host."""
+
+LIST = PatternRun(lazy_pattern(r"[^\[\]{}:<>]*"), is_block=True)
+"""The rest of a list of texts."""
+
+WORD = PatternRun(lazy_pattern(r"[A-Za-z0-9_+/=.~!@#$%^&*-]*"))
+"""A word of the characters that keys and passwords have."""
+
+PEM = PatternRun(
+    lazy_pattern(
+        r"""(?:[A-Za-z0-9+/=_]+ | -(?=[A-Za-z0-9])
+        | (?!-{4,5}\s?END)[^A-Za-z0-9+/=](?=(?s:.){0,150}?(?:[A-Za-z0-9+/]{20}|-{4,5}\s?END))
+        | (?<=[A-Za-z0-9+/=]{16})(?:\r?\n|\\{1,64}n)[^\r\n\\"]{0,60}?(?<![A-Za-z0-9+/])
+          (?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}(?=["'\\\r\n]|\Z))*""",
+        re.VERBOSE,
+    ),
+    soft=None,
+    is_block=True,
+)
+"""The body of a PEM block, with all that is before its lines: of a log, a mail, a quoted text.
+
+It continues as long as a line of base 64, or the end, begins within 150 characters; without an end, the rest of a line
+behind such lines belongs to it too.
+"""
 
 
 class Secret(Struct, frozen=True):
-    """A secret from `start` to `end`, in code points; `goes_on` is its ending if it may extend beyond the text."""
+    """A secret from `start` to `end`, in code points; `goes_on` is its ending if it may extend beyond the text.
+
+    See `PatternRun` for `is_block`; `rule` is the name of the key or the detector that found it.
+    """
 
     start: int
     end: int
     goes_on: Ending | None = None
+    is_block: bool = False
+    rule: str = ""
 
     @classmethod
     def of(cls, text: str, start: int, ending: Ending, *, is_final: bool) -> "Secret":
         """The secret that begins at `start`, as far as it is in the text."""
         end = ending.end(text, start, len(text), is_final=is_final)
-        return cls(start, len(text), ending) if end is None else cls(start, end)
+        if end is None:
+            return cls(start, len(text), ending, ending.is_block)
+        return cls(start, end, None, ending.is_block)
 
 
 class Undecided(Struct, frozen=True):
@@ -230,57 +263,27 @@ class SecretConfidence(Enum):
     """Only a long value that looks random: names of which most values are ids."""
 
 
-def secret_confidence(sign: str, before: str, *, is_shouted: bool, is_query: bool) -> SecretConfidence | None:
-    """The confidence for a name that ends in `sign`, in lower case, with `before` before it; None for no secret.
-
-    `is_shouted`: it is written in capitals, like environment variables; `is_query`: it is a parameter of an address.
-    """
-    word = before.rstrip(_GLUE).lower()
-    last = re.split(r"[_\-. ]", word)[-1]
-    if sign.startswith(_PASSWORDS) or (sign == "pwd" and last != "old"):
-        return SecretConfidence.PASSWORD
-    if sign == "pass":
-        return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
-    if sign.startswith("secret") or sign == "authorization":
-        return SecretConfidence.SECRET
-    if sign == "key":
-        return _of_key(word, last, is_shouted=is_shouted, is_query=is_query)
-    if sign == "token":
-        return _of_token(word, last, is_shouted=is_shouted)
-    if sign in {"sig", "signature", "code"}:
-        return SecretConfidence.LIKELY if is_query else None
-    return SecretConfidence.UNLIKELY if sign == "session" else SecretConfidence.LIKELY
-
-
-def _of_key(word: str, last: str, *, is_shouted: bool, is_query: bool) -> SecretConfidence | None:
-    if word.endswith(_KEY_KINDS):
-        return SecretConfidence.SECRET
-    if last in _OTHER_KEYS or word.endswith(_OTHER_KEYS):
-        return None
-    return SecretConfidence.LIKELY if is_query or (is_shouted and word) else None
-
-
-def _of_token(word: str, last: str, *, is_shouted: bool) -> SecretConfidence | None:
-    if word.endswith(_TOKEN_KINDS):
-        return SecretConfidence.SECRET
-    if last in _OTHER_TOKENS or last.endswith(("page", "next", "continuation")):
-        return None
-    return SecretConfidence.SECRET if is_shouted and word else SecretConfidence.LIKELY
-
-
 def is_placeholder(value: str) -> bool:
     """Whether a value is a mask, or a placeholder for another value: `$TOKEN`, `{{ token }}`, `<token>`, `****`."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
-def looks_random(value: str) -> bool:
+def is_mixed(value: str) -> bool:
     """Whether it has digits among letters, or capitals within a word, as keys have and words do not."""
     return _MIXED.search(value) is not None
 
 
+def is_random(value: str) -> bool:
+    """Whether a word by itself looks like a key: a part of it changes often between digits, capitals and the rest."""
+    value = value.rstrip(".!")
+    if _KNOWN_WORD.match(value) or _PATH.match(value) or is_placeholder(value) or _REDACTED in value:
+        return False
+    return any(len(_CHANGE.findall(part)) >= _LEAST_CHANGES for part in _RANDOM_PART.findall(value))
+
+
 def has_random_segment(value: str) -> bool:
     """Whether one of the words joined by dashes and the like looks random, or is longer than words are."""
-    return any(len(one) >= _LONGER_THAN_WORDS or looks_random(one) for one in _SEGMENT.findall(value))
+    return any(len(one) >= _LONGER_THAN_WORDS or is_mixed(one) for one in _SEGMENT.findall(value))
 
 
 def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
@@ -341,4 +344,4 @@ def _is_likely(word: str, confidence: SecretConfidence) -> bool:
     at_least = 8 if confidence is SecretConfidence.LIKELY else 20
     if len(word) < at_least or any(sign.isspace() for sign in word) or _UUID.fullmatch(word):
         return False
-    return looks_random(word) and not word.startswith(("http:", "https:", "/", "./"))
+    return is_mixed(word) and not word.startswith(("http:", "https:", "/", "./"))

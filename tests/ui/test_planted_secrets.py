@@ -30,14 +30,29 @@ from inspector.sessions.exchange import ExchangeEnd
 from inspector.text import Range
 from storage import StoreSink
 from tests.capture.recordings import Call, ToldWatch, delta_event
+from tests.redaction.introductions import one_of_each_container
 from tests.redaction.planted import ALL, KEY_SHAPES, Planted
 from tests.redaction.planting import Needles, plant_file, rounds, values_unpacked, written_in
+from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES
 from tests.ui.cli.test_import_watch import turns, until, watching
 from tests.ui.conftest import Run
 from tests.ui.web.apps import page
 
 _CASES = Path("tests/cases/importers")
-_TEXTS = tuple(one for one in ALL if len(one.secret) >= 12)  # a shorter one may be somewhere by chance
+
+
+def _in_block(name: str, block: str, line: str) -> Planted:
+    before, _, after = block.partition(line)
+    return Planted(f"PEM, {name}", before, line, after)
+
+
+_BLOCKS = tuple(_in_block(name, block, line) for name, block in PEM_BLOCKS.items() for line in PEM_LINES[:2])
+_WILD = tuple(one for one in (*FORMS, *one_of_each_container()) if len(one.secret) >= 12)
+_TEXTS = (
+    *(one for one in ALL if len(one.secret) >= 12),  # a shorter one may be somewhere by chance
+    *_WILD,
+    *_BLOCKS,
+)
 _WORDS = tuple(one for one in KEY_SHAPES if one.secret.isascii())
 _NEEDLES = Needles(_TEXTS)
 _MARKER = re.compile(r"<\||<escape>|minimax")
@@ -119,7 +134,8 @@ def _failed(recorder: Recorder) -> None:
     failed = Call(recorder, [{"role": "user", "content": _WORDS[12].text}], client="other").answered(
         401, kind="application/json"
     )
-    message = f"Incorrect API key provided: {_WORDS[13].text}"
+    texts = "\n".join(one.text for one in _TEXTS)
+    message = f"Incorrect API key provided: {_WORDS[13].text}\n{texts}"
     failed.sent(json.dumps({"error": {"message": message, "code": _WORDS[14].text}}).encode())
     failed.ended(ExchangeEnd.COMPLETE)
     unknown = Call(recorder, [], client="third", path=f"/v1/models?key={_WORDS[15].text}").answered()

@@ -2,29 +2,36 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from inspector.capture.exchange_record import masked_exchanges
+from inspector.capture.redacting import Redacts
 from inspector.chain.joining import join_traces, without_joined
 from inspector.errors import StoreError, UnknownFormatError
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
+from inspector.model.exchange import RecordedExchange, RecordedTrace, expanded, with_exchanges
 from inspector.rules.rule import Severity
 from inspector.version import __version__
 from storage import IntegrityReport, Store, open_store, place_of, upgrade_store
 from storage.access_tokens import AccessToken, TokenRole
 from storage.copying import CopyReport, copy_traces
+from storage.exchanges import packed_exchanges
 from storage.maintenance import Retention
+from storage.writing import TraceRows, trace_rows
 from ui.cli.console import print_lines, progress_bar
+from ui.cli.redaction_options import redactor_of
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
+from ui.views.redactions import scan_lines
 from ui.views.stats import size_text, stats_lines, stats_object
-from ui.views.styled_text import counted, visible_line
+from ui.views.styled_text import Line, counted, visible_line
 
 
 def upgrade(where: str | None) -> None:
@@ -130,6 +137,65 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
     if not found.repaired and not found.left:
         sys.stdout.write("nothing to repair\n")
     ctx.exit(1 if found.left else 0)
+
+
+def scan(
+    ctx: click.Context, where: str | None, patterns: tuple[str, ...], *, dry_run: bool, yes: bool, color: str
+) -> None:
+    """`weaklink db scan`; see its help."""
+    redactor = redactor_of(patterns, no_redact=False, no_content=False)
+    if not (dry_run or yes or sys.stdin.isatty()):
+        raise click.UsageError("there is no terminal for the confirmation; give --yes or --dry-run.")
+    with open_store(where, create=False, read_only=dry_run) as store:
+        ids = store.maintenance.ended_ids()
+        found: list[int] = []
+        with progress_bar("scanning", len(ids)) as advance:
+            for id_ in ids:
+                lines = _scanned(store, id_, redactor)
+                found += [id_] if lines else []
+                print_lines(lines, color=color)
+                advance(1)
+        if found and not dry_run and (yes or _may_replace(len(found))):
+            for start in range(0, len(found), _REPLACED_AT_ONCE):
+                store.rewrite({id_: _redacted(store, id_, redactor) for id_ in found[start:][:_REPLACED_AT_ONCE]})
+            store.catch_up()
+            state = "secrets replaced"
+        else:
+            state = "nothing replaced" if found else "no secret found"
+    sys.stdout.write(f"{counted(len(ids), 'trace')} scanned, {len(found):,} with secrets: {state}\n")
+    ctx.exit(1 if found and state != "secrets replaced" else 0)
+
+
+_REPLACED_AT_ONCE = 100
+"""Traces that are rewritten in one transaction."""
+
+
+def _may_replace(traces: int) -> bool:
+    return click.confirm(f"Replace the secrets of {counted(traces, 'trace')} for good?", err=True)
+
+
+def _scanned(store: Store, id_: int, redactor: Redacts) -> Sequence[Line]:
+    """The report of one trace; empty if it has no secret."""
+    trace, clean, exchanges, clean_exchanges = _with_exchanges(store, id_, redactor)
+    changed = sum(before != after for before, after in zip(exchanges, clean_exchanges, strict=True))
+    return scan_lines(id_, expanded(trace), changed) if changed or clean != trace else ()
+
+
+def _redacted(store: Store, id_: int, redactor: Redacts) -> TraceRows:
+    _, clean, _, exchanges = _with_exchanges(store, id_, redactor)
+    rows = trace_rows(clean, inspect_trace(clean))
+    return replace(rows, record=replace(rows.record, exchanges=packed_exchanges(exchanges)))
+
+
+def _with_exchanges(
+    store: Store, id_: int, redactor: Redacts
+) -> tuple[Trace, Trace, tuple[RecordedExchange, ...], tuple[RecordedExchange, ...]]:
+    """A trace and its exchanges, before and after redaction."""
+    trace, exchanges = store.trace(id_), store.exchanges.of(id_).traces.get(id_, ())
+    clean = redactor.trace(trace)
+    recorded = with_exchanges(trace, exchanges)
+    masked = masked_exchanges(recorded, clean, redactor) if isinstance(recorded, RecordedTrace) else ()
+    return trace, clean, exchanges, masked
 
 
 def backup(file: Path, where: str | None) -> None:

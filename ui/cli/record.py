@@ -1,6 +1,7 @@
 """`weaklink record`: the recording proxy on the command line, with a line for each request."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -93,7 +94,8 @@ def record(
     color: str,
 ) -> None:
     """`weaklink record`; see its help."""
-    redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
+    environment = os.environ if command else None
+    redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=environment)
     if command:
         if collector is not None:
             raise click.UsageError("`--to` cannot be combined with a COMMAND, which is recorded into a database")

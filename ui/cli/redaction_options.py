@@ -1,18 +1,23 @@
 """The redactor for what a command records or imports, by its options."""
 
+from collections.abc import Mapping
+
 import click
 
 from inspector.capture.redacting import NoRedaction, Redacts
+from inspector.redaction.exact_values import secret_variables
 from inspector.redaction.redactor import Redactor
 
 
-def redactor_of(patterns: tuple[str, ...], *, no_redact: bool, no_content: bool) -> Redacts:
-    """The redactor that the options select. Raises UsageError."""
+def redactor_of(
+    patterns: tuple[str, ...], *, no_redact: bool, no_content: bool, environment: Mapping[str, str] | None = None
+) -> Redacts:
+    """The redactor that the options select; it knows the secrets of `environment`. Raises UsageError."""
     if no_redact and (patterns or no_content):
         raise click.UsageError("--no-redact keeps everything; it cannot be combined with --redact or --no-content.")
     if no_redact:
         return NoRedaction()
     try:
-        return Redactor(patterns, keep_content=not no_content)
+        return Redactor(patterns, keep_content=not no_content, values=secret_variables(environment or {}))
     except ValueError as error:
         raise click.UsageError(f"--redact: {error}.") from error

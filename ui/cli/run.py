@@ -102,7 +102,7 @@ def run(
         command,
         upstream,
         where,
-        redactor_of(patterns, no_redact=no_redact, no_content=no_content),
+        redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ),
         run_id=run_id,
         check=check,
         quiet=quiet,

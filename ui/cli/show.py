@@ -6,12 +6,14 @@ import sys
 import click
 
 from inspector.json_text import write_json
+from inspector.model.exchange import expanded
 from inspector.scanning import lazy_pattern
 from storage import open_store
 from ui.cli.console import print_lines, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from ui.views.context import context_diff_lines, context_lines
 from ui.views.links import read_link
+from ui.views.redactions import redaction_lines
 from ui.views.styled_text import counted, visible_line
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
@@ -28,12 +30,15 @@ def show(
     context_diff: int | None,
     *,
     full: bool,
+    redactions: bool,
     as_json: bool,
     color: str,
 ) -> None:
     """`weaklink show`; see its help."""
     if ranges is not None and as_json:
         raise click.UsageError("--turns selects what is printed as text; --json always contains the whole trace.")
+    if redactions and (as_json or ranges is not None or context is not None or context_diff is not None):
+        raise click.UsageError("--redactions lists places of the whole trace as text; give it alone.")
     if as_json and (context is not None or context_diff is not None):
         raise click.UsageError("--context and --context-diff print text; --json always contains the whole trace.")
     link = read_link(named)
@@ -43,7 +48,9 @@ def show(
         number, liveness = summary.id, summary.liveness
         trace, inspection = store.inspected(number)
         open_turns = unfinished_turns(store.open_turns(number), trace, inspection) if summary.open_turns else ()
-    if context is not None or context_diff is not None:
+    if redactions:
+        print_lines(redaction_lines(expanded(trace)), color=color)
+    elif context is not None or context_diff is not None:
         render = context_diff_lines if context is None else context_lines
         turn = context_diff if context is None else context
         print_lines(render(trace, turn or 0, width=screen_width()), color=color)

@@ -58,7 +58,7 @@ def join() -> None:
 
 @click.group("db")
 def database() -> None:
-    """Manage the database: upgrade, check, copy, count, tokens, delete old traces, free space."""
+    """Manage the database: upgrade, check, scan for secrets, copy, count, tokens, delete old traces, free space."""
 
 
 @database.command("upgrade")
@@ -148,6 +148,34 @@ def repair() -> None:
     Recorded texts that are damaged stay as they are, and are shown as far as they can be read. The exit code is 1 if
     damage is left.
     """
+
+
+@database.command("scan")
+@click.option(
+    "--redact",
+    "patterns",
+    metavar="REGEX",
+    multiple=True,
+    help="Also replace what this matches (its first group, if it has one). Can be repeated.",
+)
+@click.option("--dry-run", is_flag=True, help="Report the secrets, and replace nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Replace without asking.")
+@database_option
+@color_option
+@implemented_by("ui.cli.database:scan")
+def scan() -> None:
+    """Search all traces for secrets with today's rules, and replace what earlier versions stored.
+
+    Prints a line for each trace with secrets: how many, and the rules that find them; never a secret itself. Asks
+    before it replaces them by asterisks of the same length in texts, tools, facts and recorded requests and answers;
+    without a terminal it requires --yes or --dry-run. A replaced secret cannot be restored. In an SQLite file, nothing
+    of it is left; a PostgreSQL server overwrites it with `VACUUM FULL`. Marks, notes and traces that are being recorded
+    are not searched. The exit code is 1 if secrets were found and not replaced.
+
+    \b
+    weaklink db scan --dry-run
+    weaklink db scan --yes
+    """  # noqa: D301  # Click needs the backspace itself
 
 
 @database.command("backup")

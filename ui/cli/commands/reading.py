@@ -129,6 +129,7 @@ def search() -> None:
     metavar="[TURN]",
     help="Print what changed in that request since the previous one.",
 )
+@click.option("--redactions", is_flag=True, help="Print where secrets were replaced, and which rule finds them.")
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option

@@ -1,0 +1,243 @@
+r"""The names of secrets: the family of words, the view in which they are recognised, and how strongly one indicates.
+
+`view` is a text in lower case, ASCII and of the same length, in which each spelling of a name that is not plain is a
+run of `OTHER`: the word for password in other languages, and a word with escaped letters (`pass\u0077ord`). Punctuation
+of full width is plain there, and every other character that is not ASCII is `?`.
+"""
+
+import re
+
+from inspector.redaction.secret_values import SecretConfidence
+from inspector.scanning import lazy_pattern
+
+OTHER = "\x01"
+SIGNS = (
+    *("pass", "pw", "psk", "otp", "-secur", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig"),
+    *("code", "jwt", "mnemonic", "contrasena", "senha", "kennwort", "wachtwoord", "kata sandi", "parola", "heslo"),
+    OTHER,
+)
+"""Every text with a name contains one of these."""
+
+NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psk|otp|securestring|secret(?:string)?
+        |token|key|credential|cookie|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
+        |wachtwoord|kata\ sandi|parola|heslo|\x01+)
+    (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base
+              |prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)
+      |(?P<many>s)|(?P<id>[_-]?id))?"""
+"""A name's last word, with what may follow it in a name, as a verbose pattern for the view."""
+
+_KEY_KINDS = (
+    *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
+    *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
+    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess"),
+)
+
+_OTHER_KEYS = (
+    *("public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "group", "object", "item"),
+    *("dict", "map", "row", "index", "lookup", "route", "unique", "hash", "natural", "schema", "sequence", "hot"),
+    *("publishable", "arg", "meta", "data", "session", "i18n", "translation", "message", "event", "shard", "bucket"),
+)
+
+_TOKEN_KINDS = (
+    *("access", "auth", "authentication", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf"),
+    *("xsrf", "oauth", "user", "personal", "deploy", "secret", "login", "reset", "verification", "device", "service"),
+)
+
+_OTHER_TOKENS = (
+    *("page", "next", "continuation", "sync", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end"),
+    *("special", "max", "min", "first", "last", "image", "cancellation", "per", "new", "a", "the", "each", "one"),
+)
+
+_PASSWORDS = (
+    *(
+        "passw",
+        "passp",
+        "passc",
+        "mot de passe",
+        "psw",
+        "otp",
+        "securestring",
+        "contrasena",
+        "senha",
+        "kennwort",
+        "wachtwoord",
+        "kata sandi",
+    ),
+    *("heslo", "mnemonic", OTHER),
+)
+_QUERY_SIGNS = frozenset({"sig", "signature", "code"})
+_MAX_NAME_CHARS = 48
+_NAME_BEGIN = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
+_LABEL = lazy_pattern(r"\b(?!(?i:the|this|that|your|my|our|his|new|an|each|one|per|and|or|of|for) )[A-Za-z]{2,12} \Z")
+_PASS_KINDS = lazy_pattern(
+    r"(?:store|key|user|db|admin|root|mysql|my|login|require|svn|ftp|smtp|mail|proxy|http|pg|new|ssh)\Z", re.IGNORECASE
+)
+_IN_QUERY = lazy_pattern(r"(?:[?&;#]|amp;|%26|%3f|%23|u0026)[A-Za-z0-9_.-]{0,40}\Z", re.IGNORECASE)
+_RESOURCE_NAME = lazy_pattern(r"\barn:[^\s\"']{1,110}:\Z", re.IGNORECASE)
+_ESCAPE_LETTER = lazy_pattern(r"u[0-9a-fA-F]{4}|[nrtbf]")
+_ESCAPE_CODE = lazy_pattern(r"(?:25)*[0-9A-Fa-f]{2}")
+
+_PUNCTUATION = dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
+_FOREIGN = (
+    *("contraseña", "şifre", "hasło", "mật khẩu", "lösenord", "jelszó", "κωδικός", "пароль", "密码", "密碼", "口令"),
+    *("パスワード", "暗証番号", "비밀번호", "암호", "كلمة المرور", "كلمة السر", "کلمه عبور", "رمز عبور", "گذرواژه"),
+    *("पासवर्ड", "পাসওয়ার্ড", "پاس ورڈ", "รหัสผ่าน", "סיסמה", "கடவுச்சொல்", "పాస్‌వర్డ్", "parolă"),
+)
+_FOREIGN_NAME = lazy_pattern("|".join(_FOREIGN), re.IGNORECASE)
+_FOREIGN_AT_END = lazy_pattern(rf"(?:{'|'.join(_FOREIGN)})\Z", re.IGNORECASE)
+_ESCAPED_COLON = lazy_pattern(r"\\{1,32}uff1a")
+_LETTER = (
+    r"(?:\\{1,32}u(?!ff1a)(?:00[46][1-9a-f]|002d|00[c-f][0-9a-f]|00[57][0-9af]|0[1-9a-f][0-9a-f]{2}|[1-9a-f][0-9a-f]{3})"
+    r"|%(?:25){0,3}(?:[46][1-9a-f]|[57][0-9af]|2d))"
+)  # an escaped letter
+_ESCAPED_WORD = lazy_pattern(rf"(?:{_LETTER}(?:[a-z ]{{0,16}}(?=[\\%])|[a-z]{{0,16}})){{1,32}}")
+_ESCAPED_LETTER = lazy_pattern(r"\\{1,32}u([0-9a-f]{4})|%(?:25){0,3}([0-9a-f]{2})")
+_WORD_BEFORE = lazy_pattern(r"[a-z]{1,16}\Z")
+_NAME_AT_END = lazy_pattern(rf"(?:{NAME})\Z", re.VERBOSE)
+
+
+def may_differ(text: str) -> bool:
+    """Whether the view may have more than lower case and replaced characters."""
+    return not text.isascii() or "\\u" in text or "%" in text
+
+
+def view(text: str) -> str:
+    """The text in lower case, ASCII, with names of other spellings as runs of `OTHER`; it has the same length."""
+    if not text.isascii():
+        text = _in_plain_words(text)
+    lowered = text.encode("ascii", "replace").lower().decode("ascii")
+    if "\\u" in lowered or "%" in lowered:
+        lowered = _ESCAPED_WORD.sub(_plain_word, lowered)
+        lowered = _ESCAPED_COLON.sub(lambda found: found[0].translate(_BLANKS), lowered)
+        if OTHER in lowered:
+            lowered = _joined_words(lowered)
+    return lowered
+
+
+def _in_plain_words(text: str) -> str:
+    for sign, plain in _PUNCTUATION.items():
+        if sign in text:
+            text = text.replace(sign, plain)
+    lowered = text.lower()
+    if any(map(lowered.__contains__, _FOREIGN)):
+        text = _FOREIGN_NAME.sub(lambda found: OTHER * len(found[0]), text)
+    return text
+
+
+def _plain_word(found: re.Match[str]) -> str:
+    """A run of `OTHER` for a word with escaped letters that is a name, or ends one that begins before."""
+    word = _ESCAPED_LETTER.sub(_letter, found[0])
+    before = _WORD_BEFORE.search(found.string, max(found.start() - 16, 0), found.start())
+    whole = f"{before[0] if before else ''}{word}".lower()
+    is_name = (_NAME_AT_END if whole.isascii() else _FOREIGN_AT_END).search(whole)
+    return OTHER * len(found[0]) if is_name else found[0]
+
+
+def _letter(found: re.Match[str]) -> str:
+    return chr(int(found[1] or found[2], 16))
+
+
+def _joined_words(lowered: str) -> str:
+    """The view with the letters before a run of `OTHER` as part of the run."""
+    return _LETTERS_BEFORE.sub(lambda found: OTHER * len(found[0]), lowered)
+
+
+_BLANKS = str.maketrans({"a": ":"} | dict.fromkeys("\\uf1", " "))
+_LETTERS_BEFORE = lazy_pattern(r"[a-z]{1,16}(?=\x01)")
+
+
+def name_start(text: str, at: int, free_at: int) -> int:
+    """The start of the name whose last word begins at `at`; an escape or a secret before it is not part of it."""
+    found = _NAME_BEGIN.search(text, max(at - _MAX_NAME_CHARS, 0), at)
+    if found is None:
+        return at
+    start = found.start()
+    escape = None
+    if start and text[start - 1] == "\\":
+        escape = _ESCAPE_LETTER.match(text, start, at)
+    elif start and text[start - 1] == "%":
+        escape = _ESCAPE_CODE.match(text, start, at)
+    return max(escape.end() if escape else start, free_at)
+
+
+def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool) -> SecretConfidence | None:
+    """How strongly a name indicates a secret whose last word `NAME` found and that begins at `start`; None if not.
+
+    `begins`: a word begins where it was found.
+    """
+    sign, at = found["sign"], found.start("sign")
+    if (found["id"] and sign != "key") or not (begins or at == start or _may_begin(text, at, sign)):
+        return None
+    if sign in _QUERY_SIGNS and not _IN_QUERY.search(text, max(at - 48, 0), at):
+        return None
+    before = text[start:at] or (_LABEL.search(text, max(at - 16, 0), at) or [""])[0]
+    word = before.rstrip("_-. ").lower()
+    confidence = _confidence(text, found, sign, word)
+    is_vague = found["many"] and confidence is SecretConfidence.PASSWORD
+    return SecretConfidence.LIKELY if is_vague else confidence
+
+
+def confidence_of(name: str) -> SecretConfidence | None:
+    """How strongly a whole name, such as one of an environment variable, indicates that its value is a secret."""
+    found = _NAME_AT_END.search(view(name))
+    if found is None:
+        return None
+    at = found.start("sign")
+    begins = at == 0 or not name[at - 1].isalnum()
+    return name_confidence(name, found, name_start(name, at, -1), begins=begins)
+
+
+def _may_begin(text: str, at: int, sign: str) -> bool:
+    """Whether the sign, with letters before it, is the end of a word with the same meaning."""
+    before = text[at - 1]
+    if before in "_-." or (text[at].isupper() and not before.isupper()) or sign[0] == OTHER:
+        return True
+    if sign == "pass":
+        return _PASS_KINDS.search(text, max(at - 8, 0), at) is not None
+    if sign.startswith("p"):
+        return len(sign) > 2 and (sign != "pwd" or not before.isupper())
+    return sign.startswith(("secret", "key", "token"))  # `apikey`: the word before decides
+
+
+def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> SecretConfidence | None:
+    last = re.split(r"[_\-. ]", word)[-1]
+    if sign.startswith(_PASSWORDS) or (sign == "pwd" and last != "old"):
+        return SecretConfidence.PASSWORD
+    if sign == "pass":
+        return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
+    if sign == "psk":
+        return SecretConfidence.SECRET
+    if sign.startswith("secret"):
+        return (
+            None
+            if _RESOURCE_NAME.search(text, max(found.start("sign") - 120, 0), found.start("sign"))
+            else SecretConfidence.SECRET
+        )
+    is_shouted = text[found.start("sign") : found.start("sign") + len(sign)].isupper()
+    if sign == "key":
+        return _of_key(word, last, is_named=_is_in_query(text, found.start("sign")) or bool(is_shouted and word))
+    if sign == "token":
+        return _of_token(word, last, is_shouted=is_shouted)
+    if sign == "authorization":
+        return SecretConfidence.SECRET
+    return SecretConfidence.UNLIKELY if sign == "session" else SecretConfidence.LIKELY
+
+
+def _is_in_query(text: str, at: int) -> bool:
+    return _IN_QUERY.search(text, max(at - 48, 0), at) is not None
+
+
+def _of_key(word: str, last: str, *, is_named: bool) -> SecretConfidence | None:
+    if word.endswith(_KEY_KINDS):
+        return SecretConfidence.SECRET
+    if last in _OTHER_KEYS or word.endswith(_OTHER_KEYS):
+        return None
+    return SecretConfidence.LIKELY if is_named else None
+
+
+def _of_token(word: str, last: str, *, is_shouted: bool) -> SecretConfidence | None:
+    if word.endswith(_TOKEN_KINDS):
+        return SecretConfidence.SECRET
+    if last in _OTHER_TOKENS or last.endswith(("page", "next", "continuation")):
+        return None
+    return SecretConfidence.SECRET if is_shouted and word else SecretConfidence.LIKELY
