@@ -65,17 +65,23 @@ _ENDS = {
 
 
 class RunSink:
-    """A sink that adds the id of the run to every trace, and a parent if it has none."""
+    """A sink that adds the id of the run to every trace, and a parent if it has none.
 
-    def __init__(self, sink: StoreSink, run_id: str, parent: ParentTrace | None = None) -> None:
-        self._sink, self._id, self._parent = sink, ExternalId(RUN_ID, run_id), parent
+    With `source`, the traces have this source instead of the recorder's (see `EXPERIMENT_SOURCES`).
+    """
+
+    def __init__(self, sink: StoreSink, run_id: str, parent: ParentTrace | None = None, source: str = "") -> None:
+        self._sink, self._id, self._parent, self._source = sink, ExternalId(RUN_ID, run_id), parent, source
 
     def accept(self, event: RecordEvent) -> None:
         """Pass one event on."""
         if isinstance(event, TraceStarted):
             trace = event.trace
             ids = (*trace.external_ids, self._id)
-            event = replace(event, trace=replace(trace, external_ids=ids, parent=trace.parent or self._parent))
+            provenance = replace(trace.provenance, source=self._source or trace.provenance.source)
+            parent = trace.parent or self._parent
+            trace = replace(trace, external_ids=ids, parent=parent, provenance=provenance)
+            event = replace(event, trace=trace)
         self._sink.accept(event)
 
     def close(self) -> None:
@@ -90,6 +96,7 @@ def run(
     where: str | None,
     *,
     run_id: str | None,
+    experiment: str,
     check: bool,
     quiet: bool,
     no_default_upstreams: bool,
@@ -104,6 +111,7 @@ def run(
         where,
         redactor_of(patterns, no_redact=no_redact, no_content=no_content),
         run_id=run_id,
+        experiment=experiment,
         check=check,
         quiet=quiet,
         no_default_upstreams=no_default_upstreams,
@@ -118,6 +126,7 @@ def run_command(
     redactor: Redacts,
     *,
     run_id: str | None = None,
+    experiment: str = "",
     check: bool,
     quiet: bool,
     no_default_upstreams: bool,
@@ -131,7 +140,7 @@ def run_command(
         with open_store(where) as store:
             sink = StoreSink(store)
             lines = RequestLines(lambda line: None, is_quiet=True)
-            recorder = Recorder(RunSink(sink, run_id), redactor=redactor, watch=lines)
+            recorder = Recorder(RunSink(sink, run_id, source=experiment), redactor=redactor, watch=lines)
             try:
                 config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
                 for conflict in clients.conflicts:

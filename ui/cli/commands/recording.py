@@ -29,6 +29,7 @@ _report_option = click.option(
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @declaring.no_default_upstreams_option
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
+@click.option("--experiment", default="", hidden=True, help="The source of the traces, for `weaklink doctor`.")
 @declaring.redaction_options
 @declaring.database_option
 @declaring.color_option
