@@ -263,8 +263,11 @@ def place(difference: BodyDifference) -> str:
     words = [f"{difference.pointer or '/'}"]
     if difference.message is not None:
         words.append(f"message {difference.message}")
-    if difference.live_range is not None:
-        words.append(f"characters {difference.live_range.start} to {difference.live_range.end}")
+    if difference.tool is not None:
+        words.append(f"tool {difference.tool}")
+    characters = difference.recorded_range if difference.live_range is None else difference.live_range
+    if characters is not None:
+        words.append(f"characters {characters.start} to {characters.end}")
     change = {"added": f"added {_quoted(difference.live)}", "missing": f"missing {_quoted(difference.recorded)}"}.get(
         difference.kind.value, f"recorded {_quoted(difference.recorded)}, now {_quoted(difference.live)}"
     )
