@@ -35,6 +35,7 @@ from storage import StoreSink, TraceSummary, open_store
 from storage.exchanges import RUN_ID
 from ui.cli.console import print_lines
 from ui.cli.redaction_options import redactor_of
+from ui.cli.server_parser_options import expected_format_name
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.views.status import GLYPHS
 from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
@@ -100,6 +101,8 @@ def run(
     check: bool,
     quiet: bool,
     no_default_upstreams: bool,
+    format: str,
+    server_parser: str,
     no_redact: bool,
     no_content: bool,
     color: str,
@@ -115,6 +118,7 @@ def run(
         check=check,
         quiet=quiet,
         no_default_upstreams=no_default_upstreams,
+        format=expected_format_name(format, server_parser),
         color=color,
     )
 
@@ -130,6 +134,7 @@ def run_command(
     check: bool,
     quiet: bool,
     no_default_upstreams: bool,
+    format: str = "",
     color: str,
 ) -> NoReturn:
     """Run a command, record it, print the result, and exit with its code."""
@@ -140,7 +145,7 @@ def run_command(
         with open_store(where) as store:
             sink = StoreSink(store)
             lines = RequestLines(lambda line: None, is_quiet=True)
-            recorder = Recorder(RunSink(sink, run_id, source=experiment), redactor=redactor, watch=lines)
+            recorder = Recorder(RunSink(sink, run_id, source=experiment), redactor=redactor, watch=lines, format=format)
             try:
                 config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
                 for conflict in clients.conflicts:
