@@ -20,11 +20,12 @@ from inspector.checks.recording import check_arrivals, check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.api.call_reading import read_structured_part
-from inspector.formats.detection import detect_format
+from inspector.formats.detection import detect_format, expected_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.inspected import Inspection, PartInspection
 from inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
+from inspector.model.trace import RECORDING_ID
 from inspector.rules.catalogue import select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
 from inspector.rules.layers import CALL_LOST_BY_SERVER
@@ -132,10 +133,17 @@ def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
 
 
 def format_of(trace: Trace, format: str = AUTO) -> Format:
-    """The format to parse a trace with: the named one, else the trace's own, else the detected one."""
+    """The format to parse a trace with: the named one, else the trace's own, else the expected or the detected one.
+
+    In a recorded session whose requests offer tools, the server has to find the calls, in the format of the model.
+    """
     named = trace.format if format == AUTO else format
     if named:
         return find_format(named)
+    if any(one.name == RECORDING_ID for one in trace.external_ids) and _offers_tools(trace):
+        expected = expected_format(trace.model or _requested_model(trace))
+        if expected is not None:
+            return expected
     sample, room = [], _SAMPLE
     for turn in trace.turns:
         if turn.role is Role.ASSISTANT and room > 0:
@@ -143,6 +151,14 @@ def format_of(trace: Trace, format: str = AUTO) -> Format:
             sample += texts
             room -= sum(map(len, texts))
     return detect_format("\n".join(sample), trace.model).format
+
+
+def _offers_tools(trace: Trace) -> bool:
+    return any(turn.generation is not None and turn.generation.tools for turn in trace.turns)
+
+
+def _requested_model(trace: Trace) -> str:
+    return next((turn.generation.requested_model for turn in trace.turns if turn.generation is not None), "")
 
 
 def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, Sequence[Diagnostic]]]:

@@ -13,6 +13,7 @@ from inspector.capture.events import RECORDING_PART
 from inspector.model import Liveness
 from storage import tables
 from storage.filter import Filter, parse_filter
+from storage.filter.experiments import with_default_terms
 from storage.filter.reading import read_field
 from storage.filter.sql import condition_of
 from storage.filter.terms import NotTerm, negations_inward
@@ -107,6 +108,7 @@ class Paging:
         """The next `limit` traces after `after`."""
         terms = parse_filter(filter)
         with self._reads() as connection:
+            terms = with_default_terms(connection, terms)
             if order in BY_TIME:
                 ranks = _by_time(connection, terms, order, limit=limit, after=after)
                 found = summaries(connection, list(ranks))
@@ -126,6 +128,7 @@ class Paging:
         """The trace `steps` positions before a cursor; None if fewer traces are before it."""
         terms = parse_filter(filter)
         with self._reads() as connection:
+            terms = with_default_terms(connection, terms)
             if order is not Order.BROKEN:
                 rows = _before(connection, terms, order, at, steps=steps)
             elif at.rank:
@@ -143,6 +146,7 @@ class Paging:
         """The number of traces that match a filter; reads all of them."""
         terms = parse_filter(filter)
         with self._reads() as connection:
+            terms = with_default_terms(connection, terms)
             found = _sorted(connection, terms, Order.TIME, None).order_by(None).subquery()
             return connection.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
@@ -189,6 +193,7 @@ class Paging:
         """One step of `scan`, from its start or from the place where the last step ended."""
         terms = parse_filter(filter)
         with self._reads() as connection:
+            terms = with_default_terms(connection, terms)
             if order in BY_TIME:
                 ids, rank, following = _next_step(connection, terms, order, place, limit=limit)
                 found = [Listed(one, structs.replace(one.cursor, rank=rank)) for one in summaries(connection, ids)]
@@ -207,6 +212,7 @@ class Paging:
         """Like `scan_step`, but returns only cursors; the order must be one of `BY_TIME`."""
         terms = parse_filter(filter)
         with self._reads() as connection:
+            terms = with_default_terms(connection, terms)
             ids, rank, following = _next_step(connection, terms, order, place, limit=limit)
             return CursorStep(tuple(structs.replace(one, rank=rank) for one in _cursors(connection, ids)), following)
 
@@ -222,6 +228,7 @@ class Paging:
         """The next `limit` traces after `after` as a section of pages of `page` traces; all, if not sorted by time."""
         terms = parse_filter(filter)
         with self._reads() as connection:
+            terms = with_default_terms(connection, terms)
             if order not in BY_TIME:
                 return _all_sorted(connection, _sorted(connection, terms, order, after), page)
             ranks = _by_time(connection, terms, order, limit=limit, after=after)
@@ -248,6 +255,7 @@ class Paging:
         terms = parse_filter(filter)
         now_s = time.time()
         with self._reads() as connection:
+            terms = with_default_terms(connection, terms)
             matching = _conditions(connection, terms, now_s)
             ended = _trace.id.not_in(sa.select(tables.live.c.trace_id))
             by_status = sa.select(_trace.status, sa.func.count()).where(ended, *matching).group_by(_trace.status)

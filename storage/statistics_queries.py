@@ -12,6 +12,7 @@ from storage import statistics, tables
 from storage.blocks import TraceBlock
 from storage.engine import Database, damage_errors
 from storage.filter import PhraseTerm, parse_filter
+from storage.filter.experiments import with_default_terms
 from storage.filter.sql import condition_of
 from storage.filter.terms import negations_inward
 from storage.packing.blobs import from_blob, key
@@ -112,7 +113,7 @@ class TraceStatistics:
 
 def _conditions(connection: sa.Connection, filter: str) -> statistics.Conditions:  # noqa: A002  # as in `traces`
     """The conditions of a filter; words that a trace must contain are looked up together."""
-    terms = parse_filter(filter)
+    terms = with_default_terms(connection, parse_filter(filter))
     words = [Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm)]
     by_words = (tables.trace.c.id.in_(ids_holding(connection, words)),) if words else ()
     now_s = time.time()

@@ -9,7 +9,7 @@ from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
 from inspector.formats.api.call_reading import read_structured_part
-from inspector.formats.detection import detect_format
+from inspector.formats.detection import detect_format, expected_format
 from inspector.formats.format import Format
 from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
 from inspector.rules.json_syntax import TRUNCATED_JSON
@@ -23,14 +23,22 @@ _SAMPLE = 65_536
 class FormatChoice:
     """Chooses the format of one answer of `model`; `spoken` is the format detected in the trace's earlier answers.
 
-    `named` is the format that the source itself names; then nothing is detected.
+    `named` is the format that the source itself names; then nothing is detected, nor if a request `offers_tools` and
+    the model's name shows in which format its server expects the calls.
 
     Looks at growing prefixes of the text, each twice as long as the one before, so in linear time.
     """
 
-    def __init__(self, model: str, spoken: Format | None = None, *, named: Format | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        spoken: Format | None = None,
+        *,
+        named: Format | None = None,
+        offers_tools: bool = False,
+    ) -> None:
         self._model = model
-        self._named = named
+        self._named = named = named or (expected_format(model) if offers_tools else None)
         self._next_look = _FIRST_LOOK
         by_name = detect_format(model=model)
         self._known = named or spoken or (by_name.format if by_name.confidence else None)

@@ -14,6 +14,7 @@ from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
+from inspector.formats.registry import find_format
 from inspector.model import Role, Span, ToolCall, ToolDefinition, Turn
 from inspector.model.exchange import RecordedExchange
 from inspector.segmentation import Segmenter
@@ -94,7 +95,8 @@ def _describe_error(error: Exception) -> str:
 class OpenTrace:
     """A trace that is being recorded; its turns are numbered from 1, in the order in which they begin."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, named: Format | None = None) -> None:
+        self.named = named
         self.spoken: Format | None = None
         self.open_answers = 0
         self.is_over = False
@@ -132,8 +134,9 @@ class OpenTrace:
 class OpenTraces:
     """All traces that are being recorded, by key; reports their beginnings and ends to the sink."""
 
-    def __init__(self, sink: GuardedSink, redactor: Redacts) -> None:
+    def __init__(self, sink: GuardedSink, redactor: Redacts, format: str = "") -> None:
         self._sink, self._redactor = sink, redactor
+        self._named = find_format(format) if format else None
         self._open: dict[str, OpenTrace] = {}
 
     def of(self, placement: Placement) -> OpenTrace:
@@ -141,10 +144,12 @@ class OpenTraces:
         trace = self._open.get(placement.key)
         if trace is None:
             facts = placement.begins
-            trace = self._open[placement.key] = OpenTrace(facts.model if facts is not None else "")
+            trace = self._open[placement.key] = OpenTrace(facts.model if facts is not None else "", self._named)
         if placement.begins is not None:
             provenance = structs.replace(placement.begins.provenance, source=SOURCE)
-            begins = structs.replace(placement.begins, provenance=provenance)
+            begins = structs.replace(
+                placement.begins, provenance=provenance, format=self._named.name if self._named else ""
+            )
             self._sink.emit(events.TraceStarted(placement.key, self._redactor.trace(begins)))
         for turn in placement.turns:
             number = trace.next_turn()

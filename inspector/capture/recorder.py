@@ -106,7 +106,12 @@ class AnswerRecording:
                 context.sink,
                 placement.key,
                 self._turn,
-                choice=FormatChoice(self._request.model, self._trace.spoken),
+                choice=FormatChoice(
+                    self._request.model,
+                    self._trace.spoken,
+                    named=self._trace.named,
+                    offers_tools=bool(kept.generation and kept.generation.tools),
+                ),
                 tools=self._trace.tools_for(kept.generation.tools if kept.generation else ()),
             )
 
@@ -416,7 +421,7 @@ class Recorder:
     reaches the sink or `watch`; the default knows the patterns of keys, `KeepsAll` keeps all. `resolver` decides which
     requests belong to one trace. `watch` receives spans, faults and ended exchanges while they happen; without it,
     answers are not checked for faults. A trace ends when nothing happened to it for `idle_s` seconds, or when the
-    recorder is closed.
+    recorder is closed. `format` is the format in which the server expects the model's calls, if the user names it.
 
     Bounds: 64 MiB of a request and `max_answer_bytes` of an answer are kept, and at most `max_waiting_bytes` wait for
     the thread. More is dropped from the recording only; `dropped_bytes` counts it, and the turn states it. `close`
@@ -435,10 +440,11 @@ class Recorder:
         max_waiting_bytes: int = MAX_WAITING_BYTES,
         max_answer_bytes: int = MAX_BODY_BYTES,
         clock: Callable[[], float] = time.time,
+        format: str = "",
     ) -> None:
         redacts = redactor or Redactor()
         self._sink = GuardedSink(sink, watch, time.monotonic)
-        traces = OpenTraces(self._sink, redacts)
+        traces = OpenTraces(self._sink, redacts, format)
         self._context = RecorderContext(resolver or SessionResolver(), traces, self._sink, redacts, max_answer_bytes)
         self._buffer = EventBuffer(max_waiting_bytes)
         self._running: dict[ExchangeTape, ExchangeRecording] = {}

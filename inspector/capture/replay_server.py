@@ -22,7 +22,7 @@ from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.capture.safeguards import now_s
 from inspector.capture.trace_file_sink import TracesInMemory
-from inspector.model import Trace, Turn
+from inspector.model import BodyState, Trace, Turn
 from inspector.model.exchange import ExchangeEnd, RecordedExchange
 from inspector.replay.answers import error_answer, rebuilt_answer
 from inspector.replay.canonical import BodyDifference
@@ -211,9 +211,10 @@ def _never_answered(exchange: RecordedExchange, observer: ExchangeObserver) -> w
 
 @lru_cache(maxsize=8)
 def diverged_trace(divergence: ReplayDivergence) -> Trace | None:
-    """The live request that diverged as a separate trace, with the error that answered it.
+    """The live request that diverged as a separate trace; no server answered it, so its answer is not recorded.
 
-    None if it was no request to a model, or a recorded request that was never made.
+    A warning of the trace states the divergence. None if it was no request to a model, or a recorded request that was
+    never made.
     """
     if not divergence.live:
         return None
@@ -225,7 +226,16 @@ def diverged_trace(divergence: ReplayDivergence) -> Trace | None:
     observer.answer_arrived(error_answer(divergence.path, _REFUSED, sentence(divergence), "replay_diverged"), now_s())
     observer.ended(ExchangeEnd.COMPLETE, now_s())
     recorder.close()
-    return next(iter(sink.traces()), None)
+    trace = next(iter(sink.traces()), None)
+    return None if trace is None else _without_answer(trace, sentence(divergence))
+
+
+def _without_answer(trace: Trace, why: str) -> Trace:
+    *request, answer = trace.turns
+    assert answer.generation is not None  # the recorder has just created it
+    generation = structs.replace(answer.generation, error=None, finish=None, body=BodyState.NOT_STORED)
+    turns = (*request, structs.replace(answer, parts=(), calls=(), generation=generation))
+    return structs.replace(trace, turns=turns, provenance=structs.replace(trace.provenance, warnings=(why,)))
 
 
 def _refused(path: str, message: str) -> web.Response:
@@ -253,8 +263,11 @@ def place(difference: BodyDifference) -> str:
     words = [f"{difference.pointer or '/'}"]
     if difference.message is not None:
         words.append(f"message {difference.message}")
-    if difference.live_range is not None:
-        words.append(f"characters {difference.live_range.start} to {difference.live_range.end}")
+    if difference.tool is not None:
+        words.append(f"tool {difference.tool}")
+    characters = difference.recorded_range if difference.live_range is None else difference.live_range
+    if characters is not None:
+        words.append(f"characters {characters.start} to {characters.end}")
     change = {"added": f"added {_quoted(difference.live)}", "missing": f"missing {_quoted(difference.recorded)}"}.get(
         difference.kind.value, f"recorded {_quoted(difference.recorded)}, now {_quoted(difference.live)}"
     )

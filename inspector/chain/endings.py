@@ -7,7 +7,7 @@ import msgspec
 from inspector.checks.recording import ERROR_RULES
 from inspector.json_text import Json, object_of
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
-from inspector.model.trace import RECORDING_ID
+from inspector.model.trace import ASKED_AGAIN, RECORDING_ID
 from inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
 
 _MAX_ABORT_CHARS = 200
@@ -106,12 +106,14 @@ def ends_unanswered(trace: Trace) -> bool:
 
     That is so in a session that weaklink recorded, once it has ended or is idle. It is not so if the last answer was
     cut short, which is why the session ended; if the request forced the call, as clients do that want an answer in the
-    shape of a schema; and if nobody took part but the model, as in a log of raw outputs.
+    shape of a schema; if nobody took part but the model, as in a log of
+    raw outputs; and if `weaklink ask` sent the request, which runs no tool.
     """
     last = _last_generation(trace)
     return (
         not trace.is_open
         and any(one.name == RECORDING_ID for one in trace.external_ids)
+        and trace.provenance.source != ASKED_AGAIN
         and last is not None
         and abort_reason(trace) is None
         and not _forces_call(last)

@@ -176,6 +176,12 @@ def _named_by_model(model: str, known: tuple[Format, ...]) -> NamedBy | None:
     return named_by(model, known)
 
 
+def expected_format(model: str) -> Format | None:
+    """The format in which a server expects the calls of a model with this name; None if the name points to none."""
+    found = _named_by_model(model, formats())
+    return None if found is None else found.format
+
+
 def bare_name(model: str) -> str:
     """A model's name in lower case, without its provider and its tag.
 

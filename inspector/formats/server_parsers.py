@@ -14,6 +14,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from inspector.errors import UnknownFormatError
+
 _LONGEST = 200_000  # code points, at most, of a text that is tried; no server's answer to one request is longer
 _QUOTED = 60
 
@@ -57,6 +59,21 @@ class Prediction(Struct, frozen=True):
 def predictions(text: str, format: str) -> tuple[Prediction, ...]:
     """What each known parser for this format would return for the text; empty for a format without an entry."""
     return tuple(_predicted(parser, text) for parser in PARSERS if format in parser.formats)
+
+
+def wrong_predictions(text: str, format: str, written: int) -> tuple[Prediction, ...]:
+    """The predictions of parsers that would not return as many calls as the model wrote, attempts included."""
+    return tuple(one for one in predictions(text, format) if len(one.calls) != written) if written else ()
+
+
+def parser_named(word: str) -> ServerParser:
+    """The parser with this name, `hermes` or `vllm:hermes`; UnknownFormatError if there is none."""
+    server, _, name = word.lower().rpartition(":")
+    for parser in PARSERS:
+        if parser.name == name and server in ("", parser.server.lower()):
+            return parser
+    known = ", ".join(f"{one.server.lower()}:{one.name}" for one in PARSERS)
+    raise UnknownFormatError(f"unknown server parser `{word}`; known are {known}")
 
 
 def _predicted(parser: ServerParser, text: str) -> Prediction:

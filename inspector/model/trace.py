@@ -352,6 +352,10 @@ class ExternalId(Struct, frozen=True):
     value: str
 
 
+ASKED_AGAIN = "ask"
+"""The source of answers to a request that `weaklink ask` sent again."""
+EXPERIMENT_SOURCES = (ASKED_AGAIN, "doctor", "replay")
+"""The sources of traces that weaklink's own experiments recorded; others count as real sessions."""
 RECORDING_ID = "recording"
 """The name of the external id that weaklink gives to each trace that it records."""
 

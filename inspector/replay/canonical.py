@@ -8,12 +8,14 @@ which state when a prompt was created. Headers never count.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum, StrEnum
 from hashlib import sha256
+from itertools import islice
 from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from inspector.apis.providers import parse_request
 from inspector.json_text import list_of, object_of, word_of
@@ -41,6 +43,7 @@ _DATE_TIME = re.compile(
 _KEYS = frozenset({"key", "api_key", "api-key"})
 _CONTEXT = 24
 _LONGEST = 160
+_TOOLS = "/tools/"
 _LISTS_OF_MESSAGES = ("messages", "input", "contents")
 
 
@@ -154,9 +157,11 @@ class DifferenceKind(StrEnum):
 class BodyDifference(Struct, frozen=True):
     """One place where a live request differs from a recorded one.
 
-    `pointer` is a JSON pointer into the body. `message` counts messages from 1, None outside of them. For two texts,
-    `live_range` and `recorded_range` are the characters that differ; None for other values. `live` and `recorded` are
-    the texts around the difference, or values as JSON; `""` if there is none.
+    `pointer` is a JSON pointer into the body. `message` counts messages from 1, None outside of them; `tool` is the
+    tool whose definition differs, None outside of the tools. For two texts, `live_range` and `recorded_range` are the
+    characters that differ; for another value of a tool, its characters in the JSON text of the definition (as
+    Python's `json` writes it); None for any other value. `live` and `recorded` are the texts around the difference, or
+    values as JSON; `""` if there is none.
     """
 
     kind: DifferenceKind
@@ -166,11 +171,65 @@ class BodyDifference(Struct, frozen=True):
     live: str
     recorded_range: Range | None = None
     live_range: Range | None = None
+    tool: str | None = None
 
 
 def differences(recorded: Json, live: Json) -> Iterator[BodyDifference]:
     """All places where two values differ, in the order of the recorded one."""
-    yield from _walk(recorded, live, (), None)
+    for found in _walk(recorded, live, (), None):
+        yield _in_tool(found, recorded, live) if found.pointer.startswith(_TOOLS) else found
+
+
+def _in_tool(found: BodyDifference, recorded: Json, live: Json) -> BodyDifference:
+    """The difference with the name of its tool, and with the characters of a value that is no text."""
+    path = [step.replace("~1", "/").replace("~0", "~") for step in found.pointer.split("/")[1:]]
+    old, new = _definition(recorded, path), _definition(live, path)
+    named = replace(found, tool=new[0] or old[0] or None)
+    if found.live_range is not None:
+        return named
+    return replace(named, recorded_range=_range_in(*old[1:]), live_range=_range_in(*new[1:]))
+
+
+def _definition(body: Json, path: Sequence[str]) -> tuple[str, Json, Sequence[str]]:
+    """The name and definition of the tool at or above a path, and the rest of the path; `""` if there is none."""
+    value = body
+    for depth, step in enumerate(path, 1):
+        value = _child(value, step)
+        members = object_of(value)
+        name = word_of(members.get("name")) or word_of(object_of(members.get("function")).get("name"))
+        if name and depth > 1:
+            return name, value, path[depth:]
+    return "", None, ()
+
+
+def _child(value: Json, step: str) -> Json:
+    if isinstance(value, dict):
+        return value.get(step)
+    return value[int(step)] if isinstance(value, list) and step.isdecimal() and int(step) < len(value) else None
+
+
+def _range_in(definition: Json, path: Sequence[str]) -> Range | None:
+    """The characters of the value at a path in the JSON text of a definition; None if it does not have the value."""
+    if definition is None:
+        return None
+    values = [definition]
+    for step in path:
+        holder = values[-1]
+        if not (step in holder if isinstance(holder, dict) else int(step) < len(list_of(holder))):
+            return None
+        values.append(_child(holder, step))
+    start = sum(_offset(value, step) for value, step in zip(values, path, strict=False))
+    return Range(start, start + len(_json(values[-1])))
+
+
+def _offset(value: Json, step: str) -> int:
+    """Where the child at a step begins in the JSON text of an object or a list."""
+    if isinstance(value, dict):
+        before = dict(islice(value.items(), list(value).index(step)))
+        lead = f"{_json(before)[:-1]}, " if before else "{"
+        return len(f"{lead}{_json(step)}: ")
+    before_items = list_of(value)[: int(step)]
+    return len(f"{_json(before_items)[:-1]}, ") if before_items else 1
 
 
 def _walk(recorded: Json, live: Json, path: tuple[str | int, ...], message: int | None) -> Iterator[BodyDifference]:

@@ -58,6 +58,7 @@ WHAT = {
     FilterKey.SESSION: "an id that its source assigned to it",
     FilterKey.NAME: "its name",
     FilterKey.ID: "its number",
+    FilterKey.FORKS: "`yes` also shows traces of `ask`, `doctor` and `replay`",
     FilterKey.MARKED: "whether it is marked",
     FilterKey.NOTE: "text in the note of a mark",
     FilterKey.SINCE: "started at or after this time: `2h`, `2026-11-01`",

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 import sqlalchemy as sa
 
 from inspector.model import Liveness
+from inspector.model.trace import EXPERIMENT_SOURCES
 from inspector.rules.rule import Severity
 from inspector.scanning import lazy_pattern
 from storage import tables
@@ -280,6 +281,13 @@ def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
     return marked if "yes" in chosen else PlannedTerm(sa.not_(marked.condition))
 
 
+def _forks(connection: sa.Connection, term: Field) -> PlannedTerm:
+    """All traces with `yes`; without those of experiments with `no`."""
+    if "yes" in matching_values(["yes", "no"], term.values):
+        return PlannedTerm(sa.true())
+    return PlannedTerm(_trace.source.not_in(EXPERIMENT_SOURCES))
+
+
 def _note(connection: sa.Connection, term: Field) -> PlannedTerm:
     """Traces with a mark whose note contains one of the values."""
     conditions = [_holds(_mark.folded, escaped(value.casefold())) for value in term.values]
@@ -293,6 +301,7 @@ _FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
     FilterKey.BREAK: _break,
     FilterKey.BREAK_TOOL: _break_tool,
     FilterKey.VIOLATES: _violates,
+    FilterKey.FORKS: _forks,
     FilterKey.MARKED: _marked,
     FilterKey.NOTE: _note,
 }

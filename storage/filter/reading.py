@@ -127,6 +127,7 @@ WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.SEVERITY: tuple(one.value for one in Severity),
     FilterKey.REASONING: ("on", "off", "mixed"),
     FilterKey.OUTCOME: tuple(one.value for one in TaskOutcome),
+    FilterKey.FORKS: ("yes", "no"),
     FilterKey.MARKED: ("yes", "no"),
     FilterKey.LAYER: tuple(_LAYER_CODES),
     FilterKey.CONTEXT: tuple(_CONTEXT_CODES),

@@ -47,6 +47,7 @@ class FilterKey(StrEnum):
     SESSION = "session"
     NAME = "name"
     ID = "id"
+    FORKS = "forks"
     MARKED = "marked"
     NOTE = "note"
     SINCE = "since"

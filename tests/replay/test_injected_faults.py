@@ -105,7 +105,7 @@ def _recorded(one: RecordedExchange) -> tuple[Trace, Inspection]:
     observer.ended(one.end, next(seconds))
     recorder.close()
     trace = sink.trace()
-    return trace, inspect_trace(trace)
+    return trace, inspect_trace(replace(trace, is_open=True))  # nobody answers the call
 
 
 def _codes(inspection: Inspection) -> set[str]:

@@ -95,7 +95,7 @@ _PLANTED: list[tuple[tuple[str | int, ...], Json, str, int | None, tuple[int, in
     (("temperature",), 0.5, "/temperature", None, None),
     (("model",), "hermes-5", "/model", None, (7, 8)),
     (("tools", 0, "function", "parameters", "type"), "array", "/tools/0/function/parameters/type", None, (0, 5)),
-    (("tools", 0, "function", "strict"), True, "/tools/0/function/strict", None, None),
+    (("tools", 0, "function", "strict"), True, "/tools/0/function/strict", None, (97, 101)),
 ]
 
 

@@ -20,7 +20,7 @@ from inspector.capture.safeguards import now_s
 from inspector.capture.sinks import is_database, open_sink
 from inspector.diagnostics import Diagnostic
 from inspector.errors import UnreadableFileError
-from inspector.formats.detection import detect_format
+from inspector.formats.detection import detect_format, expected_format
 from inspector.inspection import inspect_trace
 from inspector.model import Json, ToolDefinition, Trace, Turn
 from inspector.rules.rule import Severity
@@ -33,6 +33,7 @@ from storage import StoreSink
 from ui.cli.console import print_lines, screen_width
 from ui.cli.files import STDIN, read_tool_file
 from ui.cli.redaction_options import redactor_of
+from ui.cli.server_parser_options import expected_format_name
 from ui.views.diagnostic import diagnostic_lines
 from ui.views.styled_text import Line, Run, counted
 
@@ -386,6 +387,7 @@ def log(
     file: str,
     *,
     format: str,
+    server_parser: str,
     model: str,
     name: str,
     prompt: str,
@@ -406,6 +408,8 @@ def log(
     if to is not None and ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--db and --to exclude each other.")
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
+    by_model = expected_format(model)
+    format = expected_format_name(format, server_parser) or (by_model.name if by_model is not None else AUTO)
     tools = read_tool_file(tool_file) if tool_file else ()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sink = _sink(where if to is None else to)

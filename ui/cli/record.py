@@ -26,6 +26,7 @@ from storage import StoreSink, open_store
 from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.redaction_options import redactor_of
 from ui.cli.run import SUMMED, RequestLines, farewell, lost_messages, run_command
+from ui.cli.server_parser_options import expected_format_name
 from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 _SWITCH_S = 0.001  # how long stream I/O may wait for the threads that build the record; the default is 5 ms
@@ -83,6 +84,8 @@ def record(
     connect_timeout: float,
     read_timeout: float | None,
     no_default_upstreams: bool,
+    format: str,
+    server_parser: str,
     idle_after: float,
     collector: str | None,
     to_token: str,
@@ -96,6 +99,7 @@ def record(
     """`weaklink record`; see its help."""
     environment = os.environ if command else None
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=environment)
+    expected = expected_format_name(format, server_parser)
     if command:
         if collector is not None:
             raise click.UsageError("`--to` cannot be combined with a COMMAND, which is recorded into a database")
@@ -110,6 +114,7 @@ def record(
             check=False,
             quiet=quiet,
             no_default_upstreams=no_default_upstreams,
+            format=expected,
             color=color,
         )
     if not upstreams:
@@ -131,11 +136,19 @@ def record(
                 "the record and the token travel unencrypted to this collector; an https:// address encrypts them"
             )
         outbox = Outbox(Path(queue) if queue else _queue_of(collector), queue_size)
-        _record(config, OutboxSink(collector, outbox, token=to_token), redacts, collector, is_quiet=quiet, color=color)
+        _record(
+            config,
+            OutboxSink(collector, outbox, token=to_token),
+            redacts,
+            collector,
+            format=expected,
+            is_quiet=quiet,
+            color=color,
+        )
         return
     with open_store(where) as store:
         sink = StoreSink(store, idle_after_s=idle_after)
-        _record(config, sink, redacts, str(store.place), is_quiet=quiet, color=color)
+        _record(config, sink, redacts, str(store.place), format=expected, is_quiet=quiet, color=color)
         with suppress(StoreError):  # it only makes reading faster, and the next import does it
             store.statistics.sum_pending(limit=SUMMED)
 
@@ -147,11 +160,18 @@ def _queue_of(collector: str) -> Path:
 
 
 def _record(
-    config: ProxyConfig, sink: StoreSink | OutboxSink, redacts: Redacts, place: str, *, is_quiet: bool, color: str
+    config: ProxyConfig,
+    sink: StoreSink | OutboxSink,
+    redacts: Redacts,
+    place: str,
+    *,
+    format: str,
+    is_quiet: bool,
+    color: str,
 ) -> None:
     """Record until the user ends it, then print what was recorded and what was lost."""
     lines = RequestLines(lambda line: _put([line], color=color), is_quiet=is_quiet)
-    recorder = Recorder(sink, redactor=redacts, watch=lines)
+    recorder = Recorder(sink, redactor=redacts, watch=lines, format=format)
     try:
         asyncio.run(_serve(config, recorder, sink, lines, place=place, color=color))
     finally:

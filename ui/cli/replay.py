@@ -30,6 +30,9 @@ from ui.cli.supervisor import Supervisor
 from ui.experiments.serving import serving
 from ui.views.styled_text import counted, visible_line
 
+REPLAY = "replay"
+"""The source of traces that a replay recorded."""
+
 DIVERGED = 3
 """The exit code of a replay that differed from its recording."""
 
@@ -132,7 +135,7 @@ def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet
     with open_store(where) as store:
         sink = StoreSink(store)
         source = ParentTrace(parent, ParentWhy.FORK) if parent is not None else None
-        recorder = Recorder(RunSink(sink, run_id, source), redactor=run.server.redactor)
+        recorder = Recorder(RunSink(sink, run_id, source, REPLAY), redactor=run.server.redactor)
         run.server.observes = recorder
         try:
             ended = run.wait(recorder)
@@ -171,7 +174,8 @@ def _kept_divergence(server: ReplayServer, loaded: LoadedRecording, where: str |
             parent = ParentTrace(ids[0], ParentWhy.FORK) if ids else None
             request = canonical(body_value(first.live), MatchLevel.CANONICAL)
             same = ExternalId("divergence", digest(request).hex()[:16])  # so that the same request is saved only once
-            child = replace(live, parent=parent, external_ids=(same,))
+            provenance = replace(live.provenance, source=REPLAY)
+            child = replace(live, parent=parent, external_ids=(same,), provenance=provenance)
             with suppress(StoreError), open_store(where) as store:  # a failure to save is not reported
                 (saved,) = store.save([(child, inspect_trace(child))])
                 return KeptDivergence(id_, first.turn, saved.id, len(live.turns), str(store.place) if where else "")

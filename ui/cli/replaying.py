@@ -169,6 +169,7 @@ def _difference(one: BodyDifference) -> dict[str, Json]:
         "kind": one.kind.value,
         "pointer": one.pointer,
         "message": one.message,
+        "tool": one.tool,
         "recorded": one.recorded,
         "live": one.live,
         "recorded_range": _range(one.recorded_range),

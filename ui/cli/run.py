@@ -35,6 +35,7 @@ from storage import StoreSink, TraceSummary, open_store
 from storage.exchanges import RUN_ID
 from ui.cli.console import print_lines
 from ui.cli.redaction_options import redactor_of
+from ui.cli.server_parser_options import expected_format_name
 from ui.cli.supervisor import CommandEnd, Supervisor
 from ui.views.status import GLYPHS
 from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
@@ -65,17 +66,23 @@ _ENDS = {
 
 
 class RunSink:
-    """A sink that adds the id of the run to every trace, and a parent if it has none."""
+    """A sink that adds the id of the run to every trace, and a parent if it has none.
 
-    def __init__(self, sink: StoreSink, run_id: str, parent: ParentTrace | None = None) -> None:
-        self._sink, self._id, self._parent = sink, ExternalId(RUN_ID, run_id), parent
+    With `source`, the traces have this source instead of the recorder's (see `EXPERIMENT_SOURCES`).
+    """
+
+    def __init__(self, sink: StoreSink, run_id: str, parent: ParentTrace | None = None, source: str = "") -> None:
+        self._sink, self._id, self._parent, self._source = sink, ExternalId(RUN_ID, run_id), parent, source
 
     def accept(self, event: RecordEvent) -> None:
         """Pass one event on."""
         if isinstance(event, TraceStarted):
             trace = event.trace
             ids = (*trace.external_ids, self._id)
-            event = replace(event, trace=replace(trace, external_ids=ids, parent=trace.parent or self._parent))
+            provenance = replace(trace.provenance, source=self._source or trace.provenance.source)
+            parent = trace.parent or self._parent
+            trace = replace(trace, external_ids=ids, parent=parent, provenance=provenance)
+            event = replace(event, trace=trace)
         self._sink.accept(event)
 
     def close(self) -> None:
@@ -90,9 +97,12 @@ def run(
     where: str | None,
     *,
     run_id: str | None,
+    experiment: str,
     check: bool,
     quiet: bool,
     no_default_upstreams: bool,
+    format: str,
+    server_parser: str,
     no_redact: bool,
     no_content: bool,
     color: str,
@@ -104,9 +114,11 @@ def run(
         where,
         redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ),
         run_id=run_id,
+        experiment=experiment,
         check=check,
         quiet=quiet,
         no_default_upstreams=no_default_upstreams,
+        format=expected_format_name(format, server_parser),
         color=color,
     )
 
@@ -118,9 +130,11 @@ def run_command(
     redactor: Redacts,
     *,
     run_id: str | None = None,
+    experiment: str = "",
     check: bool,
     quiet: bool,
     no_default_upstreams: bool,
+    format: str = "",
     color: str,
 ) -> NoReturn:
     """Run a command, record it, print the result, and exit with its code."""
@@ -131,7 +145,7 @@ def run_command(
         with open_store(where) as store:
             sink = StoreSink(store)
             lines = RequestLines(lambda line: None, is_quiet=True)
-            recorder = Recorder(RunSink(sink, run_id), redactor=redactor, watch=lines)
+            recorder = Recorder(RunSink(sink, run_id, source=experiment), redactor=redactor, watch=lines, format=format)
             try:
                 config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
                 for conflict in clients.conflicts:

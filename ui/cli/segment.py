@@ -12,7 +12,7 @@ from msgspec import Struct
 from inspector.diagnostics import Diagnostic
 from inspector.errors import UnknownFormatError
 from inspector.formats.detection import detect_format
-from inspector.formats.server_parsers import predictions
+from inspector.formats.server_parsers import wrong_predictions
 from inspector.json_scanner import read_json
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
@@ -211,9 +211,9 @@ def segmented_lines(found: Segmentation, *, name: str, width: int, full: bool = 
     for call in found.calls:
         yield from call_lines(call, width=width)
     yield ()
-    for prediction in predictions(found.text, found.format):
-        if len(prediction.calls) != len(found.calls):
-            yield from wrapped((Run(visible_line(prediction.sentence), Style.DIM),), width, indent=4)
+    written = len(found.calls) + sum(fault.call is not None for fault in faults)
+    for prediction in wrong_predictions(found.text, found.format, written):
+        yield from wrapped((Run(visible_line(prediction.sentence), Style.DIM),), width, indent=4)
     yield from wrapped(verdict(found.diagnostics), width, indent=4)
 
 

@@ -166,7 +166,12 @@ class TailReader:
 
     def _begin(self, key: str, number: int, model: str, tools: OfferedTools) -> _TailedTurn:
         trace = self._traces[key]
-        choice = FormatChoice(model or trace.trace.model, trace.spoken, named=_named(trace.trace.format))
+        choice = FormatChoice(
+            model or trace.trace.model,
+            trace.spoken,
+            named=_named(trace.trace.format),
+            offers_tools=bool(tools.definitions),
+        )
         return _TailedTurn(LiveReading(self, key, number, choice=choice, tools=tools))
 
     def _grow(self, opened: _TailedTurn | None, chunks: Sequence[Chunk]) -> None:

@@ -34,6 +34,7 @@ from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, ParentTrace, ParentWhy, Trace, Usage
 from inspector.model.exchange import RecordedExchange
+from inspector.model.trace import ASKED_AGAIN
 from inspector.replay import resend
 from inspector.rules.rule import Severity
 from storage import Store, StoreSink
@@ -268,7 +269,12 @@ class _AnswerSink:
         self._open[event.key] = id_, TraceAssembler()
         return structs.replace(
             event,
-            trace=structs.replace(trace, external_ids=(*recording_ids, *self._ids.get(id_, ())), parent=self._parent),
+            trace=structs.replace(
+                trace,
+                external_ids=(*recording_ids, *self._ids.get(id_, ())),
+                parent=self._parent,
+                provenance=structs.replace(trace.provenance, source=ASKED_AGAIN),
+            ),
         )
 
     def _resolve(self, id_: str, trace: Trace) -> None:

@@ -168,9 +168,10 @@ def _parting_lines(base: int, number: int, found: RunDivergence) -> Iterator[Lin
 
 def _where(found: RunDivergence) -> str:
     place = found.differences[0]
-    message = f", message {place.message}" if place.message is not None else ""
-    where = place.live_range
-    return f"{message}, characters {where.start} to {where.end}" if where is not None else message
+    named = f", message {place.message}" if place.message is not None else ""
+    named += f", tool {visible_line(place.tool)}" if place.tool is not None else ""
+    where = place.recorded_range if place.live_range is None else place.live_range
+    return f"{named}, characters {where.start} to {where.end}" if where is not None else named
 
 
 def _share(share: Share) -> str:
@@ -223,6 +224,7 @@ def _parting_json(number: int, found: RunDivergence) -> Json:
                 "kind": one.kind.value,
                 "pointer": one.pointer,
                 "message": one.message,
+                "tool": one.tool,
                 "first": one.recorded,
                 "second": one.live,
                 "first_range": [one.recorded_range.start, one.recorded_range.end] if one.recorded_range else None,

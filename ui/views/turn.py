@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
+from inspector.formats.server_parsers import wrong_predictions
 from inspector.inspected import Inspection, PartInspection
 from inspector.inspection import inspect_trace
 from inspector.model.calls import ToolCall, ToolDefinition
@@ -156,6 +157,10 @@ def _part_lines(
     folding = _INSTRUCTIONS if turn.role is Role.SYSTEM else _FOLDING
     tell = _SpanNotes(part, faults, steps, full=full)
     yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else folding, tell=tell)
+    if turn.role is Role.ASSISTANT and part.part == "text" and turn.generation is not None and turn.generation.tools:
+        written = len(part.calls) + sum(fault.call is not None for fault in faults)
+        for one in wrong_predictions(text, part.format, written):
+            yield from wrapped((Run(f"    {visible_line(one.sentence)}", Style.DIM),), width, indent=6)
 
 
 class _SpanNotes:

@@ -27,7 +27,7 @@ client.chat.completions.create(model="NousResearch/Hermes-4-70B", messages=messa
 _OTHER_SYNTAX = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>"
 _CALL = '{"name": "get_weather", "arguments": {"city": "Oslo"}}'
 _ENDINGS = {
-    "another syntax": (scripted.chat_answer(_OTHER_SYNTAX), "T404"),
+    "another syntax": (scripted.chat_answer(_OTHER_SYNTAX), "F309"),
     "no closing tag": (scripted.chat_answer(f"<tool_call>\n{_CALL}"), "F301"),
     "whole, in the content": (scripted.chat_answer(f"<tool_call>\n{_CALL}\n</tool_call>"), "T404"),
     "structured": (scripted.chat_answer(None, tool="get_weather", arguments='{"city": "Oslo"}'), "T404"),

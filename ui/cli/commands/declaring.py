@@ -83,6 +83,20 @@ database_option = click.option(
     help="The database: a file, or a PostgreSQL URL.  [env: WEAKLINK_DB; default: weaklink.db in your data folder]",
 )
 
+server_parser_option = click.option(
+    "--server-parser",
+    default="",
+    metavar="NAME",
+    help="The tool parser of the server, as in `--tool-call-parser` of vLLM and SGLang; instead of --format.",
+)
+expected_format_option = click.option(
+    "--format",
+    "-f",
+    default="",
+    metavar="NAME",
+    help="The format in which the server expects calls.  [default: by the model's name]",
+)
+
 no_default_upstreams_option = click.option(
     "--no-default-upstreams",
     is_flag=True,

@@ -28,7 +28,10 @@ _report_option = click.option(
 @click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken or aborted.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @declaring.no_default_upstreams_option
+@declaring.expected_format_option
+@declaring.server_parser_option
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
+@click.option("--experiment", default="", hidden=True, help="The source of the traces, for `weaklink doctor`.")
 @declaring.redaction_options
 @declaring.database_option
 @declaring.color_option
@@ -148,6 +151,8 @@ def serve() -> None:
     help="Seconds to wait for a connection to an upstream.",
 )
 @declaring.no_default_upstreams_option
+@declaring.expected_format_option
+@declaring.server_parser_option
 @click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
 @click.option(
     "--idle-after",
@@ -186,6 +191,7 @@ def record() -> None:
     "--follow", "-F", is_flag=True, help="Keep reading while FILE grows, until Ctrl-C or until it is deleted."
 )
 @click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@declaring.server_parser_option
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--name", default="", metavar="NAME", help="A name for the trace.  [default: that of FILE]")
 @click.option(

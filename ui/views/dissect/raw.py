@@ -14,7 +14,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_
 from pygments.token import _TokenType as TokenType
 
 from inspector.diagnostics import Diagnostic, Location
-from inspector.formats.server_parsers import predictions
+from inspector.formats.server_parsers import wrong_predictions
 from inspector.json_text import write_json
 from inspector.model import Generation, Instant, Json, Role, ToolCall, ToolDefinition, Turn
 from inspector.text import Range
@@ -103,10 +103,11 @@ def _predicted(dissection: Dissection, location: Location, width: int) -> Iterat
     part = dissection.part(location.turn, "text")
     if part is None or part.role is not Role.ASSISTANT:
         return
-    for one in predictions(part.text, dissection.inspection.format):
-        if len(one.calls) != len(part.found.calls):
-            for line in wrapped((Run(visible_line(one.sentence), Style.WARNING),), width, indent=4):
-                yield SideLine(line, part.location(Range(0, 0)))
+    here = (one for one in dissection.inspection.diagnostics if one.location.turn == location.turn)
+    attempts = sum(one.fault.call is not None for one in here if one.location.part == "text")
+    for one in wrong_predictions(part.text, dissection.inspection.format, len(part.found.calls) + attempts):
+        for line in wrapped((Run(visible_line(one.sentence), Style.WARNING),), width, indent=4):
+            yield SideLine(line, part.location(Range(0, 0)))
 
 
 def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:

@@ -1,0 +1,122 @@
+"""A request that differs in the definition of a tool names the tool and the characters."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.capture.replay_server import place
+from inspector.model import Json
+from inspector.replay.canonical import DifferenceKind, differences
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import running_upstream
+from tests.ui.conftest import run_text
+
+
+def _body(shape: str, *tools: tuple[str, Json]) -> Json:
+    """A request with these tools, each with its schema, as an API has them."""
+    match shape:
+        case "chat":
+            listed: list[Json] = [
+                {"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in tools
+            ]
+        case "anthropic":
+            listed = [{"name": name, "input_schema": schema} for name, schema in tools]
+        case "responses":
+            listed = [{"type": "function", "name": name, "parameters": schema} for name, schema in tools]
+        case _:
+            listed = [{"functionDeclarations": [{"name": name, "parameters": schema} for name, schema in tools]}]
+    return {"model": "m", "tools": listed}
+
+
+def _schema(**properties: Json) -> dict[str, Json]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+_SHAPES = ("chat", "anthropic", "responses", "gemini")
+
+
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_a_changed_schema_names_its_tool_and_the_characters(shape: str) -> None:
+    search = ("search", _schema(query={"type": "string"}))
+    recorded = _body(shape, search, ("weather", _schema(city={"type": "string"}, days={"maximum": 5})))
+    live = _body(shape, search, ("weather", _schema(city={"type": "str"}, days={"maximum": 7})))
+    word, number = differences(recorded, live)
+    assert (word.tool, number.tool) == ("weather", "weather")
+    assert place(word).split(", ", 1)[1] == 'tool weather, characters 3 to 3: recorded "string", now "str".'
+    definition = _weather(live)
+    assert number.live_range is not None
+    text = json.dumps(definition, ensure_ascii=False)
+    assert text[number.live_range.start : number.live_range.end] == "7"
+    assert text[: number.live_range.start].endswith('"days": {"maximum": ')
+
+
+def _weather(body: Json) -> Any:
+    assert isinstance(body, dict)
+    tools: Any = body["tools"]
+    listed = tools[0].get("functionDeclarations", tools)
+    return next(one for one in listed if "weather" in json.dumps(one))
+
+
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_an_added_and_a_missing_tool_are_named(shape: str) -> None:
+    one, both = _body(shape, ("a", _schema())), _body(shape, ("a", _schema()), ("b", _schema()))
+    (added,) = differences(one, both)
+    assert (added.kind, added.tool) == (DifferenceKind.ADDED, "b")
+    assert added.live_range is not None
+    assert added.live_range.start == 0
+    (missing,) = differences(both, one)
+    assert (missing.kind, missing.tool, missing.live_range) == (DifferenceKind.MISSING, "b", None)
+    assert missing.recorded_range == added.live_range
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(_JSON, _JSON)
+def test_every_range_has_the_value_that_it_names(old: Json, new: Json) -> None:
+    recorded, live = ({"tools": [{"name": "f", "parameters": schema}]} for schema in (old, new))
+    text = json.dumps(live["tools"][0], ensure_ascii=False)
+    old_text = json.dumps(recorded["tools"][0], ensure_ascii=False)
+    for one in differences(recorded, live):
+        assert one.tool == "f"
+        if one.live_range is not None and one.recorded_range is not None and not (one.live and one.recorded):
+            continue  # two texts, one of which is empty
+        if one.kind is DifferenceKind.ADDED:
+            assert one.live_range is not None
+            assert one.recorded_range is None
+            assert text[one.live_range.start : one.live_range.end] == one.live
+        if one.kind is DifferenceKind.MISSING:
+            assert one.recorded_range is not None
+            assert old_text[one.recorded_range.start : one.recorded_range.end] == one.recorded
+
+
+_AGENT = """
+import openai, sys
+schema = {"type": "object", "properties": {"days": {"type": sys.argv[1]}}}
+tools = [{"type": "function", "function": {"name": "get_weather", "parameters": schema}}]
+client = openai.OpenAI(api_key="none", max_retries=0)
+messages = [{"role": "user", "content": "Hi"}]
+try: client.chat.completions.create(model="m", messages=messages, tools=tools)
+except openai.OpenAIError: pass
+"""
+
+
+def test_a_replay_names_the_tool(tmp_path: Path) -> None:
+    agent = (sys.executable, "-c", _AGENT)
+    with running_upstream(scripted.chat_answer("Hi.")) as upstream:
+        run_text(tmp_path, "run", "--db", "t.db", "--upstream", upstream.url, "--", *agent, "integer")
+    done = run_text(tmp_path, "replay", "latest", "--db", "t.db", "--", *agent, "string")
+    assert done.returncode == 3
+    place_words = "/tools/0/function/parameters/properties/days/type, tool get_weather, characters 0 to "
+    assert place_words in done.stderr
+    done = run_text(tmp_path, "replay", "latest", "--db", "t.db", "--json", "--", *agent, "string")
+    assert json.loads(done.stderr)["divergences"][0]["differences"][0]["tool"] == "get_weather"

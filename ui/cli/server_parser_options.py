@@ -1,0 +1,25 @@
+"""The options `--format` and `--server-parser`: in which format a server expects the calls of its model."""
+
+import click
+
+from inspector.errors import UnknownFormatError
+from inspector.formats.registry import find_format
+from inspector.formats.server_parsers import parser_named
+from inspector.segmentation import AUTO
+
+
+def expected_format_name(format: str, server_parser: str) -> str:
+    """The name of the format that the options name, `""` if none is named.
+
+    UsageError for an unknown name, or if both options are given and do not fit each other.
+    """
+    try:
+        named = "" if format in ("", AUTO) else find_format(format).name
+        parser = parser_named(server_parser) if server_parser else None
+    except UnknownFormatError as error:
+        raise click.UsageError(str(error)) from error
+    if parser is None:
+        return named
+    if named and named not in parser.formats:
+        raise click.UsageError(f"the parser `{server_parser}` reads {' and '.join(parser.formats)}, not {named}")
+    return named or parser.formats[0]
