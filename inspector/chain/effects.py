@@ -94,29 +94,8 @@ _PROGRAMS = _words(
         "insert apply_patch str_replace ed ex Set-Content"
     ),
 )
-_FILTERS = frozenset(
-    [
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "grep",
-        "egrep",
-        "rg",
-        "sort",
-        "uniq",
-        "cut",
-        "awk",
-        "sed",
-        "tr",
-        "column",
-        "wc",
-        "tee",
-        "nl",
-        "jq",
-    ]
-)
+_FILTERS_TABLE = "cat head tail less more grep egrep rg sort uniq cut awk sed tr column wc tee nl jq"
+_FILTERS = frozenset(_FILTERS_TABLE.split())
 
 _CHECKERS = _words(
     test=(
@@ -139,116 +118,24 @@ _CHECKERS = _words(
     ),
 )
 # Programs that run a named task of a project: what a task checks shows in its name.
-_TASK_RUNNERS = frozenset(
-    [
-        "npm",
-        "yarn",
-        "pnpm",
-        "bun",
-        "make",
-        "gmake",
-        "just",
-        "task",
-        "rake",
-        "gradle",
-        "gradlew",
-        "mvn",
-        "mvnw",
-        "dotnet",
-        "bazel",
-        "cargo",
-        "go",
-        "swift",
-        "mix",
-        "stack",
-        "cabal",
-        "sbt",
-        "deno",
-        "turbo",
-        "nx",
-        "lerna",
-        "composer",
-        "invoke",
-        "inv",
-        "hatch",
-        "rye",
-        "flutter",
-        "dart",
-        "zig",
-        "lein",
-        "ant",
-        "buck",
-        "pants",
-        "manage.py",
-        "ng",
-        "expo",
-        "playwright",
-        "vite",
-        "next",
-        "nuxt",
-        "tauri",
-        "wrangler",
-        "truffle",
-        "hardhat",
-        "forge",
-        "foundry",
-        "helm",
-        "terraform",
-        "mise",
-        "moon",
-    ]
+_TASK_RUNNERS_TABLE = (
+    "npm yarn pnpm bun make gmake just task rake gradle gradlew mvn mvnw dotnet bazel cargo go swift mix stack "
+    "cabal sbt deno turbo nx lerna composer invoke inv hatch rye flutter dart zig lein ant buck pants manage.py "
+    "ng expo playwright vite next nuxt tauri wrangler truffle hardhat forge foundry helm terraform mise moon"
 )
+_TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
 _TASK_WORDS = _words(
     test="test tests tst spec specs e2e unit integration check checks ci verify validate vet coverage t",
     lint="lint lints clippy eslint style format fmt prettier stylecheck",
     types="types type typecheck tsc mypy typing",
     build="build compile assemble package dist bundle typings kaniko all",
 )
-_NO_TASKS = frozenset(
-    [
-        "install",
-        "i",
-        "ci-install",
-        "add",
-        "remove",
-        "uninstall",
-        "update",
-        "upgrade",
-        "publish",
-        "init",
-        "create",
-        "start",
-        "dev",
-        "serve",
-        "run",
-        "get",
-        "mod",
-        "tidy",
-        "list",
-        "ls",
-        "view",
-        "info",
-        "audit",
-        "fund",
-        "cache",
-        "config",
-        "link",
-        "login",
-        "logout",
-        "whoami",
-        "version",
-        "clean",
-        "deploy",
-        "apply",
-        "plan",
-        "env",
-        "new",
-        "doc",
-        "exec",
-        "dlx",
-        "x",
-    ]
+_NO_TASKS_TABLE = (
+    "install i ci-install add remove uninstall update upgrade publish init create start dev serve run get mod "
+    "tidy list ls view info audit fund cache config link login logout whoami version clean deploy apply plan env "
+    "new doc exec dlx x"
 )
+_NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
 _TASK_LOOKS = frozenset(["list", "ls", "view", "info", "audit", "outdated", "why", "explain", "version", "config"])
 _DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
 _CHECKING_SCRIPT = lazy_pattern(
@@ -256,27 +143,8 @@ _CHECKING_SCRIPT = lazy_pattern(
     r"(?<=[a-z])(?:Test|Spec)s?\.\w+$"
 )
 _SYNTAX_CHECKS = {"node": "--check", "bash": "-n", "sh": "-n", "php": "-l", "ruby": "-c", "perl": "-c", "visudo": "-c"}
-_CODE_RUNNERS = frozenset(
-    [
-        "python",
-        "node",
-        "ruby",
-        "perl",
-        "php",
-        "bash",
-        "sh",
-        "zsh",
-        "deno",
-        "bun",
-        "tsx",
-        "ts-node",
-        "java",
-        "go",
-        "julia",
-        "Rscript",
-        "lua",
-    ]
-)
+_CODE_RUNNERS_TABLE = "python node ruby perl php bash sh zsh deno bun tsx ts-node java go julia Rscript lua"
+_CODE_RUNNERS = frozenset(_CODE_RUNNERS_TABLE.split())
 
 # Subcommands, by their program. What is in none is `run`.
 _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -541,27 +409,8 @@ _SILENT_TABLE = (
 )
 _SILENT = frozenset(_SILENT_TABLE.split())
 # Programs that print what they find, and nothing otherwise.
-_FINDERS = frozenset(
-    [
-        "grep",
-        "egrep",
-        "fgrep",
-        "zgrep",
-        "rg",
-        "ag",
-        "ack",
-        "which",
-        "command",
-        "pgrep",
-        "pidof",
-        "fuser",
-        "find",
-        "fd",
-        "locate",
-        "getent",
-        "whereis",
-    ]
-)
+_FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
+_FINDERS = frozenset(_FINDERS_TABLE.split())
 _SILENT_OF_GIT = frozenset(["add", "checkout", "config", "diff", "mv", "rm", "tag", "branch"])
 
 

@@ -31,26 +31,8 @@ _TOKEN = lazy_pattern(
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _ESCAPE = lazy_pattern(r"\\([\s\S])")
 _VERSION = lazy_pattern(r"(?<=[a-z])[\d.]+$")
-_KEYWORDS = frozenset(
-    [
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "while",
-        "until",
-        "do",
-        "done",
-        "esac",
-        "in",
-        "{",
-        "}",
-        "!",
-        "function",
-        "time",
-    ]
-)
+_KEYWORDS_TABLE = "if then else elif fi while until do done esac in { } ! function time"
+_KEYWORDS = frozenset(_KEYWORDS_TABLE.split())
 # Programs that run the command in their words; the number of words of their own before it, options aside.
 _WRAPPERS = {"sudo": 0, "env": 0, "nohup": 0, "exec": 0, "nice": 0, "stdbuf": 0, "xargs": 0, "timeout": 1, "watch": 0}
 _WRAPPER_VALUES = frozenset(("-n", "-u", "-s", "--signal", "-k", "-I", "-P", "-L"))  # options with a word of their own

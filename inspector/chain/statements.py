@@ -82,66 +82,13 @@ _DENIES = lazy_pattern(
 )
 _WORD = lazy_pattern(r"\w+")
 _STEM = 5
-_COMMON = frozenset(
-    [
-        "error",
-        "errors",
-        "failed",
-        "failure",
-        "result",
-        "call",
-        "tool",
-        "file",
-        "line",
-        "this",
-        "that",
-        "with",
-        "from",
-        "have",
-        "does",
-        "code",
-        "exit",
-        "command",
-        "while",
-        "could",
-        "cannot",
-        "been",
-        "please",
-        "must",
-        "should",
-        "expected",
-        "invalid",
-        "found",
-        "input",
-        "output",
-        "string",
-        "value",
-        "path",
-        "user",
-        "name",
-        "type",
-        "not",
-        "there",
-        "which",
-        "when",
-        "because",
-        "after",
-        "before",
-        "were",
-        "will",
-        "your",
-        "more",
-        "than",
-        "into",
-        "only",
-        "also",
-        "other",
-        "using",
-        "used",
-        "https",
-        "http",
-    ]
+_COMMON_TABLE = (
+    "error errors failed failure result call tool file line this that with from have does code exit command while "
+    "could cannot been please must should expected invalid found input output string value path user name type "
+    "not there which when because after before were will your more than into only also other using used https "
+    "http"
 )
+_COMMON = frozenset(_COMMON_TABLE.split())
 
 _DONE_WORDS = r"(?:done|complet\w+|success\w*|works?|working|finished|ready|all set|in place)"
 _FAMILY_WORDS: Mapping[str, str] = MappingProxyType(
@@ -390,25 +337,8 @@ _FAMILY_NAMES = MappingProxyType(
         "build": ("build", "compile", "compiler", "compilation", "syntax"),
     }
 )
-_VAGUE = frozenset(
-    [
-        "bash",
-        "shell",
-        "exec",
-        "command",
-        "run",
-        "execute",
-        "get",
-        "set",
-        "the",
-        "and",
-        "for",
-        "python",
-        "node",
-        "sh",
-        "use",
-    ]
-)
+_VAGUE_TABLE = "bash shell exec command run execute get set the and for python node sh use"
+_VAGUE = frozenset(_VAGUE_TABLE.split())
 
 
 def _stems(words: Iterable[str], least: int) -> Iterator[str]:
