@@ -49,6 +49,7 @@ BENCHMARKS = {
     "scaling": "scaling:scaling",
     "collector": "collector:collector",
     "team": "team:team",
+    "verdicts": "verdicts:verdicts",
     "training": "training_data:commands",
     "distribution": "training_data:distribution",
 }

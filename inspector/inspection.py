@@ -265,6 +265,7 @@ def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
         call_id=result.call_id or header.call_id,
         name=result.name or header.name,
         is_error=header.is_error if result.is_error is None else result.is_error,
+        recorded=header.recorded,
     )
 
 

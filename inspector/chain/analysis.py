@@ -1,16 +1,19 @@
 """Analyses a trace's chain: its steps' outcomes, the step that broke it, the status, the verdict in a sentence."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 
 from msgspec import Struct
 
+from inspector.chain.background_runs import with_judgements, with_originals
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
-from inspector.chain.endings import abort_reason, keeps_last_answer, truncation_clause
+from inspector.chain.endings import abort_reason, keeps_last_answer, stopped_by_user, truncation_clause
 from inspector.chain.failure_words import Speech
 from inspector.chain.outcomes import ErrorPatterns, goes_on_after, last_turn_with_words, steps_of
 from inspector.chain.pairing import Pairing
 from inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
+from inspector.chain.result_kinds import KnownPaths
 from inspector.chain.similar_calls import link_retries, run_lengths
 from inspector.chain.steps import (
     OUTCOME_RULES,
@@ -19,9 +22,12 @@ from inspector.chain.steps import (
     Certainty,
     Chain,
     Reaction,
+    ResultKind,
+    Said,
     Status,
     Step,
     StepOutcome,
+    VerdictCertainty,
     quoted,
     tool_named,
 )
@@ -30,6 +36,9 @@ from inspector.model import Role, Trace
 from inspector.rules.conversation import UNKNOWN_TOOL
 from inspector.rules.layers import CALL_LOST_BY_SERVER
 
+_REACTIONS = MappingProxyType(
+    {Said.REPORTED: Reaction.REPORTED, Said.SILENT: Reaction.IGNORED, Said.CONCEALED: Reaction.CONCEALED}
+)
 _PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2"}
 
 
@@ -60,7 +69,8 @@ def analyse(
     `definitions` the locations of tool definitions. Raises InvalidPatternError for an invalid pattern.
     """
     faults = CallFaults(diagnostics)
-    linked = tuple(link_retries(steps_of(pairing, faults, last_turn_with_words(trace), ErrorPatterns(error_patterns))))
+    patterns, paths = ErrorPatterns(error_patterns), KnownPaths(lambda: others_texts(trace))
+    linked = tuple(link_retries(steps_of(pairing, faults, last_turn_with_words(trace), patterns, paths)))
     called = linked  # before they get their dependencies
 
     @cache
@@ -69,12 +79,21 @@ def analyse(
 
     if len(linked) > 1:  # the first call uses no other's result
         linked = with_dependencies(linked, flow())
-    recovery = RecoveryAnalysis(trace, linked, speeches)
-    chain = _judged(trace, with_recoveries(linked, recovery, pairing.attempts), faults, recovery)
+    acting = tuple(with_originals(linked))
+    recovery = RecoveryAnalysis(trace, acting, speeches)
+    steps = tuple(with_judgements(linked, with_recoveries(acting, recovery, pairing.attempts)))
+    chain = _judged(trace, steps, faults, recovery)
     broken = chain.broken
     if broken is None or broken.reaction is not Reaction.CONCEALED:
         return Analysis(chain, flow)
     return Analysis(chain, flow, recovery.place_of_invented(chain.steps[broken.step - 1]))
+
+
+def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:
+    """The texts that the agent did not write, with their turns."""
+    for number, turn in enumerate(trace.turns, 1):
+        if turn.role is not Role.ASSISTANT:
+            yield from ((number, part.text) for part in turn.parts if part.name == "text")
 
 
 def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery: RecoveryAnalysis) -> Chain:
@@ -82,26 +101,50 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery:
     if lost is not None:
         broken = verdict(lost, steps, trace, faults, recovery)
         invented = recovery.invented(lost) if broken.reaction is Reaction.CONCEALED else None
-        return Chain(steps, Status.BROKEN, broken, caused=caused_by(lost, steps, invented))
-    reason = abort_reason(trace)
+        caused = caused_by(lost, steps, invented)
+        return Chain(steps, Status.BROKEN, broken, caused=caused, certainty=_certainty_of_break(lost, steps))
+    reason = abort_reason(trace) or stopped_by_user(trace, steps)
     if reason is not None:
         return Chain(steps, Status.ABORTED, abort_reason=reason)
-    if any(step.outcome.failed for step in steps):
-        return Chain(steps, Status.RECOVERED)
+    failed = [step for step in steps if step.outcome.failed and step.recovery is not None]
+    if failed:
+        return Chain(steps, Status.RECOVERED, certainty=_certainty_of_recoveries(failed))
     return Chain(steps, Status.OK if keeps_last_answer(trace) else Status.UNKNOWN)
 
 
+def _certainty_of_break(lost: Step, steps: Sequence[Step]) -> VerdictCertainty:
+    """Low if only words say that the step failed, or if the agent went on in silence: it may not have needed it."""
+    went_on = lost.said is Said.SILENT and any(step.is_good for step in steps[lost.number :])
+    is_low = lost.certainty is Certainty.TEXTUAL or (went_on and lost.outcome is StepOutcome.ERROR_RESULT)
+    return VerdictCertainty.LOW if is_low else VerdictCertainty.HIGH
+
+
+def _certainty_of_recoveries(failed: Sequence[Step]) -> VerdictCertainty:
+    """Low if no later call had the same effect as one of the failed steps."""
+    is_sure = all(step.recovery is not None and step.recovery.is_sure for step in failed)
+    return VerdictCertainty.HIGH if is_sure else VerdictCertainty.LOW
+
+
+def is_unfinished(step: Step) -> bool:
+    """Whether a step is a finding that was never repaired, and that the agent reported: work left, and no break."""
+    return step.result_kind is ResultKind.FINDING and step.recovery is None and step.said is Said.REPORTED
+
+
 def broken_step(steps: Sequence[Step]) -> Step | None:
-    """The first failed step without a recovery; one that failed only by its result's words yields to a surer one."""
-    lost = [step for step in steps if step.outcome.failed and step.recovery is None]
-    sure = (step for step in lost if step.certainty is not Certainty.TEXTUAL)
-    return next(sure, lost[0] if lost else None)
+    """The first failed step without a recovery.
+
+    One that failed only by its result's words yields to a surer one, unless that is of the same tool: then it failed
+    before, too.
+    """
+    lost = [step for step in steps if step.outcome.failed and step.recovery is None and not is_unfinished(step)]
+    sure = next((step for step in lost if step.certainty is not Certainty.TEXTUAL), None)
+    return sure if sure is not None and sure.call.name != lost[0].call.name else (lost[0] if lost else None)
 
 
 def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults, recovery: RecoveryAnalysis) -> Break:
     """The break at `step`."""
     cause = _cause(step, faults)
-    reaction = recovery.reaction(step)
+    reaction = _REACTIONS[step.said] if step.said is not None else None
     message = _break_message(step, run_lengths(steps), trace, cause)
     invented = recovery.invented_as_written(step) if reaction is Reaction.CONCEALED else None
     if invented is not None:

@@ -1,14 +1,17 @@
 """Why a trace ended before its work was done, and whether its source counts it as a success."""
 
+from collections.abc import Sequence
 from math import isnan
 
 import msgspec
 
+from inspector.chain.steps import Step, StepOutcome
 from inspector.checks.recording import ERROR_RULES
 from inspector.json_text import Json, object_of
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
 from inspector.model.trace import ASKED_AGAIN, RECORDING_ID
 from inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
+from inspector.scanning import lazy_pattern
 
 _MAX_ABORT_CHARS = 200
 _BY_PHASE = {
@@ -39,12 +42,17 @@ _BY_EXIT_STATUS = (
     ("api", "upstream"),
     ("error", "upstream"),
 )
-_SUCCESS_TABLE = (
-    "0 ok success succeeded successful submitted submit completed complete done finished finish passed resolved "
-    "solved stop end_turn agent_stop user_stop"
+# A judge's words: a benchmark's result, not that the run ended.
+_SUCCESS = frozenset(("passed", "pass", "resolved", "solved", "correct"))
+_ENDED_TABLE = (
+    "0 ok success succeeded successful submitted submit completed complete done finished finish stop end_turn "
+    "agent_stop user_stop"
 )
-_SUCCESS = frozenset(_SUCCESS_TABLE.split())
+_ENDED = _SUCCESS | frozenset(_ENDED_TABLE.split())
 _FAILURE = (*(word for word, _ in _BY_EXIT_STATUS), "fail", "incomplete", "unresolved", "give_up", "gave_up", "stuck")
+
+
+_INTERRUPTED = lazy_pattern(r"\s*(?:\[Request interrupted by user|<turn_aborted>)")  # Claude Code, Codex
 
 
 def abort_reason(trace: Trace) -> str | None:
@@ -82,6 +90,22 @@ def abort_words(trace: Trace) -> str:
 
 def _cut(line: str) -> str:
     return line if len(line) <= _MAX_ABORT_CHARS else f"{line[: _MAX_ABORT_CHARS - 1]}…"
+
+
+def stopped_by_user(trace: Trace, steps: Sequence[Step]) -> str | None:
+    """`user` if the session stops where somebody refused or interrupted a call; None if it goes on."""
+    for turn in reversed(trace.turns):
+        text = "".join(part.text for part in turn.parts if part.name != "reasoning")
+        if turn.role is Role.ASSISTANT and (text.strip() or turn.calls):
+            is_last = (
+                bool(steps) and bool(turn.calls) and steps[-1].outcome in (StepOutcome.REJECTED, StepOutcome.NOT_RUN)
+            )
+            return "user" if is_last else None
+        if turn.role is Role.USER and _INTERRUPTED.match(text):
+            return "user"
+        if turn.role is Role.USER and not turn.flags:
+            return None  # the user went on, and no answer is recorded
+    return None
 
 
 def truncation_clause(trace: Trace) -> str | None:
@@ -128,10 +152,10 @@ def keeps_last_answer(trace: Trace) -> bool:
 
 
 def task_outcome(outcome: Outcome | None) -> TaskOutcome:
-    """Whether the source counts the task as done: by the reward, else by the exit status, else by `completed`.
+    """Whether a judge of the source counts the task as done: by the reward, else by a judging exit status.
 
-    A reward or score above zero is a success, any other a failure. If `completed` is false, every exit status is a
-    failure; for a status that is in no table, `completed` decides.
+    A reward or score above zero is a success, any other a failure. That a run ended (`submitted`, `completed`) says
+    nothing about its task; that it did not end, because of a limit or an error, is a failure.
     """
     if outcome is None:
         return TaskOutcome.UNKNOWN
@@ -142,9 +166,16 @@ def task_outcome(outcome: Outcome | None) -> TaskOutcome:
         return TaskOutcome.FAILURE
     if status in _SUCCESS:
         return TaskOutcome.SUCCESS
-    if any(word in status for word in _FAILURE) or (status.isdecimal() and int(status)):
-        return TaskOutcome.FAILURE
-    return TaskOutcome.SUCCESS if outcome.completed else TaskOutcome.UNKNOWN
+    is_failure = any(word in status for word in _FAILURE) or (status.isdecimal() and int(status))
+    return TaskOutcome.FAILURE if is_failure and status not in _ENDED else TaskOutcome.UNKNOWN
+
+
+def has_completed(trace: Trace) -> bool:
+    """Whether the source says that the run ended by itself; that is no statement about its task."""
+    outcome = trace.outcome
+    if outcome is None or outcome.completed is False:
+        return False
+    return bool(outcome.completed) or (outcome.exit_status or "").strip().lower() in _ENDED or (outcome.reward or 0) > 0
 
 
 def source_says_success(trace: Trace) -> bool | None:
@@ -181,6 +212,6 @@ def _by_exit_status(trace: Trace) -> str | None:
     if outcome is None or outcome.exit_status is None:
         return None
     status = outcome.exit_status.lower()
-    if status.strip() in _SUCCESS or (outcome.reward or 0) > 0:
+    if status.strip() in _ENDED or (outcome.reward or 0) > 0:
         return None
     return next((reason for word, reason in _BY_EXIT_STATUS if word in status), None)

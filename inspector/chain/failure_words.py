@@ -98,13 +98,6 @@ _CHANGE = (
     r"(?:edit|edits|changes?|patch|patches|update|replacement|modifications?|it|this|that)"
 )
 
-_EXIT_CODE = lazy_pattern(
-    r"\[?(?:the )?(?:command |process |program )?"
-    r"(?:(?:failed|exited|finished|completed) with (?:exit )?(?:code|status)|"
-    r"exit[ _]?(?:code|status)|return ?code)(?:[:=]| is)? {0,4}(-?\d{1,10})\b|<(?:returncode|exit_code)>(-?\d{1,10})<",
-    re.IGNORECASE,
-)
-
 _HEADING = lazy_pattern(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\s*(?P<below>\S[^\n]*))", re.MULTILINE)
 _BARE_HEADING = lazy_pattern(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
 _TAGS = lazy_pattern(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
@@ -119,7 +112,7 @@ _TROUBLE = r"(?:errors?|problems?|issues?|trouble|failures?)"
 _NO_TROUBLE = lazy_pattern(
     r"\b(?:no|0|zero|any|without|free of|fix(?:e[ds]|ing)?|resolv\w{1,5}|solv\w{1,4}|handl\w{1,4}|avoid\w{0,4}|"
     rf"prevent\w{{0,4}})(?: (?:the|an?|all|this|that|these|further|other|more))?(?: [\w-]{{1,30}})? {_TROUBLE}\b|"
-    r"\berror[- ](?:handling|free|messages?|logs?|codes?|rates?|checking)\b",
+    r"\berror[- ](?:handl\w+|free|messages?|logs?|codes?|rates?|checking|pages?|types?|class\w*|modules?|boundar\w+)\b",
     re.IGNORECASE,
 )
 
@@ -196,6 +189,9 @@ _SHAPES = (
     ),
     _shape(_Where.LINE, r"\{'(?:error|Error|exception)': *['\"{]", re.NOFLAG),
     _shape(_Where.SHORT, r"(?:the )?(?:\w+ )?failed(?: to\b|\s*[.!]?$| with\b| because\b)"),
+    _shape(
+        _Where.SHORT, r"(?:\w+ ){1,3}failed\s*:|unsupported (?:call|tool|function)\b"
+    ),  # Codex: `apply_patch verification failed:`
     _shape(_Where.SHORT, r"(?:could not|couldn't|cannot|can't|can not|unable to|not able to)\b"),
     _shape(_Where.SHORT, r"(?:unknown|invalid|no such|unsupported|unrecogni[sz]ed|malformed|illegal)\s\w"),
     _shape(_Where.SHORT, r"missing (?:required|mandatory|argument|parameter|field|value|key|\d)"),
@@ -252,15 +248,6 @@ def _any_of(where: _Where) -> re.Pattern[str]:
 
 
 _LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))
-
-
-def exit_code(text: str) -> int | None:
-    """The exit code that a result states on its first or its last line."""
-    for line in (first_line(text), last_line(text)):
-        found = _EXIT_CODE.match(line[:_SHORT])
-        if found:
-            return int(found[1] or found[2])
-    return None
 
 
 def error_line(text: str) -> str | None:

@@ -9,16 +9,17 @@ from types import MappingProxyType
 from msgspec import Struct, structs
 
 from inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
-from inspector.chain.endings import abort_reason, source_says_success
+from inspector.chain.effects import may_be_silent
+from inspector.chain.endings import abort_reason, has_completed
 from inspector.chain.outcomes import goes_on_after, is_empty, last_turn_with_words
 from inspector.chain.pairing import Pairing
 from inspector.chain.provenance_terms import leaves
 from inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
-from inspector.chain.steps import Certainty, Chain, Reaction, Step, StepOutcome, quoted, tool_named
-from inspector.chain.tool_kinds import bare_name, is_search, is_terminal, may_be_silent
+from inspector.chain.steps import Certainty, Chain, Said, Step, StepOutcome, quoted, tool_named
+from inspector.chain.tool_kinds import bare_name, ends_run, is_search, is_terminal
 from inspector.checks.arguments import ArgumentPlaces
 from inspector.checks.repetition import repeated_message
-from inspector.checks.wording import at_end, at_start
+from inspector.checks.wording import at_end
 from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import BodyState, Role, ToolCall, ToolResult, Trace, Turn
 from inspector.rules import conversation as rules
@@ -79,7 +80,6 @@ _FILL = "Make this call after the one whose result it needs, with the value from
 _ASK = "Look up the value with a tool, or ask the user for it."
 _SAY_SO = "Let the agent say that the call failed, or try another way, before it continues."
 _ANSWER = "Check the client's step limit and what it sent to the model after this."
-_WENT_ON = {Reaction.IGNORED: "as if the call had succeeded", Reaction.CONCEALED: "with a made-up value"}
 
 
 def chain_diagnostics(
@@ -108,7 +108,7 @@ def _pairing_faults(pairing: Pairing) -> Iterator[Diagnostic]:
 def _missing_results(trace: Trace, steps: Sequence[Step]) -> Iterator[Diagnostic]:
     went_on_after = last_turn_with_words(trace)
     for step in steps:
-        if step.result is None and step.location.turn < went_on_after and not is_terminal(step.call.name):
+        if step.result is None and step.location.turn < went_on_after and not ends_run(step.call):
             end = ", and the conversation continued" if goes_on_after(trace, step) else ": the session ended there"
             message = f"The call of {tool_named(step.call.name)} got no result{end}."
             yield _at(step.location, rules.CALL_WITHOUT_RESULT, message)
@@ -240,9 +240,9 @@ def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterat
 
 
 def _is_unexpected(step: Step) -> bool:
-    if step.outcome is not StepOutcome.OK or step.result is None or not is_empty(step.result):
+    if not step.is_good or step.result is None or not is_empty(step.result):
         return False
-    return not is_terminal(step.call.name) and not may_be_silent(step.call)
+    return not ends_run(step.call) and not may_be_silent(step.call)
 
 
 class _NextValues:
@@ -367,46 +367,44 @@ def _at_argument(step: Step, places: ArgumentPlaces, flow: ArgumentFlow, fault: 
 
 
 def ending_diagnostics(trace: Trace, chain: Chain, invented_at: Location | None = None) -> Iterator[Diagnostic]:
-    """T413 if the agent ignored the error that broke the chain, T414 if its final answer is missing.
+    """T413 where the agent conceals an error, T414 if its final answer is missing.
 
     `invented_at` are the characters of the value that the agent made up in place of the failed step's result.
     """
     if abort_reason(trace) is not None:  # the rest of the agent's answer is not known
         return
-    yield from _ignored_error(trace, chain, invented_at)
-    if chain.steps and not source_says_success(trace):
+    yield from _concealed_errors(trace, chain, invented_at)
+    if chain.steps and not has_completed(trace):
         yield from _without_answer(trace, chain.steps[-1])
 
 
-def _ignored_error(trace: Trace, chain: Chain, invented_at: Location | None) -> Iterator[Diagnostic]:
-    broken = chain.broken
-    how = _WENT_ON.get(broken.reaction) if broken is not None and broken.reaction is not None else None
-    if broken is None or how is None or broken.outcome is not StepOutcome.ERROR_RESULT:
-        return
-    tried = [step for step in chain.steps if broken.step in (step.number, step.retry_of)]
-    known = max((step.result_location or step.location).turn for step in tried)
-    for number, turn in enumerate(trace.turns[known:], known + 1):
-        if turn.role is Role.ASSISTANT and _says_something(turn):
-            if not _is_kept(turn):  # cut off: the rest may have reported the error
-                return
-            failed = f"{tool_named(broken.tool)} answered with an error in turn {known}, and the agent continued"
-            if invented_at is not None and broken.reaction is Reaction.CONCEALED:
-                yield _at_invented(trace, invented_at, failed)
-            else:
-                yield at_start(turn, number, rules.UNRECOVERED_ERROR, f"{failed} {how}.", _SAY_SO)
-            return
-
-
-def _at_invented(trace: Trace, place: Location, failed: str) -> Diagnostic:
-    part = trace.turns[place.turn - 1].part(place.part)
-    value = place.range.of(part.text) if part is not None else ""
-    message = f"{failed} with {quoted(value)}, which was not found earlier."
-    return Fault(rules.UNRECOVERED_ERROR, place.range, message, _SAY_SO).at(place.turn, place.part)
+def _concealed_errors(trace: Trace, chain: Chain, invented_at: Location | None) -> Iterator[Diagnostic]:
+    """T413 at the words that conceal an error: a claim of what failed, or a value made up in place of a result."""
+    told: set[Location] = set()
+    for step in chain.steps:
+        if step.said is not Said.CONCEALED or step.outcome is not StepOutcome.ERROR_RESULT:
+            continue
+        is_break = chain.broken is not None and chain.broken.step == step.number
+        place = step.said_at or (invented_at if is_break else None)
+        if place is None or place in told:
+            continue
+        told.add(place)
+        failure = step.result_location or step.location
+        words = f" ({quoted(step.error)})" if step.error else ""
+        failed = f"{tool_named(step.call.name)} answered with an error in turn {failure.turn}{words}"
+        part = trace.turns[place.turn - 1].part(place.part)
+        value = quoted(place.range.of(part.text)) if part is not None else ""
+        if step.said_at is None:
+            message = f"{failed}, and the agent continued with {value}, which was not found earlier."
+        else:
+            message = f"{failed}, nothing repaired it, and the agent claims the opposite: {value}."
+        fault = Fault(rules.UNRECOVERED_ERROR, place.range, message, _SAY_SO, against=failure)
+        yield fault.at(place.turn, place.part)
 
 
 def _without_answer(trace: Trace, last: Step) -> Iterator[Diagnostic]:
     number, turn = len(trace.turns), trace.turns[-1]
-    if is_terminal(last.call.name):
+    if ends_run(last.call):
         return
     if turn.role is Role.TOOL:
         message = f"The recording ends with the result of {tool_named(last.call.name)}; the agent never answered."

@@ -7,18 +7,35 @@ diagnostics.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import structs
 
+from inspector.chain.background_runs import BackgroundRuns
+from inspector.chain.effects import effects_of, has_known_effect
 from inspector.chain.endings import ends_unanswered
-from inspector.chain.failure_words import error_line, exit_code
+from inspector.chain.failure_words import error_line, first_line
 from inspector.chain.pairing import Pairing, PlacedCall
-from inspector.chain.steps import CallFaults, Certainty, Step, StepOutcome
-from inspector.chain.tool_kinds import finds_nothing, is_terminal, is_text_read
+from inspector.chain.result_kinds import (
+    Failure,
+    Judgement,
+    KnownPaths,
+    ResultEvidence,
+    body_of,
+    hidden_finding,
+    is_running,
+    kind_of_result,
+    printed_exit_code,
+    stated_exit_code,
+    words_decide,
+)
+from inspector.chain.steps import CallFaults, Certainty, ResultKind, Step, StepOutcome
+from inspector.chain.tool_kinds import ends_run
 from inspector.errors import InvalidPatternError
-from inspector.model import Role, ToolCall, ToolResult, Trace
+from inspector.model import Role, RunState, ToolCall, ToolResult, Trace
 from inspector.rules.json_syntax import SEVERAL_OBJECTS_IN_ONE_CALL
 from inspector.scanning import lazy_pattern
 
@@ -46,6 +63,7 @@ _UNREADABLE = object()
 _decode = msgspec.json.Decoder().decode
 _UNKNOWN_TOOL = "T401"
 _SCHEMA = "S2"
+_GOOD_STATES = (RunState.COMPLETED, RunState.RUNNING)
 
 
 class ErrorPatterns:
@@ -88,33 +106,83 @@ def _line(match: re.Match[str]) -> str:
     return text[start : min(end if end >= 0 else len(text), start + _LONGEST)].strip()
 
 
-class ErrorFound(Struct, frozen=True):
-    """Why a result is an error: the certainty, the words that report it (`""` if there are none), the exit code."""
+def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | None:
+    """What makes `result` an error, by facts before words; None if nothing does.
 
-    certainty: Certainty
-    words: str
-    exit_code: int | None = None
-
-
-def find_error(result: ToolResult) -> ErrorFound | None:
-    """What makes `result` an error; None if nothing does. Linear in its length, and never raises."""
+    Linear in its length, and never raises. What a `call` only reads, and what an error flag clears, is not judged by
+    its words.
+    """
+    recorded = _recorded_failure(result)
+    if recorded is not None:
+        return recorded
+    if _is_recorded_success(result):
+        code = None if call is None else printed_exit_code(effects_of(call), result.content)
+        return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),)) if code else None
     layers = _layers(result.content)
     for layer in layers:
         if not isinstance(layer, dict) or _ERROR_KEYS.isdisjoint(layer):
             continue
-        found = _structured(layer)
-        if found is not None:
-            return ErrorFound(Certainty.FLAGGED, found.words) if result.is_error else found
+        failure = _structured(layer)
+        if failure is not None:
+            return structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
         if _succeeded(layer) and not result.is_error:
             return None
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
+    return _text_failure(text, result, call)
+
+
+def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
+    """What makes a text an error: the flag, an exit code that it states, else its words."""
+    printed = None if call is None else printed_exit_code(effects_of(call), text)
+    code = stated_exit_code(text) if printed is None else printed
+    stated = () if code is None else (_of_text(code),)
     if result.is_error:
-        return ErrorFound(Certainty.FLAGGED, error_line(text) or text.strip())
-    code = exit_code(text)
+        flag = ResultEvidence("error flag", "true")
+        return Failure(Certainty.FLAGGED, _words_of(text, code), code, (flag, *stated))
     if code is not None:
-        return ErrorFound(Certainty.STRUCTURED, error_line(text) or f"exit code {code}", code) if code else None
-    line = error_line(text)
-    return ErrorFound(Certainty.TEXTUAL, line) if line is not None else None
+        return Failure(Certainty.STRUCTURED, _words_of(text, code), code, stated) if code else None
+    if is_running(text) or (result.is_error is False and call is not None and has_known_effect(call)):
+        return None
+    line = error_line(text) if call is None else words_decide(call, structs.replace(result, content=text))
+    return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
+
+
+def _recorded_failure(result: ToolResult) -> Failure | None:
+    """The failure that the source recorded beside the text."""
+    recorded = result.recorded
+    if recorded is None:
+        return None
+    code, state = recorded.exit_code, recorded.state
+    if not code and (state is None or state in _GOOD_STATES):
+        return None
+    value = f"{code}" if code else f"{state}"
+    evidence = ResultEvidence(recorded.field, value)
+    flag = (ResultEvidence("error flag", "true"),) if result.is_error else ()
+    certainty = Certainty.FLAGGED if result.is_error or not code else Certainty.STRUCTURED
+    text = next((layer for layer in reversed(_layers(result.content)) if isinstance(layer, str)), result.content)
+    return Failure(certainty, _words_of(text, code), code, (evidence, *flag))
+
+
+def _is_recorded_success(result: ToolResult) -> bool:
+    recorded = result.recorded
+    if recorded is None or result.is_error:
+        return False
+    return recorded.exit_code == 0 or recorded.state in _GOOD_STATES
+
+
+def _of_text(code: int) -> ResultEvidence:
+    return ResultEvidence("exit code in the text", str(code))
+
+
+def _words_of(text: str, code: int | None) -> str:
+    """The words that report a failure that a fact states."""
+    body = body_of(text)
+    return (
+        error_line(body)
+        or error_line(text)
+        or (body.strip() if code is None else first_line(body).strip())
+        or f"exit code {code}"
+    )
 
 
 def is_empty(result: ToolResult) -> bool:
@@ -174,12 +242,24 @@ def _body(value: Any) -> Any:
     return _UNREADABLE
 
 
-def _structured(fields: Mapping[str, Any]) -> ErrorFound | None:
+def _structured(fields: Mapping[str, Any]) -> Failure | None:
     if fields.get("error") is True or fields.get("isError") is True or fields.get("is_error") is True:
-        return ErrorFound(Certainty.FLAGGED, _words(fields))
+        return Failure(Certainty.FLAGGED, _words(fields), None, _field_evidence(fields))
     if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields):
-        return ErrorFound(Certainty.STRUCTURED, _words(fields), next(filter(None, _exit_codes(fields)), None))
+        return Failure(
+            Certainty.STRUCTURED, _words(fields), next(filter(None, _exit_codes(fields)), None), _field_evidence(fields)
+        )
     return None
+
+
+def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
+    """The fields of a result that is JSON which may state an error."""
+    keys = (
+        key
+        for key in (*_EXIT_CODES, "isError", "is_error", "error", "errors", "success", "ok", *_HTTP_CODES)
+        if key in fields
+    )
+    return tuple(ResultEvidence(f"result field {key}", str(fields[key])[:200]) for key in islice(keys, 2))
 
 
 def _names_an_error(fields: Mapping[str, Any]) -> bool:
@@ -252,14 +332,23 @@ _NO_PATTERNS = ErrorPatterns()
 
 
 def steps_of(
-    pairing: Pairing, faults: CallFaults, went_on_after: int, patterns: ErrorPatterns = _NO_PATTERNS
+    pairing: Pairing,
+    faults: CallFaults,
+    went_on_after: int,
+    patterns: ErrorPatterns = _NO_PATTERNS,
+    known: KnownPaths | None = None,
 ) -> Iterator[Step]:
     """The steps of a trace, not yet linked with each other.
 
-    `went_on_after` is the last turn that is no result; `patterns` are the user's own patterns of an error.
+    `went_on_after` is the last turn that is no result; `patterns` are the user's own patterns of an error; `known` the
+    paths that somebody named.
     """
+    paths = known or KnownPaths()
+    runs = BackgroundRuns()
     for number, (placed, answer) in enumerate(pairing.pairs, 1):
-        found = _error(placed.call, answer.result, patterns) if answer is not None else None
+        acting = structs.replace(placed, call=runs.original(placed.call))
+        runs.add(placed.call, answer.result if answer is not None else None)
+        found = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
         codes = [fault.rule.code for fault in faults.on(placed.location)]
         outcome = _outcome(placed, codes, found, is_answered=answer is not None, went_on_after=went_on_after)
         yield Step(
@@ -270,7 +359,8 @@ def steps_of(
             answer.result if answer else None,
             answer.location if answer else None,
             found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
-            error=found.words if found else None,
+            error=found.words if found and found.kind is not ResultKind.PROBE else None,
+            result_kind=found.kind if found else None,
         )
 
 
@@ -293,8 +383,19 @@ def _is_no_result(trace: Trace, number: int) -> bool:
     return trace.turns[number - 1].role is not Role.TOOL
 
 
+_KIND_OUTCOMES = MappingProxyType(
+    {
+        ResultKind.FAILURE: StepOutcome.ERROR_RESULT,
+        ResultKind.FINDING: StepOutcome.ERROR_RESULT,
+        ResultKind.PROBE: StepOutcome.OK,
+        ResultKind.REJECTED: StepOutcome.REJECTED,
+        ResultKind.NOT_RUN: StepOutcome.NOT_RUN,
+    }
+)
+
+
 def _outcome(
-    placed: PlacedCall, codes: Sequence[str], found: ErrorFound | None, *, is_answered: bool, went_on_after: int
+    placed: PlacedCall, codes: Sequence[str], found: Judgement | None, *, is_answered: bool, went_on_after: int
 ) -> StepOutcome:
     if not placed.call.valid or SEVERAL_OBJECTS_IN_ONE_CALL.code in codes:
         return StepOutcome.MALFORMED
@@ -303,22 +404,26 @@ def _outcome(
     if any(code.startswith(_SCHEMA) for code in codes):
         return StepOutcome.INVALID
     if found is not None:
-        return StepOutcome.ERROR_RESULT
-    if is_answered or is_terminal(placed.call.name):
+        return _KIND_OUTCOMES[found.kind]
+    if is_answered or ends_run(placed.call):
         return StepOutcome.OK
     return StepOutcome.UNANSWERED if placed.location.turn < went_on_after else StepOutcome.PENDING
 
 
-def _error(call: ToolCall, result: ToolResult, patterns: ErrorPatterns) -> ErrorFound | None:
-    """What makes a result an error, unless it is an expected result of the call."""
-    found = find_error(result)
-    if found is not None and (found.certainty is Certainty.FLAGGED or not _is_expected_error(call, result, found)):
-        return found
-    line = patterns.line_in(result.content)
-    return None if line is None else ErrorFound(Certainty.TEXTUAL, line)
+def judged_result(
+    placed: PlacedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
+) -> Judgement | None:
+    """What kind of result a call got; None for a success."""
+    failure = find_error(result, placed.call)
+    if failure is None and (line := hidden_finding(placed.call, result, _known_code(result))) is not None:
+        failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
+    if failure is None and (line := patterns.line_in(result.content)) is not None:
+        failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
+    paths, turn = known or KnownPaths(), placed.location.turn
+    return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
 
 
-def _is_expected_error(call: ToolCall, result: ToolResult, found: ErrorFound) -> bool:
-    if finds_nothing(call, found.exit_code):
-        return True
-    return found.certainty is Certainty.TEXTUAL and is_text_read(call, result, found.words)
+def _known_code(result: ToolResult) -> int | None:
+    if result.recorded is not None and result.recorded.exit_code is not None:
+        return result.recorded.exit_code
+    return stated_exit_code(result.content)

@@ -3,20 +3,22 @@
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from msgspec import Struct, structs
 
+from inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, is_common, main_effect
 from inspector.chain.endings import source_says_success
-from inspector.chain.failure_words import Speech, admits_failure
+from inspector.chain.failure_words import Speech
 from inspector.chain.outcomes import is_empty
-from inspector.chain.provenance_terms import folded_names
-from inspector.chain.similar_calls import Intent, IntentValue, intent_of, same_intent
-from inspector.chain.steps import Reaction, Recovery, Step, StepOutcome
-from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from inspector.chain.provenance_terms import folded_names, leaves
+from inspector.chain.similar_calls import Intent, IntentValue, intent_of, intents_of, same_intent
+from inspector.chain.statements import Judged, Statement, Statements
+from inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
+from inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from inspector.diagnostics import Location
 from inspector.model import Role, Trace
 from inspector.scanning import lazy_pattern
@@ -39,6 +41,7 @@ _CANDIDATES = 8  # how many steps under one key are compared; more calls are ali
 _WORD_SUBSTITUTES = lazy_pattern(r"\w+")
 _READ = 20_000  # how much of a call's and of a result's text is searched
 _CANDIDATES_SUBSTITUTES = 4
+_FEWEST_WORDS = 4
 
 
 class FirstAppearances:
@@ -116,38 +119,84 @@ class RecoveryAnalysis:
         self._speech_turns = [speech.turn for speech in self._speeches]
         self._step_turns = [step.location.turn for step in steps]
 
-    def harmless(self, failed: Step, intent: Intent) -> Recovery | None:
-        """Why a failed step without a replacement did no harm; None if something needed it, or without evidence.
+    def harmless(self, failed: Step, intent: Intent, judged: Judged) -> bool:
+        """Whether a failed step without a replacement did no harm.
 
-        The source's success alone is no evidence: the agent must have continued with another call that worked, no
-        later call and no answer may use the step, and no value may be made up in its place. It can replace a missing
-        answer, and makes the result more certain.
+        The agent must have continued with another call that worked, and answered or solved its task as a judge says;
+        no later call and no answer may use the step, no value may be made up in its place, and the final statement may
+        neither claim nor report it. A check that found faults is needed to the end, and so is a change that the user
+        named.
         """
-        if self._is_used(failed) or not self._went_another_way(failed):
-            return None
-        is_success = source_says_success(self._trace) is True
-        answer = self._answer if self._answer is not None and self._answer.turn > _known(failed) else None
-        if answer is None and not is_success:
-            return None
-        if answer is not None and (admits_failure(answer.text) or self._quotes(failed, intent)):
-            return None
-        if self.invented(failed) is not None:
-            return None
-        return Recovery.SOURCE_SUCCESS if is_success else Recovery.NOT_NEEDED
+        if failed.result_kind is ResultKind.FINDING or self._is_used(failed) or not self._went_another_way(failed):
+            return False
+        if _changes(failed) and self._is_asked(failed):
+            return False
+        if (self._answer is None or self._answer.turn <= _known(failed)) and not source_says_success(self._trace):
+            return False
+        is_in_answer = judged.statement is not None and judged.statement.is_final
+        if judged.said is Said.CONCEALED or is_in_answer or self.invented(failed) is not None:
+            return False
+        return not self._quotes(failed, intent)
 
-    def reaction(self, failed: Step) -> Reaction | None:
-        """How the agent reacted to a failure; None if the trace ends before a reaction, or during a retry."""
-        known, tried = _known(failed), self._tried_until(failed)
-        said = self._speeches[bisect_right(self._speech_turns, known) :]
-        went_on = bisect_right(self._step_turns, tried) < len(self._steps)
-        if not went_on and (not said or said[-1].turn <= tried):
+    def another_way(self, failed: Step, judged: Judged) -> int | None:
+        """The number of a later step that took the other way which the agent named right after a failure.
+
+        It looks or runs something else, as the failed step was to do. What changes files, and what the user named, has
+        no other way but one that the rules can see.
+        """
+        effect = main_effect(effects_of(failed.call))
+        is_named = judged.said is Said.REPORTED and judged.statement is not None and judged.is_reply
+        if effect is None or not is_named or failed.result_kind is not ResultKind.FAILURE:
             return None
+        if effect.kind not in _HAVE_OTHER_WAYS or (effect.kind is EffectKind.RUN and self._is_asked(failed)):
+            return None
+        known = _known(failed)
+        for step in islice(self._steps, failed.number, failed.number + _MAX_OTHER_WAYS):
+            if step.is_good and step.location.turn > known and _is_alternative(effect, step):
+                return step.number
+        return None
+
+    def _is_asked(self, failed: Step) -> bool:
+        """Whether the user named what a failed step was to do: its subcommand, or its target."""
+        effect = main_effect(effects_of(failed.call))
+        if effect is None:
+            return False
+        words = {*effect.subject.casefold().split()[1:], *(target.rsplit("/", 1)[-1] for target in effect.targets)}
+        if effect.command is None:
+            words |= {word for word in bare_name(failed.call.name or "").split("_") if len(word) > 4}
+        names = {piece for word in words for piece in (word, word.partition(".")[0]) if len(piece) > 3}
+        return any(name in text for name in names for turn, text in self._user_texts if turn < failed.location.turn)
+
+    def judged(self, failed: Step, intent: Intent, *, is_repaired: bool) -> Judged:
+        """What the agent said of a failure; nothing if the trace ends before, or during a retry."""
+        known, tried = _known(failed), self._tried_until(failed)
+        said = self._speech_turns[bisect_right(self._speech_turns, known) :]
         answer = self._answer if self._answer is not None and self._answer.turn > known else None
-        if (said and admits_failure(said[-1].text)) or (answer is not None and admits_failure(answer.text)):
-            return Reaction.REPORTED
-        if self.invented(failed) is not None:
-            return Reaction.CONCEALED
-        return Reaction.REPORTED if said and admits_failure(said[0].text) else Reaction.IGNORED
+        went_on = bisect_right(self._step_turns, tried) < len(self._steps)
+        if not went_on and answer is None and (not said or said[-1] <= tried):
+            return Judged(None)
+        judged = self._statements.about(
+            failed,
+            intent,
+            known=known,
+            reply=self._reply(failed),
+            may_claim=not is_repaired,
+            is_alone=self._is_alone(failed),
+            is_only=self._is_only_failure,
+        )
+        is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
+        if not is_repaired and not is_told and self.invented(failed) is not None:
+            return Judged(Said.CONCEALED)
+        return judged
+
+    def _reply(self, failed: Step) -> int:
+        """The agent's first turn after a failure, or after the last of its identical retries; 0 if there is none."""
+        index = bisect_right(self._own_turns, self._tried_until(failed))
+        return self._own_turns[index] if index < len(self._own_turns) else 0
+
+    def _is_alone(self, failed: Step) -> bool:
+        """Whether no other call did what a general claim ("Done.") may be about."""
+        return self._last_good_change <= failed.number
 
     def invented(self, failed: Step) -> str | None:
         """A value that the agent made up in place of what the step should have returned, in lower case."""
@@ -211,7 +260,7 @@ class RecoveryAnalysis:
         if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in intent.sought):
             return True
         program = (intent.tool or "").removeprefix("$ ")
-        if program != intent.tool and program.casefold() in self._answer_text:
+        if program != intent.tool and not is_common(program) and program.casefold() in self._answer_text:
             return True
         if failed.result is None or failed.result_location is None:
             return False
@@ -226,13 +275,27 @@ class RecoveryAnalysis:
     def _are_in_answer(self, words: frozenset[str]) -> bool:
         return bool(words) and words <= self._answer_words
 
+    def place_of(self, statement: Statement | None) -> Location | None:
+        """The location of a statement; of one in a terminal tool's arguments, that of the call."""
+        if statement is None:
+            return None
+        text = self._trace.turns[statement.turn - 1].part("text")
+        start = text.text.find(statement.text) if text is not None else -1
+        if start >= 0:
+            return Location(statement.turn, "text", Range(start, start + len(statement.text)))
+        last = self._steps[-1] if self._steps else None
+        return last.location if last is not None and last.location.turn == statement.turn else None
+
     @cached_property
     def _answer(self) -> Speech | None:
-        """The last words, or the arguments of a terminal tool, if no call of another tool comes after them."""
+        """The last words, with the arguments of a terminal tool, if no call of another tool comes after them."""
         last = self._steps[-1] if self._steps else None
-        if last is not None and is_terminal(last.call.name):
-            return Speech(last.location.turn, last.call.raw_arguments)
         speech = self._speeches[-1] if self._speeches else None
+        if last is not None and ends_run(last.call):
+            words = speech.text if speech is not None and speech.turn >= last.location.turn else ""
+            texts = (value for _, value in leaves(last.call.arguments) if isinstance(value, str))
+            turn = speech.turn if speech is not None and words else last.location.turn
+            return Speech(turn, "\n".join((words, *(texts if is_terminal(last.call.name) else ()))))
         return None if speech is None or (last is not None and last.location.turn >= speech.turn) else speech
 
     @cached_property
@@ -249,7 +312,36 @@ class RecoveryAnalysis:
 
     @cached_property
     def _last_good_turn(self) -> int:
-        return max((step.location.turn for step in self._steps if step.outcome is StepOutcome.OK), default=0)
+        return max((step.location.turn for step in self._steps if step.is_good), default=0)
+
+    @cached_property
+    def _last_good_change(self) -> int:
+        """The number of the last call that changed or ran something, and worked."""
+        return max((step.number for step in self._steps if step.is_good and _changes(step)), default=0)
+
+    @cached_property
+    def _own_turns(self) -> list[int]:
+        return [number for number, turn in enumerate(self._trace.turns, 1) if turn.role is Role.ASSISTANT]
+
+    @cached_property
+    def _user_texts(self) -> list[tuple[int, str]]:
+        turns = enumerate(self._trace.turns, 1)
+        return [
+            (number, "".join(part.text for part in turn.parts)[:_READ].casefold())
+            for number, turn in turns
+            if turn.role is Role.USER and not turn.flags
+        ]
+
+    @cached_property
+    def _is_only_failure(self) -> bool:
+        runs = {
+            step.retry_of or step.number for step in self._steps if step.outcome.failed or step.result_kind is not None
+        }
+        return len(runs) < 2  # one run of identical calls
+
+    @cached_property
+    def _statements(self) -> Statements:
+        return Statements(self._speeches, self._answer)
 
     @cached_property
     def _last_of_run(self) -> dict[int, int]:
@@ -283,6 +375,28 @@ def _as_written(value: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w#-])(?P<whole>(?:[\w#]+-)*#?{spelled}(?:-\w+)*(?:\.\d+)?)(?!\w)", re.IGNORECASE)
 
 
+_HAVE_OTHER_WAYS = (EffectKind.READ, EffectKind.PROBE, EffectKind.RUN)
+_MAX_OTHER_WAYS = 4
+_INSTALLS = frozenset(("install", "i", "add", "get", "ci"))
+
+
+def _is_alternative(effect: Effect, step: Step) -> bool:
+    """Whether a step looks as the failed one did, or runs the same program for another target, as `npm install`."""
+    looks = (EffectKind.READ, EffectKind.PROBE)
+    for later in effects_of(step.call):
+        if effect.kind in looks and later.kind in looks:
+            return True
+        is_install = later.subject == effect.subject and later.subject.rsplit(" ", 1)[-1] in _INSTALLS
+        if effect.kind is EffectKind.RUN and later.kind is EffectKind.RUN and is_install:
+            return True
+    return False
+
+
+def _changes(step: Step) -> bool:
+    effect = main_effect(effects_of(step.call))
+    return effect is not None and effect.kind in (EffectKind.WRITE, EffectKind.RUN) and not is_terminal(step.call.name)
+
+
 def _known(failed: Step) -> int:
     """The turn in which the agent could see a step's failure."""
     return (failed.result_location or failed.location).turn
@@ -291,31 +405,48 @@ def _known(failed: Step) -> int:
 def with_recoveries(
     steps: Sequence[Step], analysis: RecoveryAnalysis, attempts: Container[Location] = ()
 ) -> tuple[Step, ...]:
-    """The steps, with the recovery of the failed ones filled in. Uses look-ups by key: n log n time.
+    """The steps; failed ones with their recovery and with what the agent said. Uses look-ups by key: n log n time.
 
     `attempts` are the locations of calls in a shape that their format does not parse; a result shows that something
     else parsed it.
     """
     failed = [step for step in steps if step.outcome.failed]
-    if not failed:
+    spoken = [step for step in steps if step.outcome.failed or step.result_kind is not None]
+    if not spoken:
         return tuple(steps)
-    intents = {step.number: intent_of(step.call) for step in failed}
+    intents = {step.number: intent_of(step.call) for step in spoken}
+    found = _replacements(steps, failed, intents, attempts)
+    said: dict[int, Judged] = {}
+    for step in spoken:
+        is_fault = step.outcome.failed
+        is_repaired = not is_fault or step.number in found
+        said[step.number] = judged = analysis.judged(step, intents[step.number], is_repaired=is_repaired)
+        if is_repaired:
+            continue
+        if (other := analysis.another_way(step, judged)) is not None:
+            found[step.number] = Recovered(Recovery.WORKED_AROUND, other)
+        elif analysis.harmless(step, intents[step.number], judged):
+            found[step.number] = Recovered(Recovery.NOT_NEEDED)
+    return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in steps)
+
+
+def _replacements(
+    steps: Sequence[Step], failed: Sequence[Step], intents: Mapping[int, Intent], attempts: Container[Location]
+) -> dict[int, "Recovered"]:
+    """The steps that a later one replaced, by number."""
     found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
-    good = [step for step in steps if step.outcome is StepOutcome.OK or step.number in found]
-    comparable = _comparable(failed, intents)
-    intents |= {step.number: intent_of(step.call) for step in good if comparable(step)}
-    same = _SameIntent(steps, [step.number for step in good], intents)
+    good = [step for step in steps if step.is_good or step.number in found]
+    ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
+    same = _SameIntent(steps, good, ran, intents)
     for step in failed:
         if step.number not in found and (recovered := same.after(step)) is not None:
             found[step.number] = recovered
     left = [step for step in failed if step.number not in found]
     substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])
     for step in left:
-        if (number := substitutes.of(step, intents[step.number])) is not None:
-            found[step.number] = Recovered(Recovery.OTHER_TOOL, number)
-        elif (how := analysis.harmless(step, intents[step.number])) is not None:
-            found[step.number] = Recovered(how)
-    return tuple(_marked(step, found.get(step.number)) for step in steps)
+        if (recovered := substitutes.of(step, intents[step.number])) is not None:
+            found[step.number] = recovered
+    return found
 
 
 class Recovered(Struct, frozen=True):
@@ -326,23 +457,49 @@ class Recovered(Struct, frozen=True):
 
 
 class _SameIntent:
-    """The successful steps that have an intent, indexed by every key of it."""
+    """The successful steps, indexed by every key of every intent of theirs.
 
-    def __init__(self, steps: Sequence[Step], good: Iterable[int], intents: Mapping[int, Intent]) -> None:
-        self._steps, self._intents = steps, intents
+    `ran` are checks that reported faults: they replace a check that could not run at all.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], good: Sequence[Step], ran: Sequence[Step], failed: Mapping[int, Intent]
+    ) -> None:
+        self._steps, self._failed = steps, failed
         self._by_key: defaultdict[str, list[int]] = defaultdict(list)
-        self._good = [number for number in good if number in intents]
+        self._intents: dict[int, tuple[Intent, ...]] = {}
+        self._ran = {step.number for step in ran}
+        self._good = sorted({step.number for step in good} | self._ran)
+        is_any = any(intent.tool is None for intent in failed.values())
+        tools = {intent.tool for intent in failed.values()}
         for number in self._good:
-            for key in set(intents[number].keys()):
+            intents = intents_of(steps[number - 1].call)
+            if not is_any and tools.isdisjoint(intent.tool for intent in intents):
+                continue
+            self._intents[number] = intents
+            for key in set(chain.from_iterable(intent.keys() for intent in intents)):
                 self._by_key[key].append(number)
 
-    def after(self, failed: Step) -> Recovered | None:
+    def after(self, failed: Step) -> "Recovered | None":
         """The first later step of the same intent that succeeded, and was made when the failure could be known."""
-        intent = self._intents[failed.number]
-        candidates = sorted(set(self._candidates(failed, intent)))
-        later = (number for number in candidates if same_intent(intent, self._intents[number]))
-        by = next(later, None)
-        return None if by is None else Recovered(Recovery.SAME_INTENT, by)
+        intent = self._failed[failed.number]
+        for number in sorted(set(self._candidates(failed, intent))):
+            if number in self._ran and (
+                failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
+            ):
+                continue
+            if any(same_intent(intent, other) for other in self._intents.get(number, ())):
+                return Recovered(self._how(failed, self._steps[number - 1]), number)
+        return None
+
+    def _how(self, failed: Step, later: Step) -> Recovery:
+        mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+        is_same = bare_name(failed.call.name or "") == bare_name(later.call.name or "") or failed.call.name is None
+        if mine is None or theirs is None or mine.kind is EffectKind.CHECK:
+            return Recovery.SAME_INTENT
+        if is_same and (mine.command is None or mine.subject in {effect.subject for effect in effects_of(later.call)}):
+            return Recovery.SAME_INTENT
+        return Recovery.OTHER_TOOL
 
     def _candidates(self, failed: Step, intent: Intent) -> Iterator[int]:
         nameless = intent.tool is None
@@ -358,14 +515,6 @@ class _SameIntent:
         return turn > failed.location.turn or failed.outcome is StepOutcome.MALFORMED
 
 
-def _comparable(failed: Sequence[Step], intents: Mapping[int, Intent]) -> Callable[[Step], bool]:
-    """A test for steps that may have a failed one's intent: of the same tool, or any for a program or unknown tool."""
-    tools = {intents[step.number].tool for step in failed}
-    if any(tool is None or tool.startswith("$ ") for tool in tools):
-        return lambda _: True
-    return lambda step: step.call.name is not None and bare_name(step.call.name) in tools
-
-
 def _is_answered(step: Step, attempts: Container[Location]) -> bool:
     is_sound = step.outcome is StepOutcome.MALFORMED and step.call.valid  # only what is beside the call is wrong
     may_be_taken = step.outcome in _MAY_BE_TAKEN or is_sound or step.location in attempts
@@ -374,8 +523,13 @@ def _is_answered(step: Step, attempts: Container[Location]) -> bool:
     return step.error is None and not is_empty(step.result)
 
 
-def _marked(step: Step, recovered: Recovered | None) -> Step:
-    return step if recovered is None else structs.replace(step, recovery=recovered.how, recovered_by=recovered.by)
+def _marked(step: Step, recovered: Recovered | None, judged: Judged | None, analysis: RecoveryAnalysis) -> Step:
+    if recovered is not None:
+        step = structs.replace(step, recovery=recovered.how, recovered_by=recovered.by)
+    if judged is None or judged.said is None:
+        return step
+    place = analysis.place_of(judged.statement)
+    return structs.replace(step, said=judged.said, said_at=place)
 
 
 def caused_by(broken: Step, steps: Sequence[Step], invented: str | None) -> tuple[int, ...]:
@@ -400,23 +554,70 @@ def _contains(step: Step, value: str | None) -> bool:
 
 
 class Substitutes:
-    """The successful steps, indexed by rare words in the targets of the failed ones."""
+    """The successful steps, indexed by rare words in the targets of the failed ones; and the lookups among them.
+
+    Another tool replaces a failed call if it has the same effect on the same target, or if it brought what was wanted:
+
+    * a lookup of the same thing by another key, whose result later calls use (`find_user_by_email`, then
+      `find_user_by_name`);
+    * for a file that could not be read, any later call whose arguments or result hold it;
+    * for a file that could not be written, a command that names it and writes;
+    * for a program that could not run, another program with the same target.
+
+    A finding whose files are edited later, and that no later check repeats, counts as worked around.
+    """
 
     def __init__(self, steps: Sequence[Step], failed: Iterable[tuple[Step, Intent]]) -> None:
         self._steps = steps
-        keys = {key for _, intent in failed for value in intent.sought if (key := _rarest(value)) is not None}
+        self._failed = list(failed)
+        keys = {key for _, intent in self._failed for value in intent.sought if (key := _rarest(value)) is not None}
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for step in steps if keys else ():
-            if step.outcome is StepOutcome.OK and step.result is not None and not is_terminal(step.call.name):
+            if step.is_good and step.result is not None and not is_terminal(step.call.name):
                 for word in keys.intersection(folded_names(_text(step))):
                     self._by_word[word].append(step.number)
 
-    def of(self, failed: Step, intent: Intent) -> int | None:
-        """The first later step of another tool whose call and result contain the target of `failed`."""
-        if failed.call.name is None or intent.loose:
+    def of(self, failed: Step, intent: Intent) -> Recovered | None:
+        """The first later step of another tool that did the work of `failed`, and how."""
+        if failed.call.name is None:
             return None
-        found = (n for value in intent.sought for n in self._holding(value, failed) if self._serves(n, failed, intent))
-        return next(found, None)
+        if failed.result_kind is ResultKind.FINDING:
+            return self._edited(failed, intent)
+        if (number := self._lookup(failed)) is not None:
+            return Recovered(Recovery.OTHER_TOOL, number)
+        if (alike := self._alike(failed)) is not None:
+            return alike
+        for value in intent.sought:
+            for number in self._holding(value, failed):
+                how = self._serves(self._steps[number - 1], failed, intent, value)
+                if how is not None:
+                    return Recovered(how, number)
+        return None
+
+    def _alike(self, failed: Step) -> Recovered | None:
+        """The next step of another tool or program that looks or runs with most words of a failed one's arguments.
+
+        A program that is not installed is replaced by the next one that looks at something, too.
+        """
+        mine = main_effect(effects_of(failed.call))
+        if mine is None or mine.kind not in _HAVE_OTHER_WAYS:
+            return None
+        words, known = _query_words(failed), (failed.result_location or failed.location).turn
+        is_missing = mine.kind is not EffectKind.RUN and "not found" in (failed.error or "")
+        for step in islice(self._steps, failed.number, failed.number + _CANDIDATES_SUBSTITUTES):
+            later = main_effect(effects_of(step.call))
+            is_other = later is not None and (later.subject, later.command is None) != (
+                mine.subject,
+                mine.command is None,
+            )
+            if later is None or not is_other or not step.is_good or step.location.turn <= known:
+                continue
+            is_alike = len(words) >= _FEWEST_WORDS and 2 * len(words & _query_words(step)) > len(words)
+            if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (
+                is_missing and later.kind is mine.kind
+            ):
+                return Recovered(Recovery.OTHER_TOOL, step.number)
+        return None
 
     def _holding(self, value: IntentValue, failed: Step) -> Iterator[int]:
         numbers = self._by_word.get(_rarest(value) or "", [])
@@ -428,17 +629,113 @@ class Substitutes:
         sought = next(iter(value.words), value.text) if value.is_path else value.text
         return (number for number in later if sought in _text(self._steps[number - 1]))
 
-    def _serves(self, number: int, failed: Step, intent: Intent) -> bool:
-        step = self._steps[number - 1]
-        mine, theirs = failed.call.name or "", step.call.name or ""
-        if bare_name(mine) == bare_name(theirs):
-            return False
-        if any(value.is_path for value in intent.sought):
-            return kind_of(theirs) is not ToolKind.WRITES
-        if (kind_of(mine) is ToolKind.WRITES) != (kind_of(theirs) is ToolKind.WRITES):
-            return False
-        text = bare_name(theirs) + " " + _text(step)
-        return any(subject in text for subject in subjects_of(mine))
+    def _serves(self, step: Step, failed: Step, intent: Intent, value: IntentValue) -> Recovery | None:
+        """How a later step whose call or result holds a target did the work of `failed`; None if it did not."""
+        mine = main_effect(effects_of(failed.call))
+        if mine is not None and has_known_effect(failed.call):
+            return _serves_effect(step, mine, next(iter(value.words), value.text) if value.is_path else value.text)
+        tool, other = failed.call.name or "", step.call.name or ""
+        if bare_name(tool) == bare_name(other):
+            return None
+        if any(target.is_path for target in intent.sought):
+            return Recovery.OTHER_TOOL if kind_of(other) is not ToolKind.WRITES else None
+        if (kind_of(tool) is ToolKind.WRITES) != (kind_of(other) is ToolKind.WRITES):
+            return None
+        text = bare_name(other) + " " + _text(step)
+        return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
+
+    def _lookup(self, failed: Step) -> int | None:
+        """The first later lookup of the same thing by another key whose result a later call uses."""
+        thing = _looked_up(failed)
+        if thing is None:
+            return None
+        known = (failed.result_location or failed.location).turn
+        for step in self._lookups.get(thing, ()):
+            is_later = step.number > failed.number and step.location.turn > known
+            if is_later and step.call.name != failed.call.name and step.number in self._used:
+                return step.number
+        return None
+
+    def _edited(self, failed: Step, intent: Intent) -> Recovered | None:
+        """The last later write to a file that a finding names, if the check was not made again."""
+        again = (step for step, other in self._failed if step.number > failed.number and other.tool == intent.tool)
+        if next(again, None) is not None:
+            return None
+        named = set(folded_names(_text(failed)))
+        for step in self._writes:
+            if step.number > failed.number and any(name in named for name in step_files(step)):
+                return Recovered(Recovery.WORKED_AROUND, step.number)
+        return None
+
+    @cached_property
+    def _lookups(self) -> Mapping[str, Sequence[Step]]:
+        found: defaultdict[str, list[Step]] = defaultdict(list)
+        for step in self._steps:
+            if step.is_good and (thing := _looked_up(step)) is not None:
+                found[thing].append(step)
+        return found
+
+    @cached_property
+    def _used(self) -> frozenset[int]:
+        return frozenset(number for step in self._steps for number in step.depends_on)
+
+    @cached_property
+    def _writes(self) -> Sequence[Step]:
+        return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
+
+
+def step_files(step: Step) -> Iterator[str]:
+    """The names, without folder and suffix, of the files that a step writes."""
+    for effect in effects_of(step.call):
+        if effect.kind is EffectKind.WRITE:
+            yield from (target.rsplit("/", 1)[-1].partition(".")[0] for target in effect.targets)
+
+
+def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
+    arguments = step.call.raw_arguments[:_READ].casefold()
+    later = main_effect(effects_of(step.call))
+    if later is None or later.kind is EffectKind.NOTHING:
+        return None
+    match mine.kind:
+        case EffectKind.READ | EffectKind.PROBE:
+            is_held = later.kind is not EffectKind.WRITE and (
+                "://" not in mine.targets[0] or mine.targets[0] in arguments
+            )
+            return Recovery.WORKED_AROUND if is_held else None
+        case EffectKind.WRITE:
+            writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
+            return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
+        case EffectKind.RUN | EffectKind.CHECK:
+            if (
+                target not in arguments
+                or later.kind not in (EffectKind.RUN, EffectKind.CHECK)
+                or later.subject == mine.subject
+            ):
+                return None
+            return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
+        case EffectKind.NOTHING:
+            return None
+
+
+_WRITES = lazy_pattern(
+    r"write|>|open\(|\bsed\b|\bmv\b|\bcp\b|\btee\b|patch|replace|git (?:checkout|restore|apply)|dump"
+)
+_BY_KEY = lazy_pattern(r"_(?:by|with|using|via|from|for)_.*")
+
+
+def _query_words(step: Step) -> frozenset[str]:
+    """The words of a call's arguments, without their keys."""
+    texts = (value for _, value in leaves(step.call.arguments) if isinstance(value, str))
+    words = folded_names(" ".join(texts)[:_READ])
+    return frozenset(word for word in words if len(word) > 2 and not word.isdigit())
+
+
+def _looked_up(step: Step) -> str | None:
+    """What a lookup is for, without the key that it uses: `user_id` for `find_user_id_by_email`."""
+    name = bare_name(step.call.name or "")
+    if kind_of(name) is not ToolKind.READS or has_known_effect(step.call):
+        return None
+    return "_".join(subjects_of(_BY_KEY.sub("", name))) or None
 
 
 def _text(step: Step) -> str:

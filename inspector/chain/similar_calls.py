@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, share_target
 from inspector.chain.steps import Step, StepOutcome
-from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, is_shell, kind_of, read_command
+from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, kind_of
 from inspector.checks.repetition import FEWEST_IN_TURN, call_key
 from inspector.model import Json, ToolCall
 from inspector.scanning import lazy_pattern
@@ -44,14 +45,17 @@ class IntentValue(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """The tool (`$ git` for a program in a shell; None if unreadable) and the target of its call.
+    """The effect of a call and its target: `write`, `read`, `check test`, `$ git commit` for a program, else the tool.
 
-    `loose` means that `sought` is a bag of words from a text that is no list of values: a broken payload, or code.
+    `tool` is None if it is unreadable. `loose` means that `sought` is a bag of words from a text that is no list of
+    values: a broken payload, or code. `is_open` means that a call without a target has any target: a whole test run,
+    a commit.
     """
 
     tool: str | None
     sought: tuple[IntentValue, ...]
     loose: bool = False
+    is_open: bool = False
 
     def keys(self) -> Iterator[str]:
         """Keys to look up calls of the same intent: any two such calls share at least one."""
@@ -63,23 +67,57 @@ class Intent(Struct, frozen=True):
 
 
 def intent_of(call: ToolCall) -> Intent:
-    """The intent of `call`. For a broken call with unreadable arguments, it consists of the words of its text."""
+    """The intent of `call`, of a line of several programs that of the main one."""
     if call.name is None or (not call.valid and not isinstance(call.arguments, dict)):
-        name = call.name or _name_within(call.raw_arguments)
-        if name is not None and is_interpreter(name):
-            return _code_intent(name, call.raw_arguments)
-        return Intent(bare_name(name) if name else None, (_bag(call.raw_arguments),), loose=True)
-    tool = bare_name(call.name)
+        return _intent_of_broken(call)
+    effect = main_effect(effects_of(call))
+    return _intent_of_tool(call) if effect is None else _intent_of_effect(effect, call)
+
+
+def intents_of(call: ToolCall) -> tuple[Intent, ...]:
+    """Every intent of `call`: one for each program of a shell's line."""
+    effects = effects_of(call) if call.valid or isinstance(call.arguments, dict) else ()
+    if len(effects) < 2:
+        return (intent_of(call),)
+    return tuple(_intent_of_effect(effect, call) for effect in effects if effect.kind is not EffectKind.NOTHING)
+
+
+def _intent_of_broken(call: ToolCall) -> Intent:
+    """The intent of a call with unreadable arguments: the words of its text."""
+    name = call.name or _name_within(call.raw_arguments)
+    if name is not None and is_interpreter(name):
+        return _code_intent(name, call.raw_arguments)
+    return Intent(bare_name(name) if name else None, (_bag(call.raw_arguments),), loose=True)
+
+
+def _intent_of_effect(effect: Effect, call: ToolCall) -> Intent:
+    sought = tuple(_intent_target(target) for target in effect.targets)
+    match effect.kind:
+        case EffectKind.CHECK:
+            return Intent(f"check {effect.subject}", sought, is_open=True)
+        case EffectKind.WRITE:
+            return Intent("write", sought)
+        case EffectKind.READ | EffectKind.PROBE if any(value.is_path for value in sought):
+            return Intent("read", sought)
+    if effect.command is not None:
+        return Intent(f"$ {effect.subject}", sought, is_open=effect.kind is EffectKind.RUN)
+    return _intent_of_tool(call)
+
+
+def _intent_of_tool(call: ToolCall) -> Intent:
+    tool = bare_name(call.name or "")
     arguments: dict[str, Json] = call.arguments if isinstance(call.arguments, dict) else {"": call.arguments}
-    command = is_shell(tool, arguments)
-    if command is not None:
-        program, targets, are_paths = read_command(command)
-        sought = IntentValue(" ".join(targets), frozenset(targets), is_path=are_paths)
-        return Intent(f"$ {program}", (sought,) if targets else ())
     if is_interpreter(tool):
         code = arguments.get("code", arguments.get("", ""))
         return _code_intent(tool, code if isinstance(code, str) else call.raw_arguments)
     return Intent(tool, tuple(_identifying(arguments)))
+
+
+def _intent_target(target: str) -> IntentValue:
+    if "/" in target or _PATH.fullmatch(target):
+        base = target.rsplit("/", 1)[-1]
+        return IntentValue(target, frozenset((base,)) if base else frozenset(), is_path=True)
+    return IntentValue(target, _distinctive_words(target))
 
 
 def same_intent(one: Intent, other: Intent) -> bool:
@@ -89,7 +127,10 @@ def same_intent(one: Intent, other: Intent) -> bool:
     if one.loose or other.loose:
         return _overlap(_all_words(one), _all_words(other))
     if not one.sought or not other.sought:
-        return not one.sought and not other.sought
+        return one.is_open or (not one.sought and not other.sought)
+    if one.tool == "write":
+        texts = ([value.text for value in intent.sought] for intent in (one, other))
+        return share_target(*map(tuple, texts), is_write=True) is not None
     return any(_alike(mine, theirs) for mine in one.sought for theirs in other.sought)
 
 

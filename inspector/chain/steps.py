@@ -30,14 +30,29 @@ class StepOutcome(StrEnum):
     UNKNOWN_TOOL = "unknown-tool"
     INVALID = "invalid"
     ERROR_RESULT = "error-result"
+    REJECTED = "rejected"  # the user, a permission rule or a hook refused or interrupted it
+    NOT_RUN = "not-run"  # it never began: another call failed, or it was cancelled
     UNANSWERED = "unanswered"
     PENDING = "pending"
     OK = "ok"
 
     @property
     def failed(self) -> bool:
-        """Whether the step failed; `pending` is not a failure."""
-        return self is not StepOutcome.OK and self is not StepOutcome.PENDING
+        """Whether the step failed; what nobody is to blame for (rejected, not run, pending) is not a failure."""
+        return self not in _NOT_FAILED
+
+
+_NOT_FAILED = frozenset((StepOutcome.REJECTED, StepOutcome.NOT_RUN, StepOutcome.PENDING, StepOutcome.OK))
+
+
+class ResultKind(StrEnum):
+    """What kind of answer a call got, if not what it was made for."""
+
+    FAILURE = "failure"  # the tool could not do what was wanted
+    FINDING = "finding"  # a check ran and reports faults in the work
+    PROBE = "probe"  # a negative answer to a question
+    REJECTED = "rejected"
+    NOT_RUN = "not-run"
 
 
 class Certainty(StrEnum):
@@ -49,22 +64,33 @@ class Certainty(StrEnum):
 
 
 class Recovery(StrEnum):
-    """Why a failed step did no harm.
-
-    The last two are less certain: no later step did its work, but nothing depends on it. Of these, `source-success` is
-    the more certain: the source counts the whole session as a success.
-    """
+    """Why a failed step did no harm. The last two are less certain: no later step had the same effect."""
 
     ANSWERED = "answered"  # the tool accepted the call in spite of its schema, and answered without an error
-    SAME_INTENT = "same-intent"
-    OTHER_TOOL = "other-tool"
-    SOURCE_SUCCESS = "source-success"
-    NOT_NEEDED = "not-needed"
+    SAME_INTENT = "same-intent"  # a later call of the same tool or program with the same effect
+    OTHER_TOOL = "other-tool"  # another tool or program with the same effect, or that brought what was wanted
+    WORKED_AROUND = "worked-around"  # another way to the aim
+    NOT_NEEDED = "not-needed"  # nothing later depends on it, and the agent does not claim it
 
     @property
     def is_sure(self) -> bool:
         """Whether the step's work is known to be done."""
         return self in (Recovery.ANSWERED, Recovery.SAME_INTENT, Recovery.OTHER_TOOL)
+
+
+class Said(StrEnum):
+    """What the agent said of a step's failure."""
+
+    REPORTED = "reported"
+    SILENT = "silent"
+    CONCEALED = "concealed"  # it claims what failed, or continues with made-up values
+
+
+class VerdictCertainty(StrEnum):
+    """How sure a trace's verdict is; `low` where the rules had to guess."""
+
+    HIGH = "high"
+    LOW = "low"
 
 
 class Reaction(StrEnum):
@@ -92,7 +118,9 @@ class Step(Struct, frozen=True):
     the outcome `error-result` only. `retry_of` is the number of the first of a run of identical calls, `depends_on` the
     numbers of the steps whose results this one uses. `recovery` is how a failed step was recovered, None if it was not;
     `recovered_by` is the number of the later step that did it, if there is one. `error` is the text that makes the
-    result an error, `""` for an error without text, None if it is none.
+    result an error, `""` for an error without text, None if it is none. `result_kind` is None for a result as wanted.
+    `said` is what the agent said of the failure, None if it is none or the trace ends before; `said_at` is the
+    location of the sentence that reports or claims it.
     """
 
     number: int
@@ -107,6 +135,14 @@ class Step(Struct, frozen=True):
     recovered_by: int | None = None
     recovery: Recovery | None = None
     error: str | None = None
+    result_kind: ResultKind | None = None
+    said: Said | None = None
+    said_at: Location | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the call did what it was made for."""
+        return self.outcome is StepOutcome.OK and self.result_kind is None
 
 
 class Break(Struct, frozen=True):
@@ -128,8 +164,9 @@ class Chain(Struct, frozen=True):
     """The steps of a trace in the order of their calls, its break if it has one, and its status.
 
     `abort_reason` is set if the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,
-    `client`). `caused` are the numbers, in order, of the later steps that depend on the broken one: on what it
-    returned or on a value that the agent made up in its place, directly or through each other.
+    `client`, `user`). `certainty` is low where the rules had to guess. `caused` are the numbers, in order, of the
+    later steps that depend on the broken one: on what it returned or on a value that the agent made up in its place,
+    directly or through each other.
     """
 
     steps: Entries[Step]
@@ -137,6 +174,7 @@ class Chain(Struct, frozen=True):
     broken: Break | None = None
     abort_reason: str | None = None
     caused: tuple[int, ...] = ()
+    certainty: VerdictCertainty = VerdictCertainty.HIGH
 
 
 def quoted(text: str, longest: int = _LONGEST) -> str:

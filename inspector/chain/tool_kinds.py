@@ -1,12 +1,13 @@
 """What kind of tool a call uses, by its name and command line: terminal, reading, writing, searching, a shell."""
 
 import re
+import shlex
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from inspector.model import ToolCall, ToolResult
+from inspector.model import ToolCall
 from inspector.scanning import lazy_pattern
 
 _READS_TABLE = (
@@ -26,23 +27,6 @@ _WRITES = frozenset(_WRITES_TABLE.split())
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"
 _SEARCHES = frozenset(_SEARCHES_TABLE.split())
 
-# Commands that print nothing on success (POSIX: "The standard output shall not be used", or only on request).
-_SILENT_TABLE = (
-    "cd mkdir rmdir rm mv cp ln touch chmod chown chgrp install truncate export unset set source . alias kill pkill "
-    "sleep wait true test [ cmp diff sed tee sync mount umount patch popd pushd umask ulimit trap exit clear"
-)
-
-_SILENT = frozenset(_SILENT_TABLE.split())
-
-# Commands whose exit code 1 means "nothing found" or "there is a difference" (POSIX: grep, diff, cmp, test, expr).
-_NO_MATCH_TABLE = "grep egrep fgrep zgrep rg ag ack diff cmp colordiff test [ [[ expr pgrep pidof fuser lsof"
-_NO_MATCH = frozenset(_NO_MATCH_TABLE.split())
-_READERS_TABLE = "cat head tail less more sed awk grep egrep rg ag bat tac nl strings zcat journalctl cd sort uniq"
-_READERS = frozenset(_READERS_TABLE.split())
-_READING_TOOLS = frozenset(("read", "read_file", "view", "view_file", "open_file", "get_logs", "read_logs"))
-_FIRST_WORDS = 200
-_GIT_SILENT = ("git add", "git checkout", "git config", "git diff", "git mv", "git rm", "git tag", "git branch")
-
 # OpenHands `finish`, SWE-agent `submit`, smolagents `final_answer`, Pydantic AI `final_result`, Cline and Roo Code
 # `attempt_completion`, tau-bench and the OpenAI Agents SDK `transfer_to_...`.
 _NAMES_TABLE = (
@@ -53,6 +37,7 @@ _NAMES_TABLE = (
 
 _NAMES = frozenset(_NAMES_TABLE.split())
 _HAND_OVERS = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "final_result_")
+_SUBMITS = lazy_pattern(r"\becho \W{0,3}(?:COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT|MINI_SWE_AGENT_FINAL_OUTPUT)")
 _HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMESPACE = lazy_pattern(r"(?:.*(?:[.:/]|__))?", re.DOTALL)
 
@@ -72,12 +57,6 @@ _INTERPRETERS_TABLE = (
 _INTERPRETERS = frozenset(_INTERPRETERS_TABLE.split())
 _COMMAND_KEYS = ("command", "cmd", "commands", "script", "keystrokes", "input")
 _OBJECT_KEYS = frozenset(("path", "file_path", "file", "filename", "url"))
-_PREFIXES = frozenset(("sudo", "time", "nohup", "env", "exec", "command", "then", "do", "!"))
-_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
-_PATH_LIKE = lazy_pattern(r"[\w.~@+\-]*/[\w.~@+\-/*]*|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,7}")
-_SEPARATOR = lazy_pattern(r"&&|\|\||[;|\n]")
-_VERSION = lazy_pattern(r"[\d.]+$")
-_QUOTES = "\"'`()"
 _CODE_WORD = lazy_pattern(r"[^\W\d]\w{2,80}")
 _LONGEST, _MOST = 2_000, 24
 
@@ -112,45 +91,17 @@ def subjects_of(tool: str) -> tuple[str, ...]:
     return tuple(word.removesuffix("s") for word in words if len(word) > 2)
 
 
-def may_be_silent(call: ToolCall) -> bool:
-    """Whether this is a shell command that prints nothing on success, or that writes its output to a file."""
-    line = _command(call)
-    if line is None:
-        return False
-    if _last(line) in _SILENT or line.strip().startswith(_GIT_SILENT):
-        return True
-    return ">" in line.replace("2>&1", "").replace("2>/dev/null", "")
-
-
-def finds_nothing(call: ToolCall, exit_code: int | None) -> bool:
-    """Whether an exit code only means that a search found nothing, or that a comparison found a difference."""
-    line = _command(call) if exit_code == 1 else None
-    return line is not None and _last(line) in _NO_MATCH
-
-
-def is_text_read(call: ToolCall, result: ToolResult, words: str) -> bool:
-    """Whether an error's words come from a file or log that this call only reads: they are not at its beginning."""
-    line = _command(call)
-    reads = bare_name(call.name or "") in _READING_TOOLS if line is None else _READERS.issuperset(programs(line))
-    return reads and words not in result.content[:_FIRST_WORDS]
-
-
-def _last(line: str) -> str:
-    return next(reversed(programs(line)), "")
-
-
-def _command(call: ToolCall) -> str | None:
-    if call.name is None or not isinstance(call.arguments, dict):
-        return None
-    return is_shell(bare_name(call.name), call.arguments)
-
-
 def is_terminal(tool: str | None) -> bool:
     """Whether a call of this tool ends the work or hands it over."""
     if tool is None or len(tool) > 200:
         return False
     name = bare_name(tool)
     return name in _NAMES or name.startswith(_HAND_OVERS)
+
+
+def ends_run(call: ToolCall) -> bool:
+    """Whether a call ends the work: of a terminal tool, or mini-swe-agent's command that submits."""
+    return is_terminal(call.name) or _SUBMITS.search(call.raw_arguments[:_LONGEST]) is not None
 
 
 def bare_name(tool: str) -> str:
@@ -180,43 +131,9 @@ def is_shell(tool: str, arguments: dict[str, Any]) -> str | None:
     return None
 
 
-def read_command(line: str) -> tuple[str, tuple[str, ...], bool]:
-    """The program of a command line, its targets, and whether those are paths.
-
-    Skips `cd … &&`, assignments and `sudo`; if no word looks like a path, the targets are the words that are no
-    options.
-    """
-    for piece in _SEPARATOR.split(line[:_LONGEST]):
-        words = _without_prefixes(piece.split())
-        if words and words[0] not in ("cd", "set", "export", "source", "."):
-            break
-    else:
-        return line[:80].strip(), (), False
-    program = _VERSION.sub("", words[0].rsplit("/", 1)[-1]) or words[0]
-    rest = [word.strip(_QUOTES) for word in words[1:] if not word.startswith(("-", ">", "<", "2>"))]
-    paths = [word.rstrip("/").rsplit("/", 1)[-1] or "/" for word in rest if _PATH_LIKE.fullmatch(word)]
-    chosen = paths or [word for word in rest if len(word) > 1]
-    return program, tuple(islice(dict.fromkeys(chosen), _MOST)), bool(paths)
-
-
-def programs(line: str) -> list[str]:
-    """The programs that a command line runs, in order; the exit code is the last one's."""
-    pieces = (_without_prefixes(piece.split()) for piece in _SEPARATOR.split(line[-_LONGEST:]))
-    return [words[0].rsplit("/", 1)[-1] for words in pieces if words]
-
-
 def code_words(code: str) -> frozenset[str]:
     """The names in a piece of code, at most 48."""
     return frozenset(islice((word.casefold() for word in _CODE_WORD.findall(code[:_LONGEST])), 2 * _MOST))
-
-
-def _without_prefixes(words: list[str]) -> list[str]:
-    start = 0
-    while start < len(words) and (words[start] in _PREFIXES or _ASSIGNMENT.match(words[start])):
-        start += 1
-    if start + 1 < len(words) and words[start] == "timeout":
-        start += 2
-    return words[start:]
 
 
 def _line(command: Any) -> str:
@@ -227,5 +144,5 @@ def _line(command: Any) -> str:
         return ""
     words = [word for word in islice(command, 200) if isinstance(word, str)]
     if len(words) > 2 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and words[1].startswith("-"):
-        words = words[2:]
-    return " ".join(words)
+        return words[2]
+    return shlex.join(words)

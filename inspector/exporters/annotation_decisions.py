@@ -9,12 +9,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from inspector.chain.effects import may_be_silent
 from inspector.chain.failure_words import admits_failure
 from inspector.chain.outcomes import find_error, is_empty
 from inspector.chain.provenance_terms import folded_words
 from inspector.chain.similar_calls import intent_of, same_intent
 from inspector.chain.steps import OUTCOME_RULES, CallFaults, Step, StepOutcome
-from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, may_be_silent, subjects_of
+from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
 from inspector.checks.repetition import call_key
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspected import Inspection, PartInspection

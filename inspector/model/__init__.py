@@ -1,7 +1,17 @@
 """The data model: traces, turns, parts, chunks, spans, calls and results."""
 
 from inspector.json_text import Json
-from inspector.model.calls import Decoded, Literal, Parameter, ToolCall, ToolDefinition, ToolResult, arguments_key
+from inspector.model.calls import (
+    Decoded,
+    Literal,
+    Parameter,
+    RecordedState,
+    RunState,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+    arguments_key,
+)
 from inspector.model.trace import (
     BodyState,
     CallHeader,
@@ -64,8 +74,10 @@ __all__ = [
     "Provenance",
     "RecognisedBy",
     "RecordedRun",
+    "RecordedState",
     "ResultHeader",
     "Role",
+    "RunState",
     "SentBefore",
     "SentMessage",
     "SentPart",

@@ -4,6 +4,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
@@ -211,10 +212,33 @@ def arguments_key(arguments: Json) -> str:
     return write_json(arguments)
 
 
+class RunState(StrEnum):
+    """How a tool's run ended according to a record of its source."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    RUNNING = "running"  # it continues in the background
+    TIMED_OUT = "timed-out"
+    INTERRUPTED = "interrupted"
+    REJECTED = "rejected"  # by the user, a permission rule or a hook
+    NOT_RUN = "not-run"  # cancelled before it began
+
+
+class RecordedState(Struct, frozen=True):
+    """What a source recorded about a tool's run beside the text that the model read.
+
+    `field` names the fields of the source that state it (`extras.metadata.exit_code`); docs/verdicts.md lists them.
+    """
+
+    exit_code: int | None = None
+    state: RunState | None = None
+    field: str = ""
+
+
 class ToolResult(Struct, frozen=True):
     """One result that was returned to the model: `content` is its exact text, `range` that text's place.
 
-    `call_id`, `name` and `is_error` are None if the source does not state them.
+    `call_id`, `name`, `is_error` and `recorded` are None if the source does not state them.
     """
 
     content: str
@@ -223,3 +247,4 @@ class ToolResult(Struct, frozen=True):
     name: str | None = None
     is_error: bool | None = None
     span: int = 0
+    recorded: RecordedState | None = None

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct, field, structs
 
-from inspector.model.calls import ToolDefinition
+from inspector.model.calls import RecordedState, ToolDefinition
 from inspector.model.columns import Entries, first_above
 from inspector.text import Range
 
@@ -110,6 +110,7 @@ class ResultHeader(Struct, frozen=True):
     call_id: str | None = None
     name: str | None = None
     is_error: bool | None = None
+    recorded: RecordedState | None = None
 
 
 class SentPart(Struct, frozen=True):

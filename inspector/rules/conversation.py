@@ -82,9 +82,10 @@ ERROR_RESULT = Rule(
     Severity.WARNING,
     "A tool answered with an error.",
     "A flag, an exit code, an error object or only the result's text shows it; the step's certainty states which. The "
-    "chain broke here if no later call did the work. A test that is expected to fail is an error result too; exit "
-    "code 1 of a search or a comparison (`grep`, `diff`) is not, nor is an exception in a log that the tool only "
-    "reads.",
+    "chain broke here if no later call did the work. Recorded exit codes and states decide before words. Failing tests "
+    "and linters are error results of the kind `finding`. Not reported: the negative answer to a question (`grep`, "
+    "`diff`, a read of a file that may not be there), what the user, a rule or a hook refused, what never ran, and an "
+    "exception in a log that the tool only reads (docs/verdicts.md).",
     "Check whether the error states what to change: agents recover from `unknown city, use ISO codes` and loop on "
     "`error 500`. Then see in the chain which step recovered it.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
@@ -188,16 +189,16 @@ UNRECOVERED_ERROR = Rule(
     "T413",
     "unrecovered-error",
     Severity.ERROR,
-    "A tool answered with an error, and the agent continued as if the call had succeeded.",
-    "The chain broke at the tool's error: no later call did its work. In addition, the agent neither reported the "
-    "error nor tried another way. It continued as if it had a result, or with a made-up value, and what follows has "
-    "no basis. The mark is at that value, or where the agent continued. Not reported: an agent that reports the "
-    "failure, and one that is still trying when the recording ends.",
+    "A tool answered with an error, and the agent claims the opposite or continues with a made-up value.",
+    "No later call did the work of the one that failed, and the agent conceals it: its final statement says that it "
+    "was done (`committed`, `all tests pass`, `parser.c is fixed`), or it continues with a value that no result "
+    "contains. The mark is at that sentence or value; the message names the turn of the error. Not reported: an agent "
+    "that reports the failure, one that says nothing of it, and one that is still trying when the recording ends.",
     "Check whether the model could recognise the error: a flag that the template drops, or a stack trace without a "
     "sentence, looks like data. Then state in the prompt that the agent must report a failed call.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
     "</tool_call>\n@tool error\n<tool_response>\nError: the service is down\n</tool_response>\n@assistant\n"
-    "It is sunny in Oslo, so leave the coat at home.",
+    "It is 24 degrees in Oslo, so leave the coat at home.",
     good='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
     "</tool_call>\n@tool error\n<tool_response>\nError: the service is down\n</tool_response>\n@assistant\n"
     "The weather service is down; I cannot say.",

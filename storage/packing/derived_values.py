@@ -8,7 +8,17 @@ from typing import Any, Protocol
 
 import msgspec
 
-from inspector.chain.steps import OUTCOME_RULES, Break, Certainty, Reaction, Recovery, Step, StepOutcome
+from inspector.chain.steps import (
+    OUTCOME_RULES,
+    Break,
+    Certainty,
+    Reaction,
+    Recovery,
+    ResultKind,
+    Said,
+    Step,
+    StepOutcome,
+)
 from inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
 from inspector.errors import UnknownRuleError
 from inspector.inspected import PartInspection
@@ -18,10 +28,10 @@ from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
 from storage.packing.paged_blobs import StringPool
-from storage.packing.records import tool_facts, tool_from
+from storage.packing.records import state_facts, state_from, tool_facts, tool_from
 from storage.packing.values import packable, unpack, unpack_list
 
-LAYOUT = 1
+LAYOUT = 2
 """The first value of a packed inspection: increase it whenever the packed values or their order change."""
 
 _KINDS = tuple(SpanKind)
@@ -84,12 +94,16 @@ def step_facts(step: Step, position: Position, texts: Texts) -> list[Any]:
         step.recovered_by,
         step.recovery and step.recovery.value,
         step.error,
+        step.result_kind and step.result_kind.value,
+        step.said and step.said.value,
+        None if step.said_at is None else _location(step.said_at),
     ]
 
 
 def step_from(facts: list[Any], calls: Sequence[Any], results: Sequence[Any], texts: Texts, pool: StringPool) -> Step:
     """The inverse of `step_facts`, with the same texts; positions are indices of `calls` and `results`."""
     number, call, at, outcome, result, place, certainty, retry_of, depends_on, recovered_by, recovery, *later = facts
+    error, kind, said, said_at = later
     location = _location_from(at, pool)
     result_location = None if place is None else _location_from(place, pool)
     if isinstance(result, list):
@@ -108,7 +122,10 @@ def step_from(facts: list[Any], calls: Sequence[Any], results: Sequence[Any], te
         tuple(depends_on),
         recovered_by,
         Recovery(recovery) if recovery else None,
-        later[0] if later else None,
+        error,
+        ResultKind(kind) if kind else None,
+        Said(said) if said else None,
+        None if said_at is None else _location_from(said_at, pool),
     )
 
 
@@ -307,14 +324,16 @@ def call_from(facts: list[Any], text: str) -> ToolCall:
 def result_facts(result: ToolResult, text: str) -> list[Any]:
     """A result; `text` is the text of its part."""
     content = None if result.range.of(text) == result.content else result.content
-    return [content, *_ends(result.range), result.call_id, result.name, result.is_error, result.span]
+    facts = [content, *_ends(result.range), result.call_id, result.name, result.is_error, result.span]
+    return facts if result.recorded is None else [*facts, state_facts(result.recorded)]
 
 
 def result_from(facts: list[Any], text: str) -> ToolResult:
     """The inverse of `result_facts`, with the same text."""
-    content, start, end, *more = facts
+    content, start, end, call_id, name, is_error, span, *recorded = facts
     place = Range(start, end)
-    return ToolResult(place.of(text) if content is None else content, place, *more)
+    state = state_from(recorded[0]) if recorded else None
+    return ToolResult(place.of(text) if content is None else content, place, call_id, name, is_error, span, state)
 
 
 def _parameters(call: ToolCall, text: str) -> Iterator[list[Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from inspector.chain.steps import Chain, Status, Step
+from inspector.chain.steps import Chain, Status, Step, VerdictCertainty
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspected import Inspection, PartInspection
 from inspector.model import Span, ToolCall, ToolResult
@@ -71,6 +71,7 @@ def _in_one_piece(inspection: Inspection, texts: derived_values.Texts) -> bytes:
             {one.rule.code: derived_values.rule_facts(one.rule) for one in inspection.diagnostics},
             [derived_values.diagnostic_facts(diagnostic) for diagnostic in inspection.diagnostics],
             chain.caused,
+            chain.certainty.value,
         ]
     )
 
@@ -80,7 +81,7 @@ def _from_one_piece(raw: bytes, texts: derived_values.Texts) -> Inspection:
     layout, *packed = unpack_list(raw)
     if unpack(layout) != derived_values.LAYOUT:
         raise derived_values.OtherLayoutError("the inspection has the layout of another version")
-    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, caused = packed
+    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, caused, certainty = packed
     built_parts = tuple(derived_values.part_from(part, texts) for part in unpack_list(parts))
     placed = _placed(built_parts)
     by_code = derived_values.rules_from(unpack(rules))
@@ -95,6 +96,7 @@ def _from_one_piece(raw: bytes, texts: derived_values.Texts) -> Inspection:
             derived_values.break_from(unpack(broken)),
             unpack(abort_reason),
             tuple(unpack(caused)),
+            VerdictCertainty(unpack(certainty)),
         ),
         tuple(
             derived_values.diagnostic_from(unpack(diagnostic), by_code, pool) for diagnostic in unpack_list(diagnostics)
@@ -172,6 +174,7 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
         derived_values.break_facts(chain.broken),
         chain.abort_reason,
         chain.caused,
+        chain.certainty.value,
         rules,
         [row.lengths() for row in rows],
     ]
@@ -189,7 +192,7 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
     layout, *packed = blob.header
     if layout != derived_values.LAYOUT:
         raise derived_values.OtherLayoutError("the inspection has the layout of another version")
-    version, name, status, broken, abort_reason, caused, rule_values, lengths = packed
+    version, name, status, broken, abort_reason, caused, certainty, rule_values, lengths = packed
     rules, rows = derived_values.rules_from(rule_values), paged_blobs.PagedRows(blob)
 
     def call(facts: list[Any], _pool: paged_blobs.StringPool) -> ToolCall:
@@ -229,7 +232,14 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
         version,
         name,
         row(3, part),
-        Chain(row(4, step), Status(status), derived_values.break_from(broken), abort_reason, tuple(caused)),
+        Chain(
+            row(4, step),
+            Status(status),
+            derived_values.break_from(broken),
+            abort_reason,
+            tuple(caused),
+            VerdictCertainty(certainty),
+        ),
         row(5, diagnostic),
     )
 

@@ -80,7 +80,7 @@ def turn_facts(turn: model.Turn) -> Facts:
     if turn.calls:
         facts["calls"] = _calls(turn.calls)
     if result is not None:
-        facts["result"] = [result.call_id, result.name, result.is_error]
+        facts["result"] = _result(result)
     if turn.flags:
         facts["flags"] = sorted([flag.value for flag in turn.flags])
     if turn.run is not None:
@@ -100,11 +100,32 @@ def turn_from(
         parts=parts,
         source_role=facts.get("source_role", ""),
         calls=tuple(model.CallHeader(*header) for header in facts.get("calls", ())),
-        result=model.ResultHeader(*result) if result else None,
+        result=_result_from(result) if result else None,
         generation=None if generation is None else _generation_from(generation, tools),
         flags=frozenset(map(model.TurnFlag, facts.get("flags", ()))),
         run=_run_from(facts["run"], parts) if "run" in facts else None,
     )
+
+
+def _result(header: model.ResultHeader) -> list[Any]:
+    facts = [header.call_id, header.name, header.is_error]
+    return facts if header.recorded is None else [*facts, state_facts(header.recorded)]
+
+
+def _result_from(facts: list[Any]) -> model.ResultHeader:
+    call_id, name, is_error, *recorded = facts
+    return model.ResultHeader(call_id, name, is_error, state_from(recorded[0]) if recorded else None)
+
+
+def state_facts(recorded: model.RecordedState) -> list[Any]:
+    """What a source recorded about a tool's run."""
+    return [recorded.exit_code, recorded.state and recorded.state.value, recorded.field]
+
+
+def state_from(facts: list[Any]) -> model.RecordedState:
+    """The inverse of `state_facts`."""
+    exit_code, state, field = facts
+    return model.RecordedState(exit_code, model.RunState(state) if state else None, field)
 
 
 def _calls(calls: tuple[model.CallHeader, ...]) -> list[list[Any]]:
@@ -145,7 +166,7 @@ def _sent(message: int | model.SentMessage | model.SentBefore) -> int | list[Any
         case model.SentBefore(turn, index):
             return [turn, index]
         case model.SentMessage():
-            result = message.result and [message.result.call_id, message.result.name, message.result.is_error]
+            result = message.result and _result(message.result)
             parts = [
                 [part.name, part.text, *((part.prefix, part.suffix) if part.prefix or part.suffix else ())]
                 for part in message.parts
@@ -171,7 +192,7 @@ def _sent_from(facts: int | list[Any]) -> int | model.SentMessage | model.SentBe
         turn,
         source_role,
         tuple(model.CallHeader(*header) for header in calls),
-        model.ResultHeader(*result) if result else None,
+        _result_from(result) if result else None,
     )
 
 

@@ -43,7 +43,7 @@ def _takes_it_as_planned(story: Story, found: Inspection) -> None:
     if found.chain.broken is not None and story.end != "ignores":
         assert found.chain.broken.reaction == "reported"
     elif found.chain.broken is not None and not any(one.invented for one in story.steps):
-        assert found.chain.broken.reaction == "ignored"
+        assert found.chain.broken.reaction in ("ignored", "concealed")  # it says that what failed is settled
     if found.chain.status == "aborted":
         assert found.chain.abort_reason == story.cut
 

@@ -47,7 +47,7 @@ def test_a_later_good_step_of_the_same_intent(failed: str, later: str) -> None:
     [
         ('get_weather {"city": "Oslo", "unit": "celsius"}', 'get_weather {"city": "Paris", "unit": "celsius"}'),
         ('get_weather {"city": "Oslo"}', 'get_time {"city": "Oslo"}'),
-        ('bash {"command": "foo --version"}', 'bash {"command": "ls"}'),
+        ('bash {"command": "foo --all"}', 'bash {"command": "ls"}'),
         ('bash {"command": "cat a.txt"}', 'bash {"command": "cat b.txt"}'),
         ('bash {"command": "pip install numpy"}', 'bash {"command": "pip install pandas"}'),
         ('get_invoice {"number": "2025-0114"}', 'refund {"invoice": "2025-0114"}'),
@@ -91,17 +91,15 @@ def test_success_alone_recovers_nothing(won: Outcome) -> None:
 
 
 @pytest.mark.parametrize("won", WON, ids=str)
-def test_success_makes_it_more_certain_that_nothing_depended_on_the_step(won: Outcome) -> None:
+def test_that_a_run_ended_is_no_evidence_that_a_step_was_not_needed(won: Outcome) -> None:
     lines = ('call: get {"city": "Oslo"}', ERROR, 'call: read {"region": "Bavaria"}', "result: much rain")
     answer = "say: Bavaria gets much rain."
-    assert recovery(*lines, answer, outcome=won) == ("source-success", None)
-    assert recovery(*lines, outcome=won) == ("source-success", None)
+    assert recovery(*lines, answer, outcome=won) == ("not-needed", None)
+    solved = won.reward is not None
+    assert recovery(*lines, outcome=won)[0] == ("not-needed" if solved else None)
     assert recovery(*lines)[0] is None
     assert recovery(*lines, "say: Bavaria gets as much rain as Oslo.", outcome=won)[0] is None
-    assert recovery(*lines, "say: Bavaria gets rain, one lookup failed.", outcome=won)[0] is None
     assert recovery(*lines, "say: Bavaria gets 812 mm of rain.", outcome=won)[0] is None
-    for lost in (Outcome(reward=0.0, exit_status="submitted"), Outcome(completed=False, exit_status="submitted")):
-        assert recovery(*lines, answer, outcome=lost) == ("not-needed", None)
 
 
 def test_success_does_not_count_where_a_later_call_uses_the_failed_result() -> None:

@@ -108,8 +108,8 @@ def test_a_broken_chain_is_told_with_its_verdict_and_its_place(run: Any) -> None
 
 
 def test_an_error_that_nobody_made_good_is_told(run: Any) -> None:
-    result = run(f"weaklink.assert_unbroken({conversation('Error: no such file')!r})")
-    assert "`read` answered with an error (`Error: no such file`)" in said(result)
+    result = run(f"weaklink.assert_unbroken({conversation('Error: disk failure')!r})")
+    assert "`read` answered with an error (`Error: disk failure`)" in said(result)
     assert "The agent continued as if nothing had happened." in said(result)
 
 

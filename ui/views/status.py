@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from inspector.chain.endings import task_outcome
-from inspector.chain.steps import Recovery, Status, Step, StepOutcome
+from inspector.chain.steps import Recovery, ResultKind, Status, Step, StepOutcome
 from inspector.json_text import write_json
 from inspector.model import Json, Liveness, Outcome, TaskOutcome, ToolCall
 from inspector.rules.rule import Severity
@@ -34,6 +34,8 @@ _OUTCOME = MappingProxyType(
         StepOutcome.UNKNOWN_TOOL: ("▲", Style.ERROR),
         StepOutcome.INVALID: ("▲", Style.ERROR),
         StepOutcome.ERROR_RESULT: ("✖", Style.ERROR),
+        StepOutcome.REJECTED: ("⊘", Style.WARNING),
+        StepOutcome.NOT_RUN: ("⊘", Style.DIM),
         StepOutcome.UNANSWERED: ("?", Style.ERROR),
         StepOutcome.PENDING: ("…", Style.WARNING),
         StepOutcome.OK: ("✔", Style.OK),
@@ -43,10 +45,12 @@ _OUTCOME = MappingProxyType(
 _RECOVERY = MappingProxyType(
     {
         Recovery.ANSWERED: "answered anyway",
-        Recovery.SOURCE_SUCCESS: "not needed for success",
+        Recovery.WORKED_AROUND: "worked around by {by}",
         Recovery.NOT_NEEDED: "not needed",
     }
 )
+
+_KIND_WORDS = MappingProxyType({ResultKind.FINDING: "finding", ResultKind.PROBE: "ok, the answer is no"})
 
 _TASK = MappingProxyType({TaskOutcome.SUCCESS: ("passed", Style.OK), TaskOutcome.FAILURE: ("failed", Style.ERROR)})
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
@@ -86,7 +90,7 @@ def call_head(call: ToolCall, step: Step | None = None) -> Line:
         text = f"  {'not valid as written; ' if call.recovered else ''}{unread}"
         return (mark, name, *id, *((Run(text, style),) if unread else ()))
     glyph = step_glyph(step)
-    outcome = () if step.outcome is StepOutcome.OK else (Run(f": {outcome_words(step)}", glyph.style),)
+    outcome = () if step.is_good else (Run(f": {outcome_words(step)}", glyph.style),)
     why = (Run(f"; {unread}", style),) if unread else ()
     return (glyph, Run(" "), name, Run(f"  step {step.number}", Style.DIM), *outcome, *why, *id)
 
@@ -135,9 +139,10 @@ def step_glyph(step: Step) -> Run:
 
 
 def outcome_words(step: Step) -> str:
-    """A step's outcome, its certainty, and how it was recovered or why it was not needed."""
+    """A step's outcome or kind of result, its certainty, and how it was recovered or why it was not needed."""
     certainty = f" ({step.certainty.value})" if step.certainty else ""
+    word = _KIND_WORDS.get(step.result_kind, step.outcome.value) if step.result_kind else step.outcome.value
     if step.recovery is None:
-        return f"{step.outcome.value}{certainty}"
-    recovery = _RECOVERY.get(step.recovery, f"recovered by {step.recovered_by}")
-    return f"{step.outcome.value}{certainty}, {recovery}"
+        return f"{word}{certainty}"
+    recovery = _RECOVERY.get(step.recovery, "recovered by {by}").format(by=step.recovered_by)
+    return f"{word}{certainty}, {recovery}"

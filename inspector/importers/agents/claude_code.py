@@ -13,6 +13,7 @@ from msgspec import Struct, field, structs
 
 from inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from inspector.importers.identity import instant, place_of, text_of
+from inspector.importers.recorded_states import read_state
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
@@ -181,6 +182,8 @@ def with_run(turns: list[Turn], record: Json, at: Json = None) -> list[Turn]:
     positions = [at for at, turn in enumerate(turns) if turn.role is Role.TOOL and turn.result is not None]
     if len(positions) != 1 or (header := turns[positions[0]].result) is None:
         return turns
+    header = structs.replace(header, recorded=read_state(SOURCE, record))
+    turns[positions[0]] = structs.replace(turns[positions[0]], result=header)
     is_error = header.is_error is True
     text = _plain_text(record, is_error=is_error) if isinstance(record, str) else returned_text(record)
     own_form: tuple[str, ...] = ()

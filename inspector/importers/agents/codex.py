@@ -11,6 +11,7 @@ from msgspec import Struct, field, structs
 
 from inspector.apis.openai.responses import API, read_responses_request
 from inspector.importers.identity import instant, place_of, text_of
+from inspector.importers.recorded_states import read_state
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import count_of, window_of_tokens
@@ -30,6 +31,7 @@ from inspector.model import (
     Provenance,
     RecognisedBy,
     RecordedRun,
+    RecordedState,
     Role,
     Trace,
     Turn,
@@ -247,6 +249,7 @@ class Rollout(Struct):
     _has_failed: bool = False
     _copied: int | None = None
     _runs: dict[str, RecordedRun] = field(default_factory=dict)
+    _states: dict[str, RecordedState] = field(default_factory=dict)
 
     def take_instructions(self, text: str) -> None:
         """Add the system prompt."""
@@ -289,9 +292,15 @@ class Rollout(Struct):
             case "turn_aborted":
                 self._abort(text_of(event, "reason") or "interrupted")
             case "exec_command_end" | "mcp_tool_call_end" | "patch_apply_end":
-                run = _recorded_run(event, instant(at))
-                if run is not None and run.call_id:
-                    self._runs[run.call_id] = run
+                self._end_run(event, instant(at))
+
+    def _end_run(self, event: JsonObject, ended: Instant | None) -> None:
+        """A command, patch or MCP tool ended: its state, and its own result."""
+        if (state := read_state(SOURCE, event)) is not None:
+            self._states[text_of(event, "call_id")] = state
+        run = _recorded_run(event, ended)
+        if run is not None and run.call_id:
+            self._runs[run.call_id] = run
 
     def take_compaction(self, payload: JsonObject) -> None:
         """Add the summary that replaced the history."""
@@ -311,7 +320,11 @@ class Rollout(Struct):
         )
 
     def _with_run(self, turn: Turn) -> Turn:
-        run = self._runs.get(turn.result.call_id or "") if turn.result is not None else None
+        header = turn.result
+        if header is None:
+            return turn
+        turn = structs.replace(turn, result=structs.replace(header, recorded=self._states.get(header.call_id or "")))
+        run = self._runs.get(header.call_id or "")
         if run is None:
             return turn
         text = turn.part("text")

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from inspector import model
 from inspector.apis.openai.responses import API
 from inspector.importers.identity import place_of, text_of
+from inspector.importers.recorded_states import read_state
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
@@ -131,7 +132,8 @@ class _Thread(Struct):
         result = next((item[key] for key in _RESULT_KEYS if item.get(key) not in (None, "")), "")
         text = result if isinstance(result, str) else compact_json(result)
         failed = True if item.get("status") in ("failed", "declined") else None
-        header = model.ResultHeader(call_id, text_of(item, "tool") or kind, failed)
+        state = read_state(CodexOutputImporter.name, item)
+        header = model.ResultHeader(call_id, text_of(item, "tool") or kind, failed, state)
         self.turns.append(model.Turn(model.Role.TOOL, (model.Part("text", text),), kind, result=header))
 
     def _fail(self, message: str) -> None:

@@ -19,6 +19,7 @@ from inspector.apis.openai.messages import (
     stored_usage,
 )
 from inspector.importers.identity import instant, place_of, row_ids, text_of
+from inspector.importers.recorded_states import read_state
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.json_text import object_of
@@ -201,7 +202,8 @@ class _OpenHandsSession(Struct):
         content = text_of(event, "content") or text_of(event, "message")
         if called or compact_json(event.get("cause")) in self.derived_calls:
             call_id, name = text_of(called, "tool_call_id") or None, text_of(called, "function_name") or None
-            result = ResultHeader(call_id, name, is_error=True if kind == "error" else None)
+            failed, recorded = True if kind == "error" else None, read_state(OpenHandsImporter.name, event)
+            result = ResultHeader(call_id, name, failed, recorded)
             self.turns.append(Turn(Role.TOOL, (Part("text", content),), kind, result=result))
         elif content:
             self.turns.append(Turn(Role.USER, (Part("text", content),), kind, flags=_INJECTED))

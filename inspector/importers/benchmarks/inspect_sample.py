@@ -14,6 +14,7 @@ from msgspec import Struct, field, structs
 from inspector import model
 from inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
 from inspector.importers.identity import instant, text_of
+from inspector.importers.recorded_states import read_state
 from inspector.importers.source import JsonObject, Skipped
 from inspector.json_text import count_of, object_of, objects_of
 from inspector.memory import RECORD_BYTES
@@ -142,7 +143,10 @@ def _with_error(turn: model.Turn, message: JsonObject) -> model.Turn:
     error = message.get("error")
     error_message = text_of(error, "message") if isinstance(error, dict) else text_of(message, "tool_error")
     header = model.ResultHeader(
-        text_of(message, "tool_call_id") or None, text_of(message, "function") or None, True if error_message else None
+        text_of(message, "tool_call_id") or None,
+        text_of(message, "function") or None,
+        True if error_message else None,
+        read_state("inspect", message),
     )
     if not error_message:
         return structs.replace(turn, result=header)

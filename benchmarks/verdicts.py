@@ -1,0 +1,128 @@
+"""Agreement with labelled sessions: what happened to a call, what became of it, what the agent said, where it broke.
+
+The sessions and labels are in `tests/verdicts/` (its README has the definitions). `tuning` may shape a rule, `held-out`
+only measures.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from inspector.chain.steps import Chain, Step
+from inspector.importers.reading import read_source
+from inspector.inspection import inspect_trace
+from inspector.model import Trace
+
+FOLDER = Path(__file__).parents[1] / "tests" / "verdicts"
+GOALS = {"kind": 95, "became": 90, "said": 90, "status": 95, "break": 90}
+_SUFFIX = ".labels.json"
+_REPAIRABLE = ("failure", "finding")
+
+
+class Agreement(Struct):
+    """How many verdicts agree with their labels, by measure, and each one that does not, as a line."""
+
+    right: Counter[str] = field(default_factory=Counter)
+    total: Counter[str] = field(default_factory=Counter)
+    differences: list[str] = field(default_factory=list)
+    sessions: int = 0
+    healthy: int = 0
+    healthy_broken: int = 0
+
+    def add(self, measure: str, where: str, verdict: object, allowed: tuple[object, ...]) -> None:
+        """Count one verdict."""
+        self.total[measure] += 1
+        if verdict in allowed:
+            self.right[measure] += 1
+        else:
+            expected = " or ".join(map(str, allowed))
+            self.differences.append(f"{where}: {measure} is {verdict}, labelled {expected}")
+
+
+def verdicts() -> None:
+    """Print the agreement of both halves; for `tuning` also each difference."""
+    print("| half | sessions | measure | agreement | goal |")
+    print("| --- | --- | --- | --- | --- |")
+    halves = {half: agreement_of(FOLDER / half) for half in ("tuning", "held-out")}
+    for half, found in halves.items():
+        for measure, total in found.total.items():
+            share = 100 * found.right[measure] / total
+            goal = f"{GOALS[measure]} %" if measure in GOALS else ""
+            print(
+                f"| {half} | {found.sessions} | {measure} |"
+                f" {found.right[measure]} of {total} ({share:.1f} %) | {goal} |"
+            )
+        print(f"| {half} | {found.sessions} | healthy called broken | {found.healthy_broken} of {found.healthy} | 0 |")
+    for line in halves["tuning"].differences:
+        print(f"tuning: {line}")
+
+
+def agreement_of(folder: Path) -> Agreement:
+    """The agreement over the sessions of a folder."""
+    found = Agreement()
+    for labels in sorted(folder.glob(f"*{_SUFFIX}")):
+        _compare(labels, found)
+    return found
+
+
+def _compare(labels: Path, found: Agreement) -> None:
+    labelled = json.loads(labels.read_text(encoding="utf-8"))
+    session = labels.with_name(labels.name.removesuffix(_SUFFIX))
+    traces = [record for record in read_source(session).records if isinstance(record, Trace)]
+    chain = inspect_trace(traces[0]).chain
+    found.sessions += 1
+    if not labelled.get("doubtful"):
+        _compare_session(session.name, labelled, chain, found)
+    expected = {result["call"]: result for result in labelled["results"]}
+    for number, step in _numbered(chain, labelled["results"]):
+        where = f"{session.name} call {number}"
+        result = expected.get(number)
+        if result is None:
+            if step.result is not None and step.outcome.value in ("ok", "error-result", "rejected", "not-run"):
+                found.add("plain successes", where, _value(step.result_kind), (None,))
+        elif not result.get("doubtful"):
+            _compare_result(where, result, step, found)
+
+
+def _numbered(chain: Chain, results: list[dict[str, Any]]) -> Iterator[tuple[int, Step]]:
+    """The steps with the numbers of the labels: by id where it is unique, else by their own."""
+    ids = Counter(step.call.id for step in chain.steps)
+    by_id = {
+        result["call_id"]: result["call"] for result in results if result["call_id"] and ids[result["call_id"]] == 1
+    }
+    for step in chain.steps:
+        yield by_id.get(step.call.id or "", step.number), step
+
+
+def _compare_session(name: str, labelled: dict[str, Any], chain: Chain, found: Agreement) -> None:
+    found.add("status", name, chain.status.value, (labelled["status"],))
+    found.healthy += labelled["healthy"]
+    if labelled["healthy"] and chain.broken is not None:
+        found.healthy_broken += 1
+        found.differences.append(f"{name}: healthy, and called broken at step {chain.broken.step}")
+    if labelled["break"] is not None:
+        found.add("break", name, chain.broken and chain.broken.step, (labelled["break"]["call"],))
+
+
+def _compare_result(where: str, result: dict[str, Any], step: Step, found: Agreement) -> None:
+    kind = _value(step.result_kind)
+    found.add("kind", where, kind, _allowed(result, "kind"))
+    if result["kind"] not in _REPAIRABLE or (kind != result["kind"] and kind in _allowed(result, "kind")):
+        return
+    became = _value(step.recovery)
+    found.add("became", where, became, _allowed(result, "became"))
+    if became in _allowed(result, "became") and became == result["became"] and result["by"] is not None:
+        found.add("by", where, step.recovered_by, (result["by"],))
+    found.add("said", where, _value(step.said), (result["said"],))
+
+
+def _allowed(result: dict[str, Any], key: str) -> tuple[object, ...]:
+    return (result[key], result[f"{key}_or"]) if f"{key}_or" in result else (result[key],)
+
+
+def _value(member: Any) -> object:
+    return None if member is None else member.value

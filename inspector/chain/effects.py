@@ -1,0 +1,448 @@
+"""The effect that a call is to have: what it runs, reads, checks or changes, and on which targets.
+
+What became of a failed call is a question about effects, not about tools: a write to a file is recovered by another
+write to it, whichever tool does it, and never by a view. So each call is read as effects:
+
+    Edit {"file_path": "src/a.py", ...}          write   a.py
+    cd src && sed -i s/a/b/ a.py && pytest -q    write   a.py; check `test`
+    git add -A && git commit -m x                run     `git add`; run `git commit`
+    ls specs || echo none                        probe   specs
+
+The tables below say which program and which tool has which effect. A program that is in none of them runs (`run`):
+its effect is that of the same program. Of a line of several programs, `main_effect` is the one that the others lead
+to: the last that changes, checks or runs something, else the last that looks. What follows `|` only filters, what
+follows `||` only speaks of the failure.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import lru_cache
+from itertools import islice, pairwise
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import Struct
+
+from inspector.chain.shell_lines import ShellCommand, shell_commands
+from inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
+from inspector.model import Json, ToolCall
+from inspector.scanning import lazy_pattern
+
+
+class EffectKind(StrEnum):
+    """What a call does to the world, at most."""
+
+    NOTHING = "nothing"  # moves, speaks or sets something for the commands after it
+    PROBE = "probe"  # asks; a negative answer is an answer
+    READ = "read"
+    CHECK = "check"  # runs over the work and reports its faults: tests, linters, compilers
+    WRITE = "write"  # changes files
+    RUN = "run"  # anything else
+
+
+class Effect(Struct, frozen=True):
+    """One effect.
+
+    `subject` is its program with its subcommand (`git commit`), its family if it is a check (`test`), or its tool;
+    `targets` are what it acts on, in lower case: paths and URLs, else words.
+    """
+
+    kind: EffectKind
+    subject: str
+    targets: tuple[str, ...] = ()
+    command: ShellCommand | None = None
+    connector: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """The effect for a sentence: `git commit`, `the test check`, `a write to a.py`."""
+        aim = self.targets[0] if self.targets else ""
+        match self.kind:
+            case EffectKind.CHECK:
+                return f"a check ({self.subject})"
+            case EffectKind.WRITE:
+                return f"a write to {aim}" if aim else "a write"
+            case EffectKind.READ | EffectKind.PROBE:
+                return f"a read of {aim}" if aim else "a read"
+            case EffectKind.NOTHING | EffectKind.RUN:
+                return self.subject
+
+
+def _words(**tables: str) -> Mapping[str, str]:
+    return MappingProxyType({word: name for name, table in tables.items() for word in table.split()})
+
+
+_PROGRAMS = _words(
+    nothing=(
+        "cd echo printf export source . set unset true : sleep wait pushd popd alias ulimit umask trap exit clear "
+        "date pwd whoami uname env printenv history shopt declare local return break continue for case hostname arch"
+    ),
+    # POSIX: a status of 1 of these means "no", "not found" or "different".
+    probe=(
+        "test [ [[ ls dir stat which type command whereis hash grep egrep fgrep zgrep rg ag ack find fd locate diff "
+        "cmp colordiff expr pgrep pidof ps fuser lsof ss netstat nc kill killall pkill getent id groups readlink "
+        "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree"
+    ),
+    read=(
+        "cat head tail less more bat batcat tac nl strings zcat xxd od hexdump wc sort uniq cut awk gawk sed tr column "
+        "du df md5sum sha256sum sha1sum jq yq journalctl curl wget http open goto scroll_up scroll_down base64 "
+        "basename dirname seq xmllint free top nproc Get-Content"
+    ),
+    write=(
+        "rm mv cp mkdir rmdir touch ln chmod chown tee patch truncate install rsync tar unzip zip gzip dd edit create "
+        "insert apply_patch str_replace ed ex Set-Content"
+    ),
+)
+_FILTERS_TABLE = "cat head tail less more grep egrep rg sort uniq cut awk sed tr column wc tee nl jq"
+_FILTERS = frozenset(_FILTERS_TABLE.split())
+
+_CHECKERS = _words(
+    test=(
+        "pytest py.test unittest tox nox nose2 nosetests jest vitest mocha ava karma tap jasmine rspec "
+        "minitest phpunit "
+        "pest ctest behave cucumber cypress bats busted doctest testem deno-test gotestsum runtests "
+        "run_tests hypothesis"
+    ),
+    lint=(
+        "ruff flake8 pylint black isort pycodestyle pydocstyle autopep8 bandit vulture lint-imports pre-commit eslint "
+        "prettier biome stylelint standard xo oxlint shellcheck shfmt hadolint golangci-lint gofmt rubocop yamllint "
+        "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
+        "pip-audit safety trivy grype osv-scanner semgrep "
+        "phpcs phpstan credo knip dprint"
+    ),
+    types="tsc mypy pyright basedpyright pyre pytype flow vue-tsc svelte-check ty sorbet",
+    build=(
+        "gcc g++ cc c++ clang clang++ javac rustc kotlinc scalac ghc ninja cmake msbuild xcodebuild webpack rollup "
+        "esbuild swc nim zig py_compile compileall protoc latexmk pdflatex sphinx-build mkdocs ld nvcc"
+    ),
+)
+# Programs that run a named task of a project: what a task checks shows in its name.
+_TASK_RUNNERS_TABLE = (
+    "npm yarn pnpm bun make gmake just task rake gradle gradlew mvn mvnw dotnet bazel cargo go swift mix stack "
+    "cabal sbt deno turbo nx lerna composer invoke inv hatch rye flutter dart zig lein ant buck pants manage.py "
+    "ng expo playwright vite next nuxt tauri wrangler truffle hardhat forge foundry helm terraform mise moon"
+)
+_TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
+_TASK_WORDS = _words(
+    test="test tests tst spec specs e2e unit integration check checks ci verify validate vet coverage t",
+    lint="lint lints clippy eslint style format fmt prettier stylecheck",
+    types="types type typecheck tsc mypy typing",
+    build="build compile assemble package dist bundle typings kaniko all",
+)
+_NO_TASKS_TABLE = (
+    "install i ci-install add remove uninstall update upgrade publish init create start dev serve run get mod "
+    "tidy list ls view info audit fund cache config link login logout whoami version clean deploy apply plan env "
+    "new doc exec dlx x"
+)
+_NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
+_TASK_LOOKS = frozenset(["list", "ls", "view", "info", "audit", "outdated", "why", "explain", "version", "config"])
+_DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
+_CHECKING_SCRIPT = lazy_pattern(
+    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests)(?:\d|[_.-]|$)|"
+    r"(?<=[a-z])(?:Test|Spec)s?\.\w+$"
+)
+_SYNTAX_CHECKS = {"node": "--check", "bash": "-n", "sh": "-n", "php": "-l", "ruby": "-c", "perl": "-c", "visudo": "-c"}
+_CODE_RUNNERS_TABLE = "python node ruby perl php bash sh zsh deno bun tsx ts-node java go julia Rscript lua"
+_CODE_RUNNERS = frozenset(_CODE_RUNNERS_TABLE.split())
+
+# Subcommands, by their program. What is in none is `run`.
+_SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "git": _words(
+            probe="rev-parse show-ref check-ignore ls-files merge-base cat-file ls-remote grep config describe",
+            read="log show status diff blame branch tag remote reflog shortlog stash-list",
+        ),
+        "docker": _words(probe="inspect ps images version info top port", read="logs"),
+        "kubectl": _words(probe="get describe version", read="logs"),
+        "pip": _words(probe="show list check freeze index download-info", read=""),
+        "gh": _words(probe="auth status", read="api view list"),
+        "systemctl": _words(probe="status is-active is-enabled show list-units"),
+        "npm": _words(probe="ls list view info outdated audit why explain whoami root prefix"),
+        "conda": _words(probe="list info search env"),
+        "brew": _words(probe="list info search"),
+        "apt": _words(probe="list show search"),
+        "apt-cache": _words(probe="policy show search"),
+        "dpkg": _words(probe="-s -l -L --status --list"),
+        "rpm": _words(probe="-q -qa -qi"),
+        "cargo": _words(probe="search tree metadata"),
+        "go": _words(probe="version env list"),
+        "tmux": _words(probe="has-session ls list-sessions", read="capture-pane"),
+    }
+)
+PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
+_SCRIPTED = frozenset(("sed", "gsed", "awk", "gawk", "perl", "edit", "insert", "jq"))
+_BLOCK_EDIT = lazy_pattern(r"\s*(?:edit|insert)\b[^\n]*\n[\s\S]*end_of_edit")
+_IN_PLACE = frozenset(("sed", "perl", "gsed"))
+_GIT_OPTIONS_WITH_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree"))
+_OPTIONS_OF_PROGRAMS = frozenset(("-m", "--message", "-k", "-n", "-o", "-e", "-t", "-p", "--format", "-u", "-j"))
+
+_TOOLS = _words(
+    write=(
+        "edit multi_edit multiedit write notebook_edit write_file edit_file create_file replace replace_in_file "
+        "write_to_file str_replace insert insert_content apply_patch apply_diff search_replace search_and_replace "
+        "insert_edit_into_file replace_string_in_file multi_replace_string_in_file file_change patch "
+        "edit_notebook_file delete_file update_file file_write save_file append_to_file edit_block create "
+        "str_replace_editor str_replace_based_edit_tool text_editor file_editor edit_existing_file "
+        "create_new_file single_find_and_replace multi_edit_file strreplace move_file rename_file"
+    ),
+    read=(
+        "read read_file view view_file open_file notebook_read read_many_files cat_file get_file_contents read_files "
+        "read_text_file web_fetch webfetch fetch fetch_webpage browser_navigate web_search websearch google_web_search "
+        "read_media_file get_logs read_logs task_output bash_output read_mcp_resource open"
+    ),
+    probe=(
+        "glob grep ls list_directory list_dir list_files search_files find_files file_search codebase_search "
+        "grep_search search_file_content directory_tree find search_code file_glob_search get_file_info "
+        "list_code_definition_names semantic_search tool_search"
+    ),
+    check=(
+        "run_tests run_test test lint check typecheck build compile get_diagnostics diagnostics get_errors "
+        "run_linter run_checks execute_tests test_failure read_lints problems"
+    ),
+    nothing="todo_write todowrite update_plan task_tracker think write_todos set_plan update_todo_list",
+)
+_VIEW_COMMANDS = frozenset(("view", "read", "list", "cat"))
+_PATH_KEYS = (
+    *("file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path", "filename", "file", "filepath"),
+    *("url", "uri", "target", "paths", "files", "pattern", "query", "destination", "source", "task_id"),
+)
+_PATCHED = lazy_pattern(
+    r"^\*\*\* (?:Update|Add|Delete) File: (.{1,400})$|^\+\+\+ (?:b/)?(.{1,400}?)(?:\t.*)?$", re.MULTILINE
+)
+_PATH_LIKE = lazy_pattern(r"[\w.~@+\-$*{}]*/[\w.~@+\-/*$:{}\[\]]*|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,7}(?:::\S*)?")
+_MAX_TARGETS, _MAX_TARGET_CHARS = 12, 300
+
+
+def effects_of(call: ToolCall) -> tuple[Effect, ...]:
+    """The effects of a call, in order; one for each program of a shell's line. Never empty for a call with a name."""
+    if call.name is None:
+        return ()
+    tool = bare_name(call.name)
+    arguments: Mapping[str, Json] = call.arguments if isinstance(call.arguments, dict) else {}
+    line = is_shell(tool, dict(arguments)) if arguments else None
+    if line is not None:
+        return _effects_of_line(line) or (Effect(EffectKind.NOTHING, tool),)
+    return (_effect_of_tool(tool, arguments, call),)
+
+
+def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
+    """The effect that the others lead to; None if there is none."""
+    return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1] if effects else None
+
+
+_RANKS = {EffectKind.NOTHING: 0, EffectKind.PROBE: 2, EffectKind.READ: 2}
+
+
+def _rank(effect: Effect) -> int:
+    rank = _RANKS.get(effect.kind, 3)
+    if effect.connector == "||" or (effect.connector == "|" and rank < 3):
+        return min(rank, 1)
+    return rank
+
+
+@lru_cache(1_024)  # a call's effects are read for its result, its recovery and what the agent said of it
+def _effects_of_line(line: str) -> tuple[Effect, ...]:
+    if _BLOCK_EDIT.match(line):  # SWE-agent's: the lines below the first are the new text
+        line = line.partition("\n")[0]
+    return tuple(_effect_of_command(command, line) for command in shell_commands(line))
+
+
+def _effect_of_command(command: ShellCommand, line: str) -> Effect:
+    kind, subject = _kind_of_command(command)
+    targets = tuple(command.writes) if command.writes and kind in (EffectKind.NOTHING, EffectKind.READ) else ()
+    if targets and subject in ("echo", "printf", "cat", ">", "base64", "jq", "sed", "awk", "curl"):
+        kind = EffectKind.WRITE
+    elif command.program == "apply_patch":
+        targets = _patched(line)
+    if not targets:
+        targets = _targets(command, subject)
+    return Effect(kind, subject, _normal(targets), command, command.connector)
+
+
+def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
+    program, words = command.program, command.words
+    if words and words[0] in PROBE_OPTIONS and len(words) <= 2:
+        return EffectKind.PROBE, program
+    checked = _family(command)
+    if checked:
+        return EffectKind.CHECK, checked
+    if program in _IN_PLACE and any(word.startswith(("-i", "-pi")) for word in words):
+        return EffectKind.WRITE, program
+    if program in ("curl", "wget", "http") and _sends(words):
+        return EffectKind.RUN, program
+    if program == "git" and words[:1] == ("diff",) and not {"--exit-code", "--quiet"}.isdisjoint(words):
+        return EffectKind.PROBE, "git diff"
+    if program == ">":
+        return EffectKind.WRITE, program
+    kind = _PROGRAMS.get(program)
+    if kind is not None:
+        return EffectKind(kind), program
+    verb = _verb(command)
+    kind = _SUBCOMMANDS.get(program, {}).get(verb)
+    if program == "git" and kind == "read" and verb in ("branch", "tag", "remote") and len(command.operands) > 1:
+        kind = None
+    subject = f"{program} {verb}" if verb and (program in _SUBCOMMANDS or program in _TASK_RUNNERS) else program
+    return (EffectKind(kind) if kind else EffectKind.RUN), subject
+
+
+def _sends(words: tuple[str, ...]) -> bool:
+    sends = ("-d", "--data", "-F", "--form", "-T", "-o", "-O", "--output", "--json", "--data-raw")
+    posts = any(word in ("-X", "--request") and following != "GET" for word, following in pairwise(words))
+    return posts or any(word.startswith(sends) and word != "-o/dev/null" for word in words)
+
+
+def _inline_code(words: tuple[str, ...]) -> str | None:
+    return next((code for option, code in pairwise(words) if option in ("-c", "-e", "-p")), None)
+
+
+def _family(command: ShellCommand) -> str:
+    """The family of a check (`test`, `lint`, `types`, `build`), `""` for another program."""
+    program, words = command.program, command.words
+    known = _CHECKERS.get(program)
+    if known is not None:
+        return known
+    if "--check" in words or words[:1] == ("audit",) or "check-only" in words:
+        return "lint"
+    if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
+        return "build"
+    if program in _TASK_RUNNERS or program in _CODE_RUNNERS:
+        tasks = [word for word in command.operands if word not in ("run", "run-script", "-s", "workspace", "--")]
+        if program in _CODE_RUNNERS and program not in _TASK_RUNNERS:
+            script = next(iter(command.operands), "")
+            if not script or _inline_code(words) is not None:
+                return ""
+            if script.rsplit("/", 1)[-1] == "manage.py":
+                return _TASK_WORDS.get(next(iter(command.operands[1:]), ""), "")
+            return "test" if _CHECKING_SCRIPT.search(script.rsplit("/", 1)[-1]) else ""
+        if not tasks:
+            return "build" if program in _DEFAULT_IS_BUILD and not words else ""
+        if tasks[0] in _NO_TASKS:
+            return ""
+        return next((_TASK_WORDS[word] for task in tasks[:2] for word in _task_words(task) if word in _TASK_WORDS), "")
+    return "test" if _CHECKING_SCRIPT.search(program) and program not in _PROGRAMS else ""
+
+
+def _task_words(task: str) -> list[str]:
+    return task.replace(":", " ").replace("-", " ").replace("_", " ").lower().split()
+
+
+def _verb(command: ShellCommand) -> str:
+    words = list(command.words)
+    while words and words[0].startswith("-"):
+        if command.program in ("dpkg", "rpm"):
+            return words[0]
+        words = words[2 if words[0] in _GIT_OPTIONS_WITH_VALUE else 1 :]
+    if words and words[0] in ("run", "run-script", "compose") and len(words) > 1:
+        return f"{words[0]} {words[1]}" if words[0] == "compose" else words[1]
+    return words[0] if words else ""
+
+
+def _targets(command: ShellCommand, subject: str) -> tuple[str, ...]:
+    rest = [word for word in command.operands if word != _verb(command) or " " not in subject]
+    if command.program in _SCRIPTED:
+        rest = rest[1:]  # the script of `sed` and `awk`, the lines of SWE-agent's `edit`
+    paths = [word.partition("::")[0] for word in rest if _PATH_LIKE.fullmatch(word) and word.strip("./")]
+    if paths or command.program == "git" or _family(command):
+        return tuple(paths)
+    return tuple(word for word in rest if 1 < len(word) <= 200 and word != command.program and word[0] != "$")
+
+
+def _patched(text: str) -> tuple[str, ...]:
+    return tuple(match[1] or match[2] for match in islice(_PATCHED.finditer(text), _MAX_TARGETS))
+
+
+def _normal(targets: tuple[str, ...]) -> tuple[str, ...]:
+    kept = (target[:_MAX_TARGET_CHARS].strip("\"'").rstrip("/").removeprefix("./").casefold() for target in targets)
+    return tuple(islice(dict.fromkeys(target for target in kept if target), _MAX_TARGETS))
+
+
+def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) -> Effect:
+    if is_interpreter(tool):
+        return Effect(EffectKind.RUN, tool)
+    listed = _TOOLS.get(tool)
+    targets = _argument_targets(arguments)
+    if listed == "write" and arguments.get("command") in _VIEW_COMMANDS:
+        listed = "read"
+    if listed == "write" and not targets:
+        targets = _patched(call.raw_arguments.replace("\\n", "\n") if call.raw_arguments else "")
+    if listed == "check":
+        return Effect(EffectKind.CHECK, _TASK_WORDS.get(tool.rsplit("_", 1)[-1], "test"), _normal(targets))
+    if listed is not None and (targets or listed != "write" or tool in ("apply_patch", "file_change")):
+        return Effect(EffectKind(listed), tool, _normal(targets))
+    kind = {ToolKind.READS: EffectKind.READ, ToolKind.WRITES: EffectKind.RUN, ToolKind.UNKNOWN: EffectKind.RUN}
+    return Effect(kind[kind_of(tool)], tool)
+
+
+def _argument_targets(arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    def texts(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            for item in value[:_MAX_TARGETS]:
+                yield from texts(item.get("path", "") if isinstance(item, dict) else item)
+
+    values = [text for key in _PATH_KEYS if key in arguments for text in texts(arguments[key])]
+    changes = list(texts(arguments.get("changes")))  # of Codex's `file_change`
+    return tuple(changes or (values if "paths" in arguments else values[:1]))
+
+
+def has_known_effect(call: ToolCall) -> bool:
+    """Whether a call runs a shell or code, or is of a tool whose effect is in the tables."""
+    if call.name is None:
+        return False
+    tool = bare_name(call.name)
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    return tool in _TOOLS or is_interpreter(tool) or (bool(arguments) and is_shell(tool, arguments) is not None)
+
+
+def is_common(program: str) -> bool:
+    """Whether a program, with its subcommand, is in the tables: its name in an answer says little."""
+    name = program.partition(" ")[0]
+    return any(name in table for table in (_PROGRAMS, _CHECKERS, _TASK_RUNNERS, _SUBCOMMANDS, _CODE_RUNNERS))
+
+
+# Programs that print nothing on success (POSIX: "The standard output shall not be used", or only on request).
+_SILENT_TABLE = (
+    "cd mkdir rmdir rm mv cp ln touch chmod chown chgrp install truncate export unset set source . alias kill pkill "
+    "sleep wait true test [ cmp diff sed tee sync mount umount patch popd pushd umask ulimit trap exit clear"
+)
+_SILENT = frozenset(_SILENT_TABLE.split())
+# Programs that print what they find, and nothing otherwise.
+_FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
+_FINDERS = frozenset(_FINDERS_TABLE.split())
+_SILENT_OF_GIT = frozenset(["add", "checkout", "config", "diff", "mv", "rm", "tag", "branch"])
+
+
+def finds_in_words(effect: Effect) -> bool:
+    """Whether a program prints what it finds: an empty output is the answer "nothing"."""
+    return effect.command is not None and effect.command.program in _FINDERS
+
+
+def may_be_silent(call: ToolCall) -> bool:
+    """Whether this is a shell command that prints nothing on success, or that writes its output to a file."""
+    commands = [effect.command for effect in effects_of(call) if effect.command is not None]
+    if not commands:
+        return False
+    last = commands[-1]
+    is_silent = last.program in _SILENT or (last.program == "git" and _verb(last) in _SILENT_OF_GIT)
+    return is_silent or any(command.writes for command in commands)
+
+
+def share_target(one: tuple[str, ...], other: tuple[str, ...], *, is_write: bool = False) -> str | None:
+    """A target that both have: the same name of a file, or for writes one path that may be the other; else None."""
+    for mine in one:
+        for theirs in other:
+            if mine == theirs or _is_tail(mine, theirs) or _is_tail(theirs, mine):
+                return mine
+            if not is_write and _base(mine) == _base(theirs) and len(_base(mine)) > 2:
+                return mine
+    return None
+
+
+def _is_tail(one: str, other: str) -> bool:
+    return bool(one) and other.endswith("/" + one.lstrip("/"))
+
+
+def _base(target: str) -> str:
+    return target.rsplit("/", 1)[-1]

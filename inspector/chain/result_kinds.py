@@ -1,0 +1,439 @@
+"""Which kind of result a call got: a failure, a finding, a probe's answer, a refusal, a run that never began.
+
+Facts decide before words, in this order:
+
+1. what the source recorded about the run (`RecordedState`: an exit code, a state; the error flag);
+2. what the text states in a form of its own, such as `Process exited with code 2` (`stated_exit_code`), or the fields
+   of a result that is JSON;
+3. the words of the text, only where nothing is recorded. A text that a call only reads, such as a log or a page,
+   speaks of other things: there only an error at its beginning counts.
+
+A result that is an error then gets its kind by the effect that the call was to have (`inspector.chain.effects`): a
+check that ran and found faults in the work is a `finding`, a question that is answered with "no" a `probe`. A check
+that could not run at all, such as `No module named pytest`, is a `failure`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
+from inspector.chain.failure_words import error_line, last_line
+from inspector.chain.steps import Certainty, ResultKind
+from inspector.model import RecordedState, RunState, ToolCall, ToolResult
+from inspector.scanning import lazy_pattern
+
+_HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
+
+# Refusals by the user, a rule or a hook, as agents write them: Claude Code, Codex, Gemini CLI, Cline, OpenHands,
+# Copilot, OpenCode, Continue. Only at the beginning of a result.
+_REJECTED = lazy_pattern(
+    r"\b(?:user|operator|human)(?: has| have)? (?:\w+ )?(?:rejected|denied|declined|refused|cancell?ed|"
+    r"aborted|interrupted|"
+    r"disallowed|blocked|did(?: not|n['’]t) (?:allow|approve|want)|does(?: not|n['’]t) want to|chose not to)|"
+    r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |your |an? )?"
+    r"(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|pretooluse)|"
+    r"permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|s) permissions? to .{1,120} but you|"
+    r"(?:requires|needs|without) (?:user |your )?(?:approval|confirmation|permission to)|pretooluse\b.{0,80}\bhook|"
+    r"hook (?:error|denied|blocked|rejected)|\[?request interrupted by user|tool use was rejected|"
+    r"denied by (?:your )?permission settings|was blocked\. for security|user_reject|rejected\((?:user|\")|"
+    r"specified a rule which prevents|approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|"
+    r"permission|settings|rule)|tool call (?:was )?(?:rejected|denied|declined)|operation cancelled",
+)
+_NOT_RUN = lazy_pattern(
+    r"sibling tool call|parallel tool call|tool call was (?:not executed|skipped|cancell?ed)|"
+    r"(?:was|were) (?:not|never) (?:run|executed|started)|not executed\b|\bskipped (?:because|due|since)|"
+    r"(?:call|tool|execution|task|command) (?:was )?cancell?ed|^(?:error: )?cancell?ed\b|tool execution aborted|"
+    r"aborted before (?:it|the (?:tool|command)) (?:ran|started|began)|^aborted\b"
+)
+_TIMED_OUT = lazy_pattern(r"time[ds]?[ -]?out|deadline exceeded", re.IGNORECASE)
+
+_EXIT_LINE = lazy_pattern(
+    r"[\[(<]?(?:the )?(?:command |process |program |script )?"
+    r"(?:(?:failed|exited|finished|completed|ended|terminated) with (?:(?:non-?zero )?exit )?(?:code|status)|"
+    r"exit(?:ed)?[ _]?(?:code|status)?|return ?code|returncode|exit_code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
+    re.IGNORECASE,
+)
+_SANDBOX = lazy_pattern(
+    r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
+    re.IGNORECASE | re.DOTALL,
+)
+_RUNNING = lazy_pattern(
+    r"^(?:process running with session id|command running in (?:the )?background|\[?command is still running)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+# A check that could not run: its own program, its options or its input are wrong, not the work.
+_COULD_NOT_RUN = lazy_pattern(
+    r"command not found|not recognized as an? |no module named ['\"]?(?:pytest|unittest|mypy|ruff|flake8|"
+    r"tox|nose|black|"
+    r"pylint|coverage|xdist|isort|build)\b|missing script|unrecognized arguments?|unknown (?:option|argument|command|"
+    r"flag)|no such (?:option|command|subcommand|target)|file or directory not found|no test files found|"
+    r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
+    r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
+    r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
+    r"network|could not resolve|is not installed|executable file not found|can't (?:open file|cd to)|cannot open|"
+    r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    r"no such file or directory: "
+    r"['\"]?(?:\.?venv|node_modules)|^(?:/\S+: )?(?:\d+: )?\S+: not found",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Summaries of checks in which something failed, for sources that record no exit code.
+_FINDINGS = lazy_pattern(
+    r"^=+ .{0,200}\b[1-9]\d* (?:failed|errors?)\b|^FAILED(?: \(|$| \S+::)|"
+    r"^Tests?:? .{0,60}\b[1-9]\d* fail|\b[1-9]\d* (?:tests? )?fail(?:ed|ing|ures?)\b|"
+    r"^--- FAIL|^FAIL\b|test result: FAILED|^error(?:\[E\d+\])?: |error TS\d+|✖ [1-9]\d* problem|"
+    r"Found [1-9]\d* errors?|"
+    r": (?:fatal )?error: |^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|"
+    r"\b[1-9]\d* failures?\b|^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|"
+    r"^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat",
+    re.MULTILINE,
+)
+_MISSING = lazy_pattern(
+    r"no such file|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|cannot (?:access|find)|"
+    r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
+    r"no module named|cannot find module|is a directory|no files? (?:matched|found)|no match",
+    re.IGNORECASE,
+)
+_NOTHING_FOUND = lazy_pattern(
+    r"\s*(?:no (?:files?|match(?:es)?|results?|entries|content|references|symbols|"
+    r"occurrences)\b[^\n]{0,120}\bfound|no match(?:es)?\b|"
+    r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z",
+    re.IGNORECASE,
+)
+_NOT_FOUND_PROGRAM = lazy_pattern(r"[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE)
+_FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
+_TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?", re.MULTILINE)
+
+
+_INTERRUPTED = lazy_pattern(r"(?:interrupted|aborted|cancell?ed|stopped) by (?:the )?user")
+
+
+class ResultEvidence(Struct, frozen=True):
+    """One reason for a verdict, quoted from the trace; `source` is where it is: a field, `words`, ..."""
+
+    source: str
+    quote: str
+
+
+class Judgement(Struct, frozen=True):
+    """What a result is: its kind, how sure it is that it is an error, its words, and what decided.
+
+    `is_guess` means that no rule knows the kind: the effect of the call is in no table.
+    """
+
+    kind: ResultKind
+    certainty: Certainty
+    words: str
+    evidence: tuple[ResultEvidence, ...]
+    is_guess: bool = False
+
+
+class Failure(Struct, frozen=True):
+    """Why a result is an error, before its kind is known: the certainty, its words, the exit code, what decided."""
+
+    certainty: Certainty
+    words: str
+    exit_code: int | None = None
+    evidence: tuple[ResultEvidence, ...] = ()
+
+
+def stated_exit_code(text: str) -> int | None:
+    """The exit code that a text states in a form of its own, in its first lines or its last; None if it states none."""
+    lines = text[:_HEAD].splitlines()[:_HEAD_LINES]
+    first = next((index for index, line in enumerate(lines) if line.strip()), 0)
+    for index, line in enumerate(lines):
+        match = _EXIT_LINE.match(line.strip()[:400])
+        if match and (index <= first or match.end() >= len(line.strip()) - 3):
+            return int(match[1])
+        if line.startswith("Output:"):
+            break
+    match = _EXIT_LINE.match(last_line(text)[:400]) or _SANDBOX.match(text[:_HEAD])
+    return int(match[1]) if match else None
+
+
+_TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
+_PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
+
+
+def body_of(text: str) -> str:
+    """A shell's output without the lines that an agent writes before it (`Exit code 1`, `Wall time: ...`)."""
+    if text.startswith(_TERMINAL):
+        text = _PROMPT.sub("", text.partition("\n")[2])
+    lines = text.splitlines(keepends=True)
+    for index, line in enumerate(lines[:_HEAD_LINES]):
+        if line.startswith("Output:"):
+            return "".join(lines[index + 1 :])
+    match = _EXIT_LINE.match(lines[0]) if lines else None
+    return "".join(lines[1:]) if match and match.end() >= len(lines[0].strip()) - 3 else text
+
+
+def printed_exit_code(effects: tuple[Effect, ...], text: str) -> int | None:
+    """The exit code that a line prints itself at its end (`cmd; echo rc=$?`); None if it prints none."""
+    last = effects[-1].command if effects else None
+    if last is None or last.program not in ("echo", "printf") or not any("$?" in word for word in last.words):
+        return None
+    match = _LAST_NUMBER.search(last_line(text))
+    return int(match[1]) if match else None
+
+
+_LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
+
+
+def is_running(text: str) -> bool:
+    """Whether a result only says that the command continues in the background."""
+    return _RUNNING.search(text[:_HEAD]) is not None
+
+
+def kind_of_result(
+    call: ToolCall, result: ToolResult, failure: Failure | None, is_named: Callable[[Effect], bool]
+) -> Judgement | None:
+    """The kind of a result; None for a success.
+
+    `failure` is why it is an error, None if it is none; `is_named` whether somebody else than the agent had named an
+    effect's target before.
+    """
+    effects = effects_of(call)
+    state = result.recorded.state if result.recorded is not None else None
+    text = result.content
+    if failure is None:
+        return _answer_no(effects, text, result.recorded)
+    rejected = _refusal(text, state, failure)
+    if rejected is not None:
+        return Judgement(rejected, failure.certainty, failure.words, failure.evidence)
+    kind, is_guess = _kind(effects, text, failure, is_named)
+    return Judgement(kind, failure.certainty, failure.words, failure.evidence, is_guess)
+
+
+def _refusal(text: str, state: RunState | None, failure: Failure) -> ResultKind | None:
+    head = text[:600].casefold()
+    if state is RunState.REJECTED or (state is RunState.INTERRUPTED and not _TIMED_OUT.search(text[:_HEAD])):
+        return ResultKind.REJECTED
+    if state is RunState.NOT_RUN:
+        return ResultKind.NOT_RUN
+    if failure.exit_code not in (None, 0, -1) and not (failure.exit_code > 128 and _INTERRUPTED.search(head)):
+        return None  # the program ran
+    if _REJECTED.search(head):
+        return ResultKind.REJECTED
+    return ResultKind.NOT_RUN if _NOT_RUN.search(head[:200]) else None
+
+
+def _kind(
+    effects: tuple[Effect, ...], text: str, failure: Failure, is_named: Callable[[Effect], bool]
+) -> tuple[ResultKind, bool]:
+    """The kind of a failed run, and whether it is only a guess."""
+    code = failure.exit_code
+    effect = main_effect(effects)
+    if effect is None:
+        return ResultKind.FAILURE, True
+    last = effects[-1]
+    if code == 1 and last.kind is EffectKind.PROBE and _decides_alone(effects) and not _is_shell_error(text, last):
+        return ResultKind.PROBE, False
+    failed = _blamed(effects, text) or effect
+    if _is_shell_error(text, failed) and not _asks_for_programs(failed):
+        return ResultKind.FAILURE, False
+    if failed.kind is EffectKind.PROBE:
+        if code in (None, 1, 2, 3, 127, 128) and (
+            code == 3 or _MISSING.search(text[:_HEAD]) or _asks_for_programs(failed)
+        ):
+            return _of_missing(failed, is_named), False
+        is_its_own = effects[-1].connector != "|" or effects[-1] is failed
+        return (ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE), False
+    if failed.kind is EffectKind.READ:
+        if failed.targets and _MISSING.search(failure.words[:400] or text[:400]) and _is_local(failed):
+            return _of_missing(failed, is_named), False
+        return ResultKind.FAILURE, False
+    if failed.kind is EffectKind.CHECK:
+        return _of_check(text, failure), False
+    return ResultKind.FAILURE, failed.kind is EffectKind.RUN and failed.command is not None and code not in (
+        None,
+        126,
+        127,
+    )
+
+
+def _of_missing(effect: Effect, is_named: Callable[[Effect], bool]) -> ResultKind:
+    """A negative answer, unless somebody else named the path before: then it was to be there."""
+    return ResultKind.FAILURE if effect.kind is EffectKind.READ and is_named(effect) else ResultKind.PROBE
+
+
+def _of_check(text: str, failure: Failure) -> ResultKind:
+    if failure.exit_code in (4, 5, 124, 126, 127, 137, 143) and not _TEST_COUNTS.search(text):
+        return ResultKind.FAILURE
+    head, tail = text[:_HEAD], text[-_TAIL:]
+    if _FINDINGS.search(head) or _FINDINGS.search(tail):
+        return (
+            ResultKind.FAILURE
+            if _COULD_NOT_RUN.search(head[:400]) and not _TEST_COUNTS.search(tail)
+            else ResultKind.FINDING
+        )
+    if failure.exit_code == 2 and "couldn't find an" in head:
+        return ResultKind.FAILURE
+    if _COULD_NOT_RUN.search(head) or _COULD_NOT_RUN.search(tail):
+        return ResultKind.FAILURE
+    return ResultKind.FINDING
+
+
+_BLAMED = lazy_pattern(
+    r"^(?:(?:/\S*/)?(?:bash|sh|zsh)(?:: line \d+)?: |\(eval\):\d+: ?|zsh:\d+: )?(?:line \d+: |"
+    r"\d+: )?(?P<program>[\w./+-]{1,60}): ",
+    re.MULTILINE,
+)
+
+
+def _blamed(effects: tuple[Effect, ...], text: str) -> Effect | None:
+    """The effect of the program that an error line names: `cd: build: No such file or directory`."""
+    for match in _BLAMED.finditer(text[:_HEAD]):
+        program = match["program"].rsplit("/", 1)[-1]
+        for effect in effects:
+            if effect.command is not None and effect.command.program == program:
+                if effect.kind is EffectKind.NOTHING:  # the rest never ran
+                    return Effect(EffectKind.RUN, effect.subject, effect.targets, effect.command)
+                return effect
+    return None
+
+
+def _is_shell_error(text: str, effect: Effect) -> bool:
+    """Whether the shell did not find the program."""
+    match = _NOT_FOUND_PROGRAM.search(text[:400])
+    return match is not None and effect.command is not None and effect.command.own_name in match[0]
+
+
+def _asks_for_programs(effect: Effect) -> bool:
+    """Whether a command only asks whether a program is there: `which`, `command -v`, `tool --version`."""
+    command = effect.command
+    if command is None:
+        return False
+    is_asked = command.program in ("which", "command", "type", "whereis", "hash")
+    return is_asked or any(word in PROBE_OPTIONS for word in command.words[:1])
+
+
+def _decides_alone(effects: tuple[Effect, ...]) -> bool:
+    """Whether the exit code is that of the last program: no program before it had to succeed for it to run."""
+    weak = (EffectKind.NOTHING, EffectKind.PROBE, EffectKind.READ)
+    return effects[-1].connector != "&&" or all(effect.kind in weak for effect in effects)
+
+
+def _is_local(effect: Effect) -> bool:
+    return not any("://" in target for target in effect.targets) and effect.subject not in (
+        "curl",
+        "wget",
+        "git log",
+        "git show",
+    )
+
+
+def _answer_no(effects: tuple[Effect, ...], text: str, recorded: RecordedState | None) -> Judgement | None:
+    """A successful result that is the negative answer to a question; None for any other success."""
+    effect = main_effect(effects)
+    if effect is None or (recorded is not None and recorded.state is RunState.RUNNING):
+        return None
+    is_interpreted = recorded is not None and recorded.field == "returnCodeInterpretation"  # it explains a code of 1
+    fallback = effects[-1]
+    says = fallback.command.words if fallback.command is not None and fallback.connector == "||" else ()
+    said = " ".join(word for word in says if not word.startswith("-"))
+    is_fallback = bool(said) and fallback.subject in ("echo", "printf") and last_line(text).strip() == said.strip()
+    is_asked = effect.kind in (EffectKind.PROBE, EffectKind.READ)
+    is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
+    is_no = is_fallback or (is_excused and _MISSING.search(text[:400]) is not None)
+    if effect.kind is EffectKind.PROBE and not is_no:
+        is_silent = not body_of(text).strip() and finds_in_words(effect)
+        is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
+    if not is_asked or not is_no:
+        return None
+    quote = last_line(text)[:200] or "(nothing)"
+    return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", (ResultEvidence("words", quote),))
+
+
+def hidden_finding(call: ToolCall, result: ToolResult, code: int | None) -> str | None:
+    """The line in which a check reports faults although no exit code says so; None if there is none.
+
+    The source records none, or the code is that of a later program (`npm test | tail`).
+    """
+    effects = effects_of(call)
+    effect = main_effect(effects)
+    if effect is None or effect.kind is not EffectKind.CHECK:
+        return None
+    if code is not None and effects[-1] is effect:
+        return None
+    for end in (result.content[-_TAIL:], result.content[:_HEAD]):
+        match = _FINDINGS.search(end)
+        if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
+            start = end.rfind("\n", 0, match.start()) + 1
+            return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
+    return None
+
+
+_NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b", re.IGNORECASE)
+
+
+class KnownPaths:
+    """The names of files that the user, the system prompt and results name, each with its first turn."""
+
+    def __init__(self, texts: Callable[[], Iterable[tuple[int, str]]] = tuple) -> None:
+        self._texts = texts
+
+    @cached_property
+    def _first(self) -> Mapping[str, int]:
+        first: dict[str, int] = {}
+        for turn, text in self._texts():
+            for name in _FILE_NAME.findall(text.casefold()):
+                first.setdefault(name, turn)
+        return first
+
+    def are_named(self, targets: Iterable[str], before: int) -> bool:
+        """Whether somebody else than the agent named one of these paths before a turn."""
+        names = (target.rsplit("/", 1)[-1] for target in targets)
+        return any(self._first.get(name, before) < before for name in names if len(name) > 3)
+
+
+_SHORT = 400
+_PROGRAM_ERROR = lazy_pattern(
+    r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
+    r"(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|unrecognized|refused|"
+    r"missing|already))|E: \S|fatal: \S",
+    re.IGNORECASE,
+)
+
+
+def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
+    line = last_line(text)
+    match = _PROGRAM_ERROR.match(line)
+    if match is None:
+        return None
+    name = match["program"]
+    if name is None:
+        return line
+    names = {effect.command.program for effect in effects if effect.command is not None}
+    return line if name in names and main_effect(effects) is not None else None
+
+
+def words_decide(call: ToolCall, result: ToolResult) -> str | None:
+    """The line of a result without recorded facts that reports an error; None if there is none.
+
+    What a call only reads speaks of other things: only an error at its beginning counts, and in a short result.
+    """
+    text = result.content
+    head = text[:300].strip()
+    is_refusal = _REJECTED.match(head.casefold()) or _NOT_RUN.match(head.casefold())
+    if len(text) <= 600 and is_refusal and " " in head:
+        return head.partition("\n")[0]
+    effects = effects_of(call)
+    effect = main_effect(effects)
+    if any(part.command is not None for part in effects):
+        text = body_of(text)
+        if (line := _program_error(effects, text)) is not None:
+            return line
+    line = error_line(text)
+    if line is None:
+        return None
+    if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
+        return line
+    head = result.content[:200]
+    if line not in head:
+        return None
+    is_short = len(result.content.strip()) <= _SHORT
+    return line if is_short else None

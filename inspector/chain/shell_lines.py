@@ -1,0 +1,239 @@
+r"""Reads a shell's command line into the programs that it runs.
+
+Not a shell: quotes, escapes, operators, redirections, here-documents and the usual wrappers are enough to say which
+program ran with which words, and which of them gave the line its exit code.
+
+    cd src && FOO=1 timeout 60 bash -lc 'npm test 2>&1 | tail -5' || echo failed
+
+reads as `cd src`, `npm test` (after `&&`), `tail -5` (after `|`) and `echo failed` (after `||`). A variable, a
+substitution and a glob stay as they are written. At most `_MAX_CHARS` of a line are read, and wrappers up to
+`_MAX_DEPTH` levels; both bound hostile input.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from msgspec import Struct, field, structs
+
+from inspector.scanning import lazy_pattern
+
+_MAX_CHARS, _MAX_COMMANDS, _MAX_DEPTH = 4_000, 40, 3
+_TOKEN = lazy_pattern(
+    r"(?P<blank>[^\S\n]+|\\\n)"
+    r"|(?P<comment>(?<![^\s;&|(])\#[^\n]*)"
+    r"|(?P<here><<-?\s*['\"]?(?P<mark>[A-Za-z_]\w*)['\"]?)"
+    r"|(?P<redirect>(?:\d|&)?>>?\|?(?:&\d)?|<<<|<)"
+    r"|(?P<operator>&&|\|\||;;?|\|&?|&|\n|[()])"
+    r"|(?P<quoted>\$?\"(?:[^\"\\]|\\[\s\S]){0,4000}\"|\$?'[^']*')"
+    r"|(?P<plain>\\[\s\S]|[^\s\\'\"|&;<>()]+|[\s\S])"
+)
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")
+_ESCAPE = lazy_pattern(r"\\([\s\S])")
+_VERSION = lazy_pattern(r"(?<=[a-z])[\d.]+$")
+_KEYWORDS_TABLE = "if then else elif fi while until do done esac in { } ! function time"
+_KEYWORDS = frozenset(_KEYWORDS_TABLE.split())
+# Programs that run the command in their words; the number of words of their own before it, options aside.
+_WRAPPERS = {"sudo": 0, "env": 0, "nohup": 0, "exec": 0, "nice": 0, "stdbuf": 0, "xargs": 0, "timeout": 1, "watch": 0}
+_WRAPPER_VALUES = frozenset(("-n", "-u", "-s", "--signal", "-k", "-I", "-P", "-L"))  # options with a word of their own
+_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
+# Runners of another program: their words after these are that program's.
+_RUNNERS = {
+    "npx": ("npx",),
+    "bunx": ("bunx",),
+    "uvx": ("uvx",),
+    "uv": ("uv", "run"),
+    "poetry": ("poetry", "run"),
+    "pipenv": ("pipenv", "run"),
+    "hatch": ("hatch", "run"),
+    "pnpm": ("pnpm", "exec"),
+    "yarn": ("yarn", "exec"),
+    "bundle": ("bundle", "exec"),
+    "python": ("python", "-m"),
+    "winpty": ("winpty",),
+    "xvfb-run": ("xvfb-run",),
+}
+
+
+class ShellCommand(Struct, frozen=True):
+    """One program of a line: its name without folder and version, its words, the files that it is redirected to.
+
+    `connector` is the operator before it (`""`, `&&`, `||`, `;`, `|`, `&`); `own_name` is the program as written.
+    """
+
+    program: str
+    words: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    connector: str = ""
+    own_name: str = ""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The words that are no options."""
+        return tuple(word for word in self.words if word and not word.startswith("-"))
+
+
+class _CommandDraft(Struct):
+    words: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    connector: str = ""
+
+
+def shell_commands(line: str) -> tuple[ShellCommand, ...]:
+    """The programs that a line runs, in order, wrappers removed; at most 40."""
+    return tuple(islice(_commands(line, _MAX_DEPTH), _MAX_COMMANDS))
+
+
+def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
+    for draft in _drafts(line[:_MAX_CHARS]):
+        words = _unwrapped(draft.words)
+        if words and words[0].rsplit("/", 1)[-1] in _SHELLS and depth:
+            script = _script(words)
+            if script is not None:
+                inner = list(_commands(script, depth - 1))
+                if inner:
+                    writes = (*inner[-1].writes, *draft.writes)
+                    inner[0] = structs.replace(inner[0], connector=draft.connector)
+                    inner[-1] = structs.replace(inner[-1], writes=writes)
+                yield from inner
+                continue
+        if words:
+            yield _command(words, draft)
+        elif draft.writes:
+            yield ShellCommand(">", (), tuple(draft.writes), draft.connector)
+
+
+def _command(words: list[str], draft: _CommandDraft) -> ShellCommand:
+    words = _run_words(words)
+    name = words[0].rsplit("/", 1)[-1]
+    program = _VERSION.sub("", name.removesuffix(".exe")) or name
+    return ShellCommand(program, tuple(words[1:]), tuple(draft.writes), draft.connector, words[0])
+
+
+def _run_words(words: list[str]) -> list[str]:
+    """The words without a runner: `npx jest`, `uv run pytest`, `python -m pytest`."""
+    for _ in range(_MAX_DEPTH):
+        name = _VERSION.sub("", words[0].rsplit("/", 1)[-1])
+        prefix = _RUNNERS.get(name, ())
+        own = tuple(words[1 : len(prefix)])
+        if not prefix or own != prefix[1:]:
+            return words
+        rest = words[len(prefix) :]
+        while rest and rest[0].startswith("-"):
+            rest = rest[1:]
+        if not rest:
+            return words
+        words = rest
+    return words
+
+
+def _script(words: Sequence[str]) -> str | None:
+    """The script of `bash -lc SCRIPT`."""
+    for index, word in enumerate(words[1:], 1):
+        if not word.startswith("-"):
+            return None
+        if "c" in word and not word.startswith("--"):
+            return words[index + 1] if index + 1 < len(words) else None
+    return None
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """The words without keywords, assignments and programs that only run another."""
+    while words:
+        first = words[0].rsplit("/", 1)[-1]
+        if words[0] in _KEYWORDS or _ASSIGNMENT.match(words[0]):
+            words = words[1:]
+        elif first in _WRAPPERS and len(words) > 1:
+            words = _after_options(words[1:])[_WRAPPERS[first] :]
+        else:
+            return words
+    return words
+
+
+def _after_options(words: list[str]) -> list[str]:
+    while words and words[0].startswith("-"):
+        words = words[2 if words[0] in _WRAPPER_VALUES else 1 :]
+    return words
+
+
+def _drafts(line: str) -> Iterator[_CommandDraft]:
+    reader = _LineReader()
+    position = 0
+    while position < len(line):
+        match = _TOKEN.match(line, position)
+        assert match is not None  # the last alternative takes any character
+        position = match.end()
+        draft = reader.take(match)
+        if match[0] == "\n" and reader.marks:
+            position = _after_documents(line, position, reader.marks)
+            reader.marks = []
+        if draft is not None:
+            yield draft
+    yield from reader.rest()
+
+
+class _LineReader(Struct):
+    """Collects tokens into commands; `marks` are those of the here-documents that begin after this line."""
+
+    draft: _CommandDraft = field(default_factory=_CommandDraft)
+    word: str | None = None
+    redirect: str = ""
+    marks: list[str] = field(default_factory=list)
+
+    def take(self, match: re.Match[str]) -> _CommandDraft | None:
+        """Add a token. Returns the command that it ends, None if it ends none."""
+        kind, text = match.lastgroup, match[0]
+        if kind in ("quoted", "plain"):
+            self.word = (self.word or "") + _plain(text)
+            return None
+        self._end_word()
+        if match["here"] is not None:
+            self.marks.append(match["mark"])
+        elif kind == "redirect":
+            self.redirect = "" if text[-1].isdigit() else text
+        elif kind == "operator":
+            return self._end_command(";" if text in ("\n", ";;", "(", ")") else text)
+        return None
+
+    def rest(self) -> Iterator[_CommandDraft]:
+        """The last command."""
+        self._end_word()
+        if self.draft.words or self.draft.writes:
+            yield self.draft
+
+    def _end_command(self, operator: str) -> _CommandDraft | None:
+        before = self.draft
+        if not (before.words or before.writes):
+            return None
+        self.draft = _CommandDraft(connector="|" if operator == "|&" else operator)
+        return before
+
+    def _end_word(self) -> None:
+        if self.word is not None:
+            _add(self.draft, self.word, self.redirect)
+            self.word, self.redirect = None, ""
+
+
+def _add(draft: _CommandDraft, word: str, redirect: str) -> None:
+    if not redirect:
+        draft.words.append(word)
+    elif ">" in redirect and word not in ("/dev/null", "/dev/stderr", "/dev/stdout"):
+        draft.writes.append(word)
+
+
+def _plain(text: str) -> str:
+    quote = text[:1] if text[:1] != "$" or len(text) < 2 else text[1]
+    if len(text) > 1 and quote in "\"'" and text.endswith(quote):
+        inner = text[text.index(quote) + 1 : -1]
+        return inner if quote == "'" else _ESCAPE.sub(r"\1", inner)
+    return text[1:] if text.startswith("\\") and len(text) == 2 else text  # an escape and its character
+
+
+def _after_documents(line: str, position: int, marks: list[str]) -> int:
+    """The position after the here-documents that begin here."""
+    for mark in marks:
+        end = line.find(f"\n{mark}", max(position - 1, 0))
+        if end < 0:
+            return len(line)
+        position = end + len(mark) + 1
+    return position
