@@ -58,8 +58,15 @@ LIVENESS = MappingProxyType({Liveness.RUNNING: Run("▸ running", Style.INFO), L
 """Shown instead of a status while a trace is being recorded."""
 
 RUNNING = LIVENESS[Liveness.RUNNING]
+WAITING = Run("▹ waiting", Style.INFO)
+"""Shown for a running trace between two answers: its client has not sent the next request yet."""
 DAMAGED = Run("✖ damaged", Style.ERROR)
 """Shown instead of a status if the stored data of a trace is corrupt."""
+
+
+def liveness_run(liveness: Liveness, *, open_turns: int) -> Run:
+    """The state of a trace that is being recorded; `open_turns` of its answers are arriving."""
+    return WAITING if liveness is Liveness.RUNNING and not open_turns else LIVENESS[liveness]
 
 
 def call_lines(call: ToolCall, *, width: int, indent: int = 0, step: Step | None = None) -> Iterator[Line]:

@@ -11,7 +11,7 @@ from inspector.rules.catalogue import RULES, find_rule
 from inspector.rules.conversation import REPEATED_CALL
 from inspector.rules.rule import Severity
 from storage import Store, TraceSummary
-from ui.views.status import DAMAGED, GLYPHS, LIVENESS, UNNAMED, status_run
+from ui.views.status import DAMAGED, GLYPHS, UNNAMED, liveness_run, status_run
 from ui.views.styled_text import POSITION_IDS, Line, Run, Style, style_of, visible_line
 
 
@@ -89,7 +89,7 @@ def listed_status(summary: TraceSummary) -> Run:
     if summary.damaged:
         return DAMAGED
     if summary.liveness is not None:
-        return LIVENESS[summary.liveness]
+        return liveness_run(summary.liveness, open_turns=summary.open_turns)
     return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
 
 

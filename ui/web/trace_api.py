@@ -32,7 +32,7 @@ from ui.views.dissect.navigation import step_at
 from ui.views.dissect.raw import context, raw, schema
 from ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
 from ui.views.dissect.timing import timing
-from ui.views.status import LIVENESS, status_run, task_run
+from ui.views.status import liveness_run, status_run, task_run
 from ui.views.styled_text import Run, Style, counted, quoted, visible_line
 from ui.views.trace import fault_counts
 from ui.web.browser_json import json_delta
@@ -166,7 +166,10 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     """How the trace ended, in a sentence that links to the characters."""
     chain, summary = shown.inspection.chain, shown.summary
     broken, state = chain.broken, summary.liveness
-    status = LIVENESS[state] if state else status_run(chain.status, broken.outcome if broken else None)
+    if state is not None:
+        status = liveness_run(state, open_turns=summary.open_turns)
+    else:
+        status = status_run(chain.status, broken.outcome if broken else None)
     facts = [
         *([visible_line(summary.model)[:_LONGEST]] if summary.model else []),
         counted(len(shown.trace.turns), "turn"),

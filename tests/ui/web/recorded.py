@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
-from inspector.model import Chunk, Role
+from inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
+from inspector.model import Chunk, Part, Role, Turn
 from storage import StoreSink
 from tests.storage.samples import GOOD_CALL, trace
 
@@ -38,6 +38,12 @@ def grow(sink: StoreSink, key: str, text: str, sequence: int = 0) -> None:
     """Add text to the answer that is arriving."""
     turn = len(trace("", GOOD_CALL).turns) + 1
     sink.accept(ChunksArrived(key, turn, (Chunk(sequence, "text", text),)))
+
+
+def finish(sink: StoreSink, key: str, text: str) -> None:
+    """End the answer that is arriving; the trace goes on."""
+    turn = len(trace("", GOOD_CALL).turns) + 1
+    sink.accept(TurnEnded(key, turn, Turn(Role.ASSISTANT, (Part("text", text),))))
 
 
 @dataclass

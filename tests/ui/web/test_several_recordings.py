@@ -10,7 +10,7 @@ from storage import open_store
 from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
-from tests.ui.web.recorded import Runs, counted_runs, open_recordings
+from tests.ui.web.recorded import Runs, begin, counted_runs, finish, open_recordings
 from ui.web.application import PAGES
 
 _ENDED = 2
@@ -67,6 +67,24 @@ def test_every_other_page_stands_still(address: str, running: int, page: Page) -
         runs = counted_runs(page)
         page.goto(f"{address}{'' if entry.path == 'triage' else entry.path}?{_state(entry.path, running)}")
         _stands_still(page, runs, has_timer=False)
+
+
+def test_a_recording_that_begins_is_shown_and_its_answer_runs_until_it_ends(tmp_path: Path, page: Page) -> None:
+    database = str(tmp_path / "begins.db")
+    with open_recordings(database, 0) as sink, dashboard(tmp_path, Path(database)) as opened:
+        with open_store(database, create=False) as store:
+            store.save(inspected(trace("ended", GOOD_CALL)))
+        page.goto(f"{opened}traces")
+        rows = page.locator('tbody[aria-label^="Traces;"] tr')
+        expect(rows).to_have_count(1)
+        settled(page)
+        begin(sink, "1")
+        expect(rows.first).to_contain_text("running")
+        begin(sink, "2")
+        expect(rows.filter(has_text="running")).to_have_count(2)
+        finish(sink, "2", "the whole answer")
+        expect(rows.filter(has_text="waiting")).to_have_count(1)
+        expect(rows.filter(has_text="running")).to_have_count(1)
 
 
 def _state(path: str, running: int) -> str:

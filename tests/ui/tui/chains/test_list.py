@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from msgspec.structs import replace
 
-from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
+from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import ExternalId, Instant, ParentTrace, ParentWhy, Part, Role, Trace, Turn
 from storage import CursorStep, Order, ScanPlace, Store, StoreSink, open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -155,6 +155,11 @@ async def test_a_running_trace_grows_in_the_list(tmp_path: Path) -> None:
         sink.accept(TurnEnded("run", 1, Turn(Role.USER, (Part("text", "Hello?"),))))
         sink.flush()
         async with running(where) as (app, pilot):
+            assert next(line for line in shown(app).splitlines() if "still running" in line).startswith("▹")
+            sink.accept(TurnStarted("run", 2, Role.ASSISTANT))
+            sink.flush()
+            await home(app).beat()
+            await settled(pilot)
             assert next(line for line in shown(app).splitlines() if "still running" in line).startswith("▸")
             assert "▸ 1 running" in shown(app)
             sink.accept(TurnEnded("run", 2, Turn(Role.ASSISTANT, (Part("text", BAD_CALL),))))
