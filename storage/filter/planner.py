@@ -275,16 +275,17 @@ def _violates(connection: sa.Connection, term: Field) -> PlannedTerm:
 
 def _marked(connection: sa.Connection, term: Field) -> PlannedTerm:
     chosen = set(matching_values(["yes", "no"], term.values))
-    if chosen == {"yes", "no"}:
-        return PlannedTerm(sa.true())
+    if len(chosen) != 1:
+        return PlannedTerm(sa.true() if chosen else sa.false())
     marked = _ids(connection, sa.select(_mark.trace_id))
     return marked if "yes" in chosen else PlannedTerm(sa.not_(marked.condition))
 
 
 def _forks(connection: sa.Connection, term: Field) -> PlannedTerm:
     """All traces with `yes`; without those of experiments with `no`."""
-    if "yes" in matching_values(["yes", "no"], term.values):
-        return PlannedTerm(sa.true())
+    chosen = matching_values(["yes", "no"], term.values)
+    if not chosen or "yes" in chosen:
+        return PlannedTerm(sa.true() if chosen else sa.false())
     return PlannedTerm(_trace.source.not_in(EXPERIMENT_SOURCES))
 
 

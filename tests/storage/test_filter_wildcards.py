@@ -18,7 +18,7 @@ from storage.filter.parsing import LONGEST
 from storage.filter.reading import UNITS, WORDS_OF
 from storage.filter.wildcards import matching_values
 from tests.storage.conftest import NewStore
-from tests.storage.samples import inspected
+from tests.storage.samples import GOOD_CALL, inspected, trace
 
 _HOSTILE_NAME = "b" * 100
 _FEWEST_STARS, _MANY_STARS = 12, 150
@@ -108,6 +108,13 @@ def test_a_hostile_pattern_of_a_key_with_known_words_ends(hostile: Store, key: F
             assert hostile.traces(f'{key.value}:"{pattern}"'.replace("\\", "\\\\")) == []
         except FilterError as error:
             assert "no " in str(error)  # noqa: PT017  # a key that stands for codes refuses what matches none
+
+
+@pytest.mark.parametrize("key", ["marked", "forks"])
+def test_a_star_that_is_neither_yes_nor_no_matches_nothing(new_store: NewStore, key: str) -> None:
+    store = new_store()
+    store.save(inspected(trace("unmarked", GOOD_CALL)))
+    assert [len(store.traces(f"{key}:{value}")) for value in ("*x", "n*", "*")] == [0, 1, 1]
 
 
 def test_a_filter_is_refused_before_it_is_longer_than_a_database_accepts(hostile: Store) -> None:
