@@ -103,8 +103,7 @@ def _predicted(dissection: Dissection, location: Location, width: int) -> Iterat
     part = dissection.part(location.turn, "text")
     if part is None or part.role is not Role.ASSISTANT:
         return
-    here = (one for one in dissection.inspection.diagnostics if one.location.turn == location.turn)
-    attempts = sum(one.fault.call is not None for one in here if one.location.part == "text")
+    attempts = sum(one.fault.call is not None for one in dissection.wrong_in_part(location.turn, "text"))
     for one in wrong_predictions(part.text, dissection.inspection.format, len(part.found.calls) + attempts):
         for line in wrapped((Run(visible_line(one.sentence), Style.WARNING),), width, indent=4):
             yield SideLine(line, part.location(Range(0, 0)))
