@@ -67,14 +67,15 @@ def _tables() -> Iterator[tuple[ModuleType, str, Mapping[object, object]]]:
     """The tables of each module, where they are defined."""
     for module, tree in _modules():
         for node in tree.body:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if _is_annotated(node) else []
-            for target in targets:
+            for target in _targets(node):
                 if isinstance(target, ast.Name) and isinstance(value := getattr(module, target.id, None), Mapping):
                     yield module, target.id, value
 
 
-def _is_annotated(node: ast.stmt) -> bool:
-    return isinstance(node, ast.AnnAssign)
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.AnnAssign):
+        return [node.target]
+    return node.targets if isinstance(node, ast.Assign) else []
 
 
 def _indexed() -> set[tuple[str, str]]:
@@ -131,7 +132,7 @@ def test_a_table_that_is_indexed_by_an_enumeration_is_total() -> None:
         if (module.__name__, name) not in indexed or len(kinds) != 1:
             continue
         (kind,) = kinds
-        if kind in _enumerations() - {FilterKey}:
+        if isinstance(kind, EnumType) and kind in _enumerations() - {FilterKey}:
             missing = [one.name for one in kind if one not in table]
             if missing:
                 partial[module.__name__, name] = missing

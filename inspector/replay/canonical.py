@@ -212,7 +212,7 @@ def _range_in(definition: Json, path: Sequence[str]) -> Range | None:
     """The characters of the value at a path in the JSON text of a definition; None if it does not have the value."""
     if definition is None:
         return None
-    values = [definition]
+    values: list[Json] = [definition]
     for step in path:
         holder = values[-1]
         if not (step in holder if isinstance(holder, dict) else int(step) < len(list_of(holder))):

@@ -83,10 +83,10 @@ _JSON = st.recursive(
 
 @given(_JSON, _JSON)
 def test_every_range_has_the_value_that_it_names(old: Json, new: Json) -> None:
-    recorded, live = ({"tools": [{"name": "f", "parameters": schema}]} for schema in (old, new))
-    text = json.dumps(live["tools"][0], ensure_ascii=False)
-    old_text = json.dumps(recorded["tools"][0], ensure_ascii=False)
-    for one in differences(recorded, live):
+    before: Json = {"name": "f", "parameters": old}
+    after: Json = {"name": "f", "parameters": new}
+    old_text, text = (json.dumps(one, ensure_ascii=False) for one in (before, after))
+    for one in differences({"tools": [before]}, {"tools": [after]}):
         assert one.tool == "f"
         if one.live_range is not None and one.recorded_range is not None and not (one.live and one.recorded):
             continue  # two texts, one of which is empty

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from inspector.capture.client_addresses import PROVIDERS, ClientVariable, routes
 from inspector.capture.proxy.config import leaves_root
 from inspector.chain.steps import Status
+from inspector.model import Json
 from storage import open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
@@ -64,10 +65,10 @@ def _answer(request: Received) -> Answer:
     if "/messages" in request.target:
         return scripted.messages_answer("Hi.")
     if "/api/chat" in request.target:
-        done = {"model": "m", "message": {"role": "assistant", "content": "Hi."}, "done": True}
+        done: dict[str, Json] = {"model": "m", "message": {"role": "assistant", "content": "Hi."}, "done": True}
         return scripted.json_answer({**done, "done_reason": "stop"})
     if ":generateContent" in request.target:
-        content = {"content": {"role": "model", "parts": [{"text": "Hi."}]}, "finishReason": "STOP", "index": 0}
+        content: Json = {"content": {"role": "model", "parts": [{"text": "Hi."}]}, "finishReason": "STOP", "index": 0}
         return scripted.json_answer({"candidates": [content]})
     return scripted.chat_answer("Hi.")
 

@@ -42,6 +42,7 @@ from ui.views.turn import error_words
 _NAME, _LONGEST = 12, 4_000
 _MOST_OF_A_CONTEXT = 200  # lines
 _DEEPEST, _LONGEST_TEXT = 24, 2_000
+_MAX_FAULTS = 64  # of a part, that are searched for attempted calls
 LONGEST = 100_000
 """The number of characters that are highlighted; the rest of a longer text is shown plain."""
 # The first entry that contains the token's type counts.
@@ -103,8 +104,8 @@ def _predicted(dissection: Dissection, location: Location, width: int) -> Iterat
     part = dissection.part(location.turn, "text")
     if part is None or part.role is not Role.ASSISTANT:
         return
-    here = (one for one in dissection.inspection.diagnostics if one.location.turn == location.turn)
-    attempts = sum(one.fault.call is not None for one in here if one.location.part == "text")
+    first_faults = islice(dissection.wrong_in_part(location.turn, "text"), _MAX_FAULTS)
+    attempts = sum(one.fault.call is not None for one in first_faults)
     for one in wrong_predictions(part.text, dissection.inspection.format, len(part.found.calls) + attempts):
         for line in wrapped((Run(visible_line(one.sentence), Style.WARNING),), width, indent=4):
             yield SideLine(line, part.location(Range(0, 0)))
