@@ -57,15 +57,22 @@ def test_every_command_counts_the_same_errors(weaklink: Run, files: Path) -> Non
     measure = read_json(weaklink("stats", "--json"))["measures"]["well_formed"]
     assert (measure["trials"], measure["trials"] - measure["hits"]) == (steps, malformed)
 
-    checked = read_json(weaklink("check", "files", "--output", "json", "--no-config"))
-    assert Counter(one["code"] for one in checked["diagnostics"] if one["severity"] == "error") == errors
-    sarif = read_json(weaklink("check", "files", "--output", "sarif", "--no-config"))
-    assert Counter(one["ruleId"] for one in sarif["runs"][0]["results"] if one["level"] == "error") == errors
 
-    junit = ElementTree.fromstring(weaklink("check", "files", "--output", "junit", "--no-config").stdout)
-    assert len(junit.findall(".//testcase")) == len(inspections)
-    failing = sum(any(is_error(one.rule.severity) for one in found.diagnostics) for found in inspections)
-    assert len(junit.findall(".//testcase[failure]")) == failing
+def test_every_report_of_check_has_the_same_errors(weaklink: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "answers"
+    folder.mkdir()
+    for number, arguments in enumerate(JOINED):
+        for file in set(SHAPES) - {"rows.jsonl"}:  # rows have the faults of training data too
+            (folder / f"{number}-{file}").write_text(SHAPES[file](arguments), encoding="utf-8")
+    count = sum(1 for _ in traces_in(folder))
+    errors = Counter({"J110": count})
+    checked = read_json(weaklink("check", "answers", "--output", "json", "--no-config"))
+    assert Counter(one["code"] for one in checked["diagnostics"] if one["severity"] == "error") == errors
+    sarif = read_json(weaklink("check", "answers", "--output", "sarif", "--no-config"))
+    assert Counter(one["ruleId"] for one in sarif["runs"][0]["results"] if one["level"] == "error") == errors
+    junit = ElementTree.fromstring(weaklink("check", "answers", "--output", "junit", "--no-config").stdout)
+    assert len(junit.findall(".//testcase")) == count
+    assert len(junit.findall(".//testcase[failure]")) == count
 
 
 def is_error(severity: Severity) -> bool:
