@@ -134,7 +134,7 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
         yield (Run(f"  run {run.number}: {counted(len(run.exchanges), 'request')}{code}; {found_traces}", Style.DIM),)
     first = compared.first
     if first is None:
-        yield (Run(f"{OK_GLYPH} Every run made the same requests and got the same answers.", Style.OK),)
+        yield (_equal_runs(compared),)
         return
     base = compared.groups[0][0]
     yield from _parting_lines(base, *first)
@@ -145,6 +145,16 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
     counts = Counter(found.source for _, found in compared.partings)
     sources = ", ".join(f"{source.value} {count}" for source, count in counts.most_common())
     yield (Run(f"Sources: {sources}. {REMEDIES[first[1].source]}"),)
+
+
+def _equal_runs(compared: RunsComparison) -> Run:
+    """What runs that do not diverge have in common."""
+    exchanges = [one.exchange for run in compared.runs for one in run.exchanges]
+    if not exchanges:
+        return Run(f"{GLYPHS[Severity.WARNING]} No run made a request to a model.", Style.WARNING)
+    if all(one.status is None for one in exchanges):
+        return Run(f"{GLYPHS[Severity.ERROR]} Every run made the same requests, and no server answered.", Style.ERROR)
+    return Run(f"{OK_GLYPH} Every run made the same requests and got the same answers.", Style.OK)
 
 
 def _parting_lines(base: int, number: int, found: RunDivergence) -> Iterator[Line]:

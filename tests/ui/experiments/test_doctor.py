@@ -139,6 +139,15 @@ def test_the_report_of_equal_runs_says_so() -> None:
     assert text[-1] == "✔ Every run made the same requests and got the same answers."
 
 
+def test_equal_runs_without_requests_or_answers_are_not_called_right() -> None:
+    nothing = [CommandRun(number, "r", 0, (), ()) for number in (1, 2)]
+    assert plain([*comparison_lines(compare_runs(nothing))][-1]) == "▲ No run made a request to a model."
+    exchange = RecordedExchange("POST", WIRES["openai"], 0.0, None, (), b"{}", None)
+    runs = [CommandRun(number, "r", 0, (), (RunExchange(number, exchange, None),)) for number in (1, 2)]
+    text = plain([*comparison_lines(compare_runs(runs))][-1])
+    assert text == "✖ Every run made the same requests, and no server answered."
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_the_command_reports_equal_runs(tmp_path: Path, options: tuple[str, ...]) -> None:
     code = (
