@@ -16,6 +16,7 @@ from ui.views.styled_text import counted, visible_line
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 from ui.views.turn import unfinished_turns
+from ui.views.why import why_lines
 
 _RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
@@ -28,6 +29,7 @@ def show(
     context_diff: int | None,
     *,
     full: bool,
+    why: bool,
     as_json: bool,
     color: str,
 ) -> None:
@@ -36,6 +38,8 @@ def show(
         raise click.UsageError("--turns selects what is printed as text; --json always contains the whole trace.")
     if as_json and (context is not None or context_diff is not None):
         raise click.UsageError("--context and --context-diff print text; --json always contains the whole trace.")
+    if why and (as_json or ranges is not None or context is not None or context_diff is not None):
+        raise click.UsageError("--why prints the reasons of the verdict alone; leave out the other options.")
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
@@ -47,6 +51,8 @@ def show(
         render = context_diff_lines if context is None else context_lines
         turn = context_diff if context is None else context
         print_lines(render(trace, turn or 0, width=screen_width()), color=color)
+    elif why:
+        print_lines(why_lines(trace, inspection, width=screen_width()), color=color)
     elif as_json:
         value = trace_object(number, trace, inspection, liveness=liveness, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")
