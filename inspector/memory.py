@@ -10,7 +10,7 @@ bounds, measured with CPython 3.11 to 3.14.
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -36,7 +36,7 @@ _ROW, _MARKER = 1_000, 600
 
 _WIDE_BYTES = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 _WIDE_TEXT = re.compile("[\U00010000-\U0010ffff]|\\\\u[dD][89abAB]")
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_IN_STRING = re.compile(rb'(?:[^"\\]+|\\.){1,4096}', re.DOTALL)  # bounded: one match holds the interpreter
 _SHORT = 32
 
 _SHARE = 4  # a value that takes more than one part in so many of the capacity is heavy
@@ -64,9 +64,20 @@ def json_memory(raw: bytes) -> int:
     texts = len(raw) * (3 + 2 * _width(raw))
     needed = texts + _structure(raw)
     if needed > RECORD_MEMORY >= texts:  # what is in strings makes no objects
-        strings = (found[0] for found in _STRING.finditer(raw) if found.end() - found.start() > _SHORT)
-        needed -= sum(map(_structure, strings))
+        needed -= sum(map(_structure, _in_strings(raw)))
     return needed
+
+
+def _in_strings(raw: bytes) -> Iterator[bytes]:
+    """What is in the strings of a JSON text, except short ones, in pieces."""
+    at = raw.find(b'"') + 1
+    while at:
+        start = at
+        while (piece := _IN_STRING.match(raw, at)) is not None:
+            at = piece.end()
+            if at - start > _SHORT:
+                yield piece[0]
+        at = raw.find(b'"', at + 1) + 1 if at < len(raw) else 0
 
 
 def estimated_memory(raw: bytes) -> int:

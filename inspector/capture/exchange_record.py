@@ -21,6 +21,9 @@ from inspector.wire.events import TurnAssembly
 
 NO_CONTENT = "The recording was made with `--no-content`."
 _SPREAD = "The answer contained a secret in several pieces; it is rebuilt from the redacted turn."
+MAX_BODY_KEPT = 16 << 20
+"""The most bytes of each body of an exchange that are kept for a replay; redaction searches a body in one piece."""
+
 _INCOMPLETE = "There was more data than the recorder keeps."
 _HEADERS = frozenset({"content-type", "x-should-retry", "request-id", "ratelimit"})
 _HEADER_PREFIXES = ("retry-after", "ratelimit-")
@@ -37,11 +40,11 @@ def _is_kept(name: str) -> bool:
 
 
 class ExchangeDraft:
-    """One exchange while its answer arrives; holds at most `max_answer_bytes` of it."""
+    """One exchange while its answer arrives; holds at most `max_answer_bytes` of it, or `MAX_BODY_KEPT`."""
 
     def __init__(self, tape: ExchangeTape, redactor: Redacts, request: bytes, max_answer_bytes: int) -> None:
         self._tape, self._redactor, self._request = tape, redactor, request
-        self._left = max_answer_bytes
+        self._left = min(max_answer_bytes, MAX_BODY_KEPT)
         self._pieces: list[bytes] = []
         self._times: list[float | None] = []
 
@@ -65,10 +68,11 @@ class ExchangeDraft:
             return RecordedExchange(
                 *facts, request=None, answer=None, end=end, message=message, turn=number, withheld=NO_CONTENT
             )
-        request = None if tape.request_lost else masked_text(self._request, redactor)
+        lost_request = bool(tape.request_lost) or len(self._request) > MAX_BODY_KEPT
+        request = None if lost_request else masked_text(self._request, redactor)
         pieces = _masked(self._pieces, redactor)
         is_redacted = pieces != self._pieces
-        withheld = _INCOMPLETE if tape.request_lost or tape.answer_lost or self._left < 0 else ""
+        withheld = _INCOMPLETE if lost_request or tape.answer_lost or self._left < 0 else ""
         if turn is not None and kept is not None and _texts(turn) != _texts(kept):
             is_redacted = True
             withheld = withheld or ("" if self._decodes_to(pieces, kept) else _SPREAD)

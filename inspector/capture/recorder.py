@@ -8,7 +8,7 @@ become chunks for the sink, and spans and faults for an observer, while the answ
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 
 from msgspec import Struct, structs
@@ -38,6 +38,10 @@ from inspector.wire.decoder import Decoder
 from inspector.wire.events import WIRE_PREFIX, CallNamed, DecodedRequest, DecodedTurn, PartGrew, TurnAssembly, WireEvent
 
 _OTHER_BYTES = 1 << 20  # of each body of an exchange that is no request to a model
+_LONG_CHUNK = 1 << 16  # code points; a longer text of one event is recorded as several chunks: see `_within_bounds`
+MAX_ANSWER_TEXT = 16 << 20
+"""The most code points of text that are kept of one answer: four times the longest context of any model."""
+
 _AT_ONCE = 2_048  # pieces of one answer that are processed together, if many were waiting
 
 
@@ -97,6 +101,7 @@ class AnswerRecording:
         self._sequence = 0
         self._last_s: float | None = None
         self._left = context.max_answer_bytes
+        self._text_left = MAX_ANSWER_TEXT
         self._draft = ExchangeDraft(tape, context.redactor, model_request.body, context.max_answer_bytes)
         begun = started_generation(self._request, placement, started_s=self._started_s)
         kept = context.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
@@ -192,6 +197,7 @@ class AnswerRecording:
         decoder = self._decoder
         if decoder is None or not events:
             return
+        events = self._within_bounds(events)
         if self._assembly is None:
             self._assembly = TurnAssembly(decoder.api, started_s=self._started_s or 0.0, streamed=decoder.streamed)
         self._assembly.extend(events)
@@ -211,9 +217,33 @@ class AnswerRecording:
         ]
         if chunks:
             self._sequence = sequence + len(chunks)
-            self._send(self._redacts.feed(chunks))
+            for batch in _batches(chunks):
+                self._send(self._redacts.feed(batch))
         if len(chunks) < len(events) and self._reading is not None:
             self._read_calls(events)
+
+    def _within_bounds(self, events: list[WireEvent]) -> list[WireEvent]:
+        """The events within the bound on an answer's text, a long text in pieces of at most `_LONG_CHUNK`.
+
+        What searches a text in one call holds the interpreter, and with it every stream of the proxy: 30 ms for a
+        million characters (redaction of text full of signs). So it gets a long text piece by piece.
+        """
+        size = sum([len(event.text) for event in events if type(event) is PartGrew])
+        left, self._text_left = self._text_left, self._text_left - size
+        if size <= _LONG_CHUNK and self._text_left >= 0:
+            return events
+        kept: list[WireEvent] = []
+        for event in events:
+            if type(event) is not PartGrew:
+                kept.append(event)
+                continue
+            text, left = event.text[: max(left, 0)], left - len(event.text)
+            if len(text) == len(event.text) and (len(text) <= _LONG_CHUNK or event.token_ids or event.logprobs):
+                kept.append(event)
+                continue
+            starts = range(0, len(text), _LONG_CHUNK)
+            kept += [PartGrew(event.part, text[at : at + _LONG_CHUNK], event.at_s) for at in starts]
+        return kept
 
     def _send(self, chunks: tuple[Chunk, ...]) -> None:
         if chunks:
@@ -254,7 +284,10 @@ class AnswerRecording:
         too_long = self._left < 0
         if too_long:
             self._lost.append(f"Only {self._context.max_answer_bytes} bytes of an answer are kept; this one is longer.")
-        return with_losses(turn, self._lost, is_gap=bool(dropped) or too_long)
+        has_much_text = self._text_left < 0
+        if has_much_text:
+            self._lost.append(f"Only {MAX_ANSWER_TEXT:,} characters of an answer are kept; this one has more.")
+        return with_losses(turn, self._lost, is_gap=bool(dropped) or too_long or has_much_text)
 
     def _facts(self, turn: Turn, faults: dict[str, int]) -> ExchangeFacts:
         head, tape, generation = self._tape.head, self._tape, turn.generation or Generation()
@@ -283,6 +316,20 @@ class AnswerRecording:
         except Exception as error:  # noqa: BLE001  # formats may be plug-ins; the error is reported
             self._reading = None
             self._context.sink.trouble("A running answer could not be checked for faults", error)
+
+
+def _batches(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
+    """The chunks in lists of about `_LONG_CHUNK` code points, nearly always one."""
+    batch: list[Chunk] = []
+    size = 0
+    for chunk in chunks:
+        batch.append(chunk)
+        size += len(chunk.text)
+        if size >= _LONG_CHUNK:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _first_token_s(generation: Generation) -> float | None:

@@ -32,6 +32,7 @@ _ERROR_WORDS = {
     ErrorPhase.CLIENT_ABORT: "The client disconnected",
 }
 
+_QUOTED = 1_000  # characters of a text that a message may quote from; an unread event may have many millions
 STALL_S = 10.0
 """The longest pause within a stream that is not reported as a stall, in seconds."""
 
@@ -72,7 +73,7 @@ def _is_no_answer(error: GenerationError | None) -> TypeGuard[GenerationError]:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(text[:_QUOTED].split())
     return line if len(line) <= 120 else line[:119] + "…"
 
 

@@ -8,10 +8,26 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Protocol
 
+from inspector.rules.recording import UNKNOWN_WIRE_EVENT
 from inspector.text import decode
 from inspector.wire.answer_reader import AnswerReader, NewReader
-from inspector.wire.events import COMMENTS_PART, UNREAD_PART, DecodedTurn, PartGrew, TurnAssembly, WireEvent
-from inspector.wire.framing import JsonArrayDecoder, JsonStreamDecoder, NdjsonDecoder, ServerSentEvent, SseDecoder
+from inspector.wire.events import (
+    COMMENTS_PART,
+    UNREAD_PART,
+    DecodedTurn,
+    FaultSeen,
+    PartGrew,
+    TurnAssembly,
+    WireEvent,
+)
+from inspector.wire.framing import (
+    MAX_EVENT_LENGTH,
+    JsonArrayDecoder,
+    JsonStreamDecoder,
+    NdjsonDecoder,
+    ServerSentEvent,
+    SseDecoder,
+)
 from inspector.wire.provider_json import parse_json
 
 _MAX_START = 64
@@ -197,15 +213,14 @@ class EventStreamDecoder:
     `wire:comments`. It holds back no more than one event of the stream.
     """
 
-    __slots__ = ("_at_s", "_is_cut", "_is_done", "_reader", "_sse")
+    __slots__ = ("_at_s", "_is_closing", "_is_cut", "_is_done", "_reader", "_sse")
 
     streamed = True
 
     def __init__(self, reader: AnswerReader) -> None:
         self._sse = SseDecoder()
         self._reader = reader
-        self._is_done = False
-        self._is_cut = False
+        self._is_done = self._is_cut = self._is_closing = False
         self._at_s: float | None = None
 
     @property
@@ -224,6 +239,7 @@ class EventStreamDecoder:
     def close(self) -> list[WireEvent]:
         """End the stream; returns the last events, including those on what is wrong with the end."""
         found: list[WireEvent] = []
+        self._is_closing = True
         for event in self._sse.close():
             self._read_event(event, found)
         self._reader.faults.end(self._reader.finish, found, aborted=self._aborted())
@@ -252,8 +268,11 @@ class EventStreamDecoder:
         if event.complete:
             self._reader.faults.keep(event.raw, {f"event {event.event}": text}, self._at_s, found)
         else:
-            self._is_cut = True
+            self._is_cut = self._is_cut or self._is_closing
             found.append(PartGrew(UNREAD_PART, event.raw, self._at_s))
+            if not self._is_closing:
+                message = f"The event is longer than {MAX_EVENT_LENGTH:,} characters, so it was not decoded."
+                found.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(event.raw)))
 
     def _aborted(self) -> str:
         if self._is_cut:

@@ -25,11 +25,10 @@ from inspector.scanning import lazy_pattern
 from storage import StoreSink, open_store
 from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.redaction_options import redactor_of
-from ui.cli.run import SUMMED, RequestLines, farewell, lost_messages, run_command
+from ui.cli.run import SUMMED, SWITCH_S, RequestLines, farewell, lost_messages, run_command
 from ui.cli.server_parser_options import expected_format_name
 from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
-_SWITCH_S = 0.001  # how long stream I/O may wait for the threads that build the record; the default is 5 ms
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9.-]+")
 _POLL_S = 1.0  # how often the sink is checked for trouble
 
@@ -127,7 +126,7 @@ def record(
         connect_timeout_s=connect_timeout,
         read_timeout_s=read_timeout,
     )
-    sys.setswitchinterval(_SWITCH_S)
+    sys.setswitchinterval(SWITCH_S)
     if collector is not None:
         if where is not None:
             raise click.UsageError("`--to` records into the collector's database; omit `--db`")

@@ -45,6 +45,9 @@ DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
 """The end of the sentence on a default upstream."""
 FAILED = 125
 """The exit code if weaklink itself failed."""
+SWITCH_S = 0.001
+"""How long a stream's bytes may wait for the threads that build the record, in seconds; Python's default is 5 ms."""
+
 _MOST_LINES = 20
 _FAILED_LIMIT = 1_000
 _MAX_COMMAND_CHARS = 120
@@ -141,6 +144,7 @@ def run_command(
     try:
         clients = routes(os.environ, upstream)
         supervisor = Supervisor()
+        sys.setswitchinterval(SWITCH_S)
         run_id = run_id or secrets.token_hex(6)
         with open_store(where) as store:
             sink = StoreSink(store)
