@@ -143,6 +143,9 @@ class SseDecoder:
         self._tail = (self._tail + text[-2:])[-2:]
 
     def _event(self, block: str, *, complete: bool) -> ServerSentEvent:
+        if not complete and len(block) >= self._max:
+            self._at_start = False
+            return ServerSentEvent(block, strays=(block,), complete=False)  # too long to be searched for lines
         if self._at_start:
             self._at_start = False
             lines = block.removeprefix("\ufeff")
