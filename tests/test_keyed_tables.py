@@ -9,7 +9,7 @@ keys of one kind, which the tests of `storage.filter` compare.
 import ast
 import importlib
 from collections.abc import Iterator, Mapping
-from enum import EnumType, StrEnum
+from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -95,12 +95,12 @@ def _indexed() -> set[tuple[str, str]]:
 
 
 @cache
-def _enumerations() -> set[EnumType]:
+def _enumerations() -> set[type[Enum]]:
     return {
         value
         for module, _ in _modules()
         for value in vars(module).values()
-        if isinstance(value, EnumType) and value.__module__.split(".")[0] in _PACKAGES
+        if isinstance(value, type) and issubclass(value, Enum) and value.__module__.split(".")[0] in _PACKAGES
     }
 
 
