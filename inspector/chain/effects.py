@@ -156,7 +156,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "docker": _words(probe="inspect ps images version info top port", read="logs"),
         "kubectl": _words(probe="get describe version", read="logs"),
         "pip": _words(probe="show list check freeze index download-info", read=""),
-        "gh": _words(probe="auth status", read="api view list"),
+        "gh": _words(probe="auth status", read="api"),
         "systemctl": _words(probe="status is-active is-enabled show list-units"),
         "npm": _words(probe="ls list view info outdated audit why explain whoami root prefix"),
         "conda": _words(probe="list info search env"),
@@ -173,6 +173,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
 _SCRIPTED = frozenset(("sed", "gsed", "awk", "gawk", "perl", "edit", "insert", "jq"))
 _BLOCK_EDIT = lazy_pattern(r"\s*(?:edit|insert)\b[^\n]*\n[\s\S]*end_of_edit")
+_GH_LOOKS = frozenset(("view", "list", "status", "diff", "checks", "search"))
 _IN_PLACE = frozenset(("sed", "perl", "gsed"))
 _GIT_OPTIONS_WITH_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree"))
 _OPTIONS_OF_PROGRAMS = frozenset(("-m", "--message", "-k", "-n", "-o", "-e", "-t", "-p", "--format", "-u", "-j"))
@@ -279,6 +280,8 @@ def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
     if kind is not None:
         return EffectKind(kind), program
     verb = _verb(command)
+    if program == "gh" and not _GH_LOOKS.isdisjoint(command.operands[1:2]):
+        return EffectKind.READ, f"gh {verb}"
     kind = _SUBCOMMANDS.get(program, {}).get(verb)
     if program == "git" and kind == "read" and verb in ("branch", "tag", "remote") and len(command.operands) > 1:
         kind = None

@@ -21,7 +21,7 @@ from inspector.checks.arguments import ArgumentPlaces
 from inspector.checks.repetition import repeated_message
 from inspector.checks.wording import at_end
 from inspector.diagnostics import Diagnostic, Fault, Location
-from inspector.model import BodyState, Role, ToolCall, ToolResult, Trace, Turn
+from inspector.model import BodyState, Role, RunState, ToolCall, ToolResult, Trace, Turn
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
 from inspector.scanning import lazy_pattern
@@ -240,9 +240,15 @@ def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterat
 
 
 def _is_unexpected(step: Step) -> bool:
-    if not step.is_good or step.result is None or not is_empty(step.result):
+    if not step.is_good or step.result is None or not is_empty(step.result) or _is_not_kept(step.result):
         return False
     return not ends_run(step.call) and not may_be_silent(step.call)
+
+
+def _is_not_kept(result: ToolResult) -> bool:
+    """Whether the source records that a tool ran, and nothing of what it returned."""
+    recorded = result.recorded
+    return recorded is not None and recorded.state is RunState.COMPLETED and recorded.exit_code is None
 
 
 class _NextValues:

@@ -165,7 +165,9 @@ class RecoveryAnalysis:
         if effect.command is None:
             words |= {word for word in bare_name(failed.call.name or "").split("_") if len(word) > 4}
         names = {piece for word in words for piece in (word, word.partition(".")[0]) if len(piece) > 3}
-        return any(name in text for name in names for turn, text in self._user_texts if turn < failed.location.turn)
+        texts = [text for turn, text in self._user_texts if turn < failed.location.turn]
+        spoken = {word for text in texts for word in folded_names(text)}
+        return any(name in spoken if name.isalnum() else any(name in text for text in texts) for name in names)
 
     def judged(self, failed: Step, intent: Intent, *, is_repaired: bool) -> Judged:
         """What the agent said of a failure; nothing if the trace ends before, or during a retry."""

@@ -4,8 +4,7 @@ A row is a user's message, one content block of an answer, a failed request or b
 `parentUuid` identify its position. Blocks with the same `message.id` and `requestId` are one answer.
 """
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,6 +15,7 @@ from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.recorded_states import read_state
 from inspector.importers.records import Row, parse_json_bytes, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.importers.titles import first_words
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import (
     BodyState,
@@ -60,11 +60,7 @@ _REWOUND = "the session was rewound; all branches are included, in the order the
 _META_BYTES = 1 << 20
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
 _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
-_LONGEST = 120
 
-# Text that clients put before or around the user's message.
-_TAGGED = lazy_pattern(r"\s*<(?P<tag>[\w-]{1,60})(?:\s[^<>]{0,200})?>.*?</(?P=tag)>\s*", re.DOTALL)
-_READ = 20_000
 _FILE_BEFORE = "originalFile"  # the whole file before `Edit` or `Write`: not a version of the call or its result
 _BLANK_HEAD = lazy_pattern(r"\A(?:[^\S\n]*\n)+")
 
@@ -72,7 +68,8 @@ _BLANK_HEAD = lazy_pattern(r"\A(?:[^\S\n]*\n)+")
 class PartialClaudeAnswer(Struct):
     """One answer, from the rows that have been read.
 
-    `blocks` are its content, each once; `was_cut` is True if Claude Code stored only a part of a malformed input.
+    `blocks` are its content, each once in its last version; `was_cut` is True if Claude Code stored only a part of a
+    malformed input.
     """
 
     model: str = ""
@@ -89,17 +86,37 @@ class PartialClaudeAnswer(Struct):
     def take(self, message: JsonObject, at: Json = None) -> None:
         """Add a row's blocks, and the row's facts about the answer; `at` is when it was written."""
         content = message.get("content")
-        for block in content if isinstance(content, list) else [content or ""]:
+        for index, block in enumerate(content if isinstance(content, list) else [content or ""]):
             known = _key(block)
-            if known not in self._known:
-                self._known.add(known)
+            earlier = self._earlier_version(index, block)
+            if earlier is not None:
+                self.blocks[earlier] = block
+            elif known not in self._known:
                 self.blocks.append(block)
-                self.was_cut = self.was_cut or _is_cut(block)
+            self._known.add(known)
+            self.was_cut = self.was_cut or _is_cut(block)
         self.model = text_of(message, "model") or self.model
         self.id = text_of(message, "id") or self.id
         self.stop_reason = text_of(message, "stop_reason") or self.stop_reason
         self.usage = usage_of(message.get("usage")) or self.usage
         self.ended = instant(at) or self.ended
+
+    def _earlier_version(self, index: int, block: Json) -> int | None:
+        """The position of the block that this one continues, None if it is new.
+
+        Gateways write the same message again while it streams, each time with all that it has so far.
+        """
+        if not isinstance(block, dict):
+            return None
+        kind, id_ = text_of(block, "type"), text_of(block, "id")
+        if kind == CALL_BLOCK and id_:
+            same = (at for at, one in enumerate(self.blocks) if isinstance(one, dict) and one.get("id") == id_)
+            return next((at for at in same if block.get("input")), None)
+        before = self.blocks[index] if index < len(self.blocks) else None
+        if not isinstance(before, dict) or text_of(before, "type") != kind:
+            return None
+        start = text_of(before, "text", "thinking")
+        return index if start and text_of(block, "text", "thinking").startswith(start) else None
 
     def turn(self) -> Turn:
         """The assistant's turn. One that Claude Code wrote itself has a generation only for a request that failed.
@@ -454,21 +471,6 @@ class _ClaudeCodeSession(Struct):
         if len(ids) > 1:
             return ParentTrace(ids[0], ParentWhy.SUBAGENT)
         return ParentTrace(ExternalId("sessionId", self.forked_from), ParentWhy.FORK) if self.forked_from else None
-
-
-def first_words(turns: Iterable[Turn]) -> str:
-    """The first line that the user wrote, at most 120 characters; `""` if the user wrote none.
-
-    Turns with a flag (injected, copied) and blocks in tags (`<system-reminder>`) are not the user's text.
-    """
-    for turn in turns:
-        if turn.role is not Role.USER or turn.flags:
-            continue
-        text = " ".join(part.text[:_READ] for part in turn.parts if part.name == "text")
-        line = next((line.strip() for line in _TAGGED.sub("\n", text).splitlines() if line.strip()), "")
-        if line:
-            return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
-    return ""
 
 
 def project_of(folder: str) -> str:

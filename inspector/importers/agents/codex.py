@@ -2,7 +2,7 @@
 
 A row is `{"timestamp", "type", "payload"}`; the first is the `session_meta`. Files from before October 2025 have no
 such envelope. Items (`response_item`) become turns. Events (`event_msg`) only add usage, failures, the end of tasks,
-and the commands and MCP tools that ran with their own results.
+and the commands and MCP tools that ran with their own results, and prompts that no item has.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.recorded_states import read_state
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.importers.titles import first_words
 from inspector.json_text import count_of, window_of_tokens
 from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from inspector.model import (
@@ -32,6 +33,7 @@ from inspector.model import (
     RecognisedBy,
     RecordedRun,
     RecordedState,
+    ResultHeader,
     Role,
     Trace,
     Turn,
@@ -174,6 +176,7 @@ class _CodexSession:
         models = [turn.generation.requested_model for turn in turns if turn.generation]
         yield Trace(
             turns=turns,
+            name=first_words(turns),
             model=next((model_name for model_name in models if model_name), self._rollout.model),
             started=instant(self._head.get("timestamp")),
             external_ids=(ExternalId("id", self.id) if self.id else self._place,),
@@ -250,6 +253,7 @@ class Rollout(Struct):
     _copied: int | None = None
     _runs: dict[str, RecordedRun] = field(default_factory=dict)
     _states: dict[str, RecordedState] = field(default_factory=dict)
+    _event_prompts: dict[str, int] = field(default_factory=dict)
 
     def take_instructions(self, text: str) -> None:
         """Add the system prompt."""
@@ -264,14 +268,21 @@ class Rollout(Struct):
                 self._open = self._last = _CodexAnswer(self.model, self._window, usage=self._usage_of_next)
                 self._usage_of_next = Usage()
                 self._turns.append(self._open)
-            self._open.items.append(_as_call(item) if kind == "local_shell_call" else item)
+            self._open.items.append(_as_call(item) if kind in ("local_shell_call", "web_search_call") else item)
             self._open.ended = at
+            self._event_prompts.clear()
+            if kind == "web_search_call":
+                self._turns.append(_search_result(item))
             return
         if not (self._counts_first and kind.endswith("_output")):
             self._open = None
         for turn in read_responses_request({"input": [_with_plain_output(item)]}).turns:
             flags = _INJECTED if turn.role is Role.USER and _is_injected(item, turn) else frozenset()
-            self._turns.append(structs.replace(turn, flags=flags))
+            known = self._event_prompts.pop(_plain_text(turn), None) if turn.role is Role.USER else None
+            if known is None:
+                self._turns.append(structs.replace(turn, flags=flags))
+            else:
+                self._turns[known] = structs.replace(turn, flags=flags)
 
     def take_event(self, event: JsonObject, at: Json = None) -> None:
         """Add the facts from an `event_msg` that the items do not contain."""
@@ -291,8 +302,22 @@ class Rollout(Struct):
                 self._fail(event)
             case "turn_aborted":
                 self._abort(text_of(event, "reason") or "interrupted")
+            case "user_message":
+                self._add_prompt(text_of(event, "message"))
             case "exec_command_end" | "mcp_tool_call_end" | "patch_apply_end":
                 self._end_run(event, instant(at))
+
+    def _add_prompt(self, text: str) -> None:
+        """Add a prompt of an event, unless an item has it: Codex's desktop app writes only the event."""
+        for turn in reversed(self._turns):
+            if not isinstance(turn, Turn) or turn.role is not Role.USER:
+                break
+            if _plain_text(turn) == text:
+                return
+        if text:
+            self._open = None
+            self._event_prompts[text] = len(self._turns)
+            self._turns.append(Turn(Role.USER, (Part("text", text),), "user"))
 
     def _end_run(self, event: JsonObject, ended: Instant | None) -> None:
         """A command, patch or MCP tool ended: its state, and its own result."""
@@ -323,7 +348,9 @@ class Rollout(Struct):
         header = turn.result
         if header is None:
             return turn
-        turn = structs.replace(turn, result=structs.replace(header, recorded=self._states.get(header.call_id or "")))
+        state = self._states.get(header.call_id or "")
+        if state is not None:
+            turn = structs.replace(turn, result=structs.replace(header, recorded=state))
         run = self._runs.get(header.call_id or "")
         if run is None:
             return turn
@@ -422,9 +449,21 @@ def _joined(event: JsonObject) -> str:
 
 
 def _as_call(item: JsonObject) -> JsonObject:
-    """A `local_shell_call` in the shape of the other calls: its action has the model's arguments."""
-    call_id = item.get("call_id") or item.get("id")
-    return {"type": "function_call", "name": "local_shell", "call_id": call_id, "arguments": item.get("action", "")}
+    """A `local_shell_call` or `web_search_call` in the shape of the others: its action has the model's arguments."""
+    call_id, name = item.get("call_id") or item.get("id"), text_of(item, "type").removesuffix("_call")
+    action = item.get("action") if item.get("action") is not None else {}
+    return {"type": "function_call", "name": name, "call_id": call_id, "arguments": action}
+
+
+def _search_result(item: JsonObject) -> Turn:
+    """The result of a search that the server ran: its state; Codex does not store what was found."""
+    call_id = text_of(item, "call_id", "id") or None
+    header = ResultHeader(call_id, "web_search", recorded=read_state(SOURCE, item))
+    return Turn(Role.TOOL, (Part("text", ""),), "web_search_call", result=header)
+
+
+def _plain_text(turn: Turn) -> str:
+    return "".join(part.text for part in turn.parts if part.name == "text")
 
 
 def _with_plain_output(item: JsonObject) -> JsonObject:

@@ -133,6 +133,8 @@ class _Thread(Struct):
         text = result if isinstance(result, str) else compact_json(result)
         failed = True if item.get("status") in ("failed", "declined") else None
         state = read_state(CodexOutputImporter.name, item)
+        if state is None and kind == "web_search":  # the output has no more of a search than that it was made
+            state = model.RecordedState(state=model.RunState.COMPLETED, field="item.completed")
         header = model.ResultHeader(call_id, text_of(item, "tool") or kind, failed, state)
         self.turns.append(model.Turn(model.Role.TOOL, (model.Part("text", text),), kind, result=header))
 

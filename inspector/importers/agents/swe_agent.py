@@ -22,6 +22,7 @@ from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.identity import instant, place_of, row_ids, text_of
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from inspector.importers.titles import first_words
 from inspector.json_text import object_of, objects_of, write_json
 from inspector.scanning import lazy_pattern
 from inspector.wire.answer_reader import finish_meaning
@@ -76,12 +77,17 @@ def _full_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
         turns=tuple(turn for turn, _ in turns),
         external_ids=row_ids(row, [place_of(file.path)]),
         recognised_by=model.RecognisedBy.FILE,
-        name=text_of(row.value, "environment"),
+        name=_full_name(text_of(row.value, "environment"), [turn for turn, _ in turns]),
         outcome=_full_outcome(info),
         provenance=model.Provenance(
             source_version=text_of(info, "swe_agent_version"), record=row.record, warnings=warnings
         ),
     )
+
+
+def _full_name(environment: str, turns: list[model.Turn]) -> str:
+    """The environment if it names an instance, else what the user wanted: `swe_main` is SWE-agent's default."""
+    return environment if environment and environment != "swe_main" else first_words(turns)
 
 
 def _full_outcome(info: JsonObject) -> model.Outcome | None:
