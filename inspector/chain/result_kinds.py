@@ -390,6 +390,7 @@ class KnownPaths:
 
 
 _SHORT = 400
+_SHELL_SPEAKS = lazy_pattern(r"(?:\S*/)?(?:ba|z|da|k)?sh: |\(eval\)")
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
     r"(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|unrecognized|refused|"
@@ -432,6 +433,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         return None
     if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
         return line
+    if effect.command is not None and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
+        return None  # printed by what was read, not by a program
     head = result.content[:200]
     if line not in head:
         return None

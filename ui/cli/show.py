@@ -18,6 +18,7 @@ from ui.views.styled_text import counted, visible_line
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 from ui.views.turn import unfinished_turns
+from ui.views.why import why_lines
 
 _RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
@@ -31,6 +32,7 @@ def show(
     *,
     full: bool,
     redactions: bool,
+    why: bool,
     as_json: bool,
     color: str,
 ) -> None:
@@ -41,6 +43,8 @@ def show(
         raise click.UsageError("--redactions lists places of the whole trace as text; give it alone.")
     if as_json and (context is not None or context_diff is not None):
         raise click.UsageError("--context and --context-diff print text; --json always contains the whole trace.")
+    if why and (as_json or ranges is not None or context is not None or context_diff is not None):
+        raise click.UsageError("--why prints the reasons of the verdict alone; leave out the other options.")
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
@@ -54,6 +58,8 @@ def show(
         render = context_diff_lines if context is None else context_lines
         turn = context_diff if context is None else context
         print_lines(render(trace, turn or 0, width=screen_width()), color=color)
+    elif why:
+        print_lines(why_lines(trace, inspection, width=screen_width()), color=color)
     elif as_json:
         value = trace_object(number, trace, inspection, liveness=liveness, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")

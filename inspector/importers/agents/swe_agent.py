@@ -20,6 +20,7 @@ from inspector import model
 from inspector.apis.openai.messages import CALLS, first_choice, first_message, read_message, stored_usage
 from inspector.apis.openai.responses import read_responses_request
 from inspector.importers.identity import instant, place_of, row_ids, text_of
+from inspector.importers.recorded_states import read_state
 from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.importers.titles import first_words
@@ -246,9 +247,15 @@ def _read(
     if value.get("role") == "exit":
         yield replace(turn, flags=_INJECTED)
     elif turn.role is model.Role.USER and before is not None and awaits_result(before):
-        yield as_result(turn)
+        yield _with_state(as_result(turn), value)
     else:
-        yield turn
+        yield _with_state(turn, value)
+
+
+def _with_state(turn: model.Turn, message: JsonObject) -> model.Turn:
+    """A result with the exit code that its message records."""
+    state = read_state(MiniSweAgentImporter.name, message) if turn.result is not None else None
+    return turn if turn.result is None or state is None else replace(turn, result=replace(turn.result, recorded=state))
 
 
 def _hidden(extra: JsonObject) -> JsonObject | None:

@@ -113,6 +113,7 @@ def search() -> None:
 @click.argument("named", metavar="ID|LINK")
 @click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
 @click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
+@click.option("--why", is_flag=True, help="Print which facts, words and places decided the verdict.")
 @click.option(
     "--context",
     is_flag=False,

@@ -1,0 +1,46 @@
+"""Why a step has its verdict: the facts and words that decided, what was to be done, and where it is."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct, structs
+
+from inspector.chain.analysis import others_texts
+from inspector.chain.background_runs import BackgroundRuns
+from inspector.chain.effects import effects_of, main_effect
+from inspector.chain.outcomes import ErrorPatterns, judged_result
+from inspector.chain.pairing import PlacedCall
+from inspector.chain.result_kinds import KnownPaths, ResultEvidence
+from inspector.chain.steps import Chain, Step
+from inspector.model import Trace
+
+
+class StepExplanation(Struct, frozen=True):
+    """A step that is no plain success, with what decided the kind of its result.
+
+    `effect` is what the call was to do, in words; `""` if its tool is in no table. `polls` is whether it reports the
+    result of an earlier command.
+    """
+
+    step: Step
+    evidence: tuple[ResultEvidence, ...]
+    effect: str
+    polls: bool = False
+
+
+def explanations(trace: Trace, chain: Chain, patterns: ErrorPatterns | None = None) -> Iterator[StepExplanation]:
+    """The explanation of each step that is no plain success, computed again: an inspection does not store them."""
+    paths, runs = KnownPaths(lambda: others_texts(trace)), BackgroundRuns()
+    for step in chain.steps:
+        call = runs.original(step.call)
+        runs.add(step.call, step.result)
+        if not step.outcome.failed and step.result_kind is None:
+            continue
+        judged = None
+        if step.result is not None:
+            placed = PlacedCall(call, step.location)
+            judged = judged_result(placed, step.result, patterns or ErrorPatterns(), paths)
+        effect = main_effect(effects_of(call))
+        words = effect.in_words if effect is not None else ""
+        yield StepExplanation(
+            structs.replace(step, call=call), judged.evidence if judged else (), words, polls=call is not step.call
+        )

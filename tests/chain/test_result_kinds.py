@@ -1,0 +1,92 @@
+"""What kind of answer a call got: facts before words, and a negative answer is an answer."""
+
+import pytest
+
+from inspector.chain.outcomes import judged_result
+from inspector.chain.pairing import PlacedCall
+from inspector.diagnostics import Location
+from inspector.facade import make_call
+from inspector.model import RecordedState, RunState, ToolResult
+from inspector.text import Range
+from tests.chain.building import chain_of, codes, inspection_of
+
+_PLACE = Location(1, "call:0", Range(0, 1))
+
+
+def kind(command: str, content: str, *, flag: bool | None = None, recorded: RecordedState | None = None) -> str | None:
+    call = make_call("bash", {"command": command})
+    result = ToolResult(content, Range(0, len(content)), is_error=flag, recorded=recorded)
+    found = judged_result(PlacedCall(call, _PLACE), result)
+    return found.kind.value if found else None
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "expected"),
+    [
+        ("npx tsc --noEmit", "Exit code 2\na.ts(1,1): error TS2304: no x", "finding"),
+        ("npm test", "Chunk ID: a\nWall time: 1 seconds\nProcess exited with code 1\nOutput:\n3 failed", "finding"),
+        ("pytest -q", "Exit code 1\nFAILED tests/a.py::test_x\n1 failed", "finding"),
+        ("pytest -q", "/usr/bin/python: No module named pytest\nExit code 1", "failure"),
+        ("npm test", "failed in sandbox X with execution error: denied, exit code: 1, stdout: ", "failure"),
+        ("cargo build | tail -3", "error: could not compile `a` (lib) due to 2 previous errors", "finding"),
+        ("ruff check . ; echo rc=$?", "a.py:1:1: F401 unused\nrc=1", "finding"),
+        ("git commit -m x", "Exit code 1\nPre-commit validation failed", "failure"),
+        ("cd build && make", "/bin/sh: 1: cd: can't cd to build\nExit code 2", "failure"),
+        ("make install", "install: cannot create '/x'\nmake: *** [Makefile:3: install] Error 1", "failure"),
+        ("curl -fsS http://a.invalid", "curl: (6) Could not resolve host: a.invalid", "failure"),
+        ("rg -n x src", "Exit code 127\nbash: line 1: rg: command not found", "failure"),
+        ("which rg", "Exit code 1", "probe"),
+        ("rg --version", "Exit code 127\nbash: line 1: rg: command not found", "probe"),
+        ("grep -rn total src", "Exit code 1", "probe"),
+        ("grep -rn total src", "", "probe"),
+        ("pytest -q | grep FAILED", "Exit code 1", "probe"),
+        ("git diff --exit-code", "Exit code 1\n- a\n+ b", "probe"),
+        ("cat notes.md", "Exit code 1\ncat: notes.md: No such file or directory", "probe"),
+        ("ls specs 2>/dev/null || echo none", "none", "probe"),
+        ("sleep 99", "aborted by user after 3.1s", "rejected"),
+        ("npm run lint", "0 errors, 0 warnings", None),
+        ("cat errors.log", "ERROR: disk full\nall well again", None),
+        ("git log --oneline", "a1 Error: handle it", None),
+    ],
+)
+def test_kind(command: str, content: str, expected: str | None) -> None:
+    assert kind(command, content) == expected
+
+
+def test_recorded_facts_decide_before_words() -> None:
+    assert kind("npm test", "Error: shown by a passing test", recorded=RecordedState(0, None, "exit_code")) is None
+    assert kind("./run", "all is well", recorded=RecordedState(3, None, "exit_code")) == "failure"
+    declined = RecordedState(None, RunState.REJECTED, "status")
+    assert kind("rm -r x", "", recorded=declined) == "rejected"
+    assert kind("./run", "Error: printed by a program that ended well", flag=False) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("The user doesn't want to proceed with this tool use. The tool use was rejected.", "rejected"),
+        ("PreToolUse:Bash hook error: no force pushes here", "rejected"),
+        ("Permission to use Bash with command rm has been denied.", "rejected"),
+        ("<tool_use_error>Sibling tool call errored</tool_use_error>", "not-run"),
+        ("Cancelled: parallel tool call failed", "not-run"),
+    ],
+)
+def test_what_was_refused_or_never_ran_is_nobody_s_fault(words: str, expected: str) -> None:
+    inspection = inspection_of('call a: Write {"file_path": "a.md"}', f"result a!: {words}", "say: As you like.")
+    (step,) = inspection.chain.steps
+    assert (step.outcome.value, step.result_kind and step.result_kind.value) == (expected, expected)
+    assert (inspection.chain.status, codes(inspection)) == ("ok", [])
+
+
+def test_a_session_that_stops_at_a_refusal_was_stopped_by_its_user() -> None:
+    call = ('call a: Write {"file_path": "a.md"}', "result a!: The user rejected the call.")
+    chain = chain_of(*call)
+    assert (chain.status, chain.abort_reason) == ("aborted", "user")
+    assert chain_of(*call, "user: [Request interrupted by user]").abort_reason == "user"
+    assert chain_of(*call, "user: Only list them.", "say: a, b.").status == "ok"
+
+
+def test_a_file_that_somebody_named_was_to_be_there() -> None:
+    read = ('call a: Read {"file_path": "src/a.py"}', "result a!: File does not exist.", "say: It is not there.")
+    assert chain_of("user: What is in src?", *read).steps[0].result_kind == "probe"
+    assert chain_of("user: Mend a.py", *read).steps[0].result_kind == "failure"
