@@ -38,7 +38,8 @@ HAS_POSTGRESQL := { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin
 MAY_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends >/dev/null
 
-# SDKs whose agents replay in tests/ui/cli/test_replay_sdks.py; not in .venv, since google-genai needs an older websockets.
+# SDKs of the agents in tests/journeys and in tests/ui/cli/test_replay_sdks.py, beside weaklink, as users have them; not in
+# .venv, since google-genai needs an older websockets.
 SDKS := anthropic==2.12.0 google-genai==3.4.0 langchain-openai==1.7.3 ollama==0.6.3 openai==3.54.0 openai-agents==0.24.0 pydantic-ai-slim==2.68.0
 # Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
@@ -47,7 +48,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-atropos test-templates test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,8 +56,12 @@ help: ## List the targets
 demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
-test: dev system-packages build/axe/installed ## Set up all that the tests need and run them
-	$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) $(ARGS)
+test: journeys dev system-packages build/axe/installed ## Set up all that the tests need and run them, the journeys first
+	$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) --ignore tests/journeys $(ARGS)
+
+# `make test ARGS=...` runs what is named, and no journey before it.
+journeys: dev system-packages build/clients/installed ## Run whole stories through the installed command, with real SDKs, terminals and browsers
+	$(if $(filter journeys,$(MAKECMDGOALS))$(if $(ARGS),,all),$(BIN)/python -m pytest $(ON_MORE_THAN_ALL) tests/journeys $(ARGS))
 
 test-pythons: dev ## Run the core tests on every supported Python that this machine has, beside the one of .venv
 	@[ -n "$(PYTHONS)" ] || { echo "No Python from 3.11 on was found. 'make test-pythons PYTHONS=...' names some." >&2; exit 1; }
@@ -150,7 +155,7 @@ build/mitmproxy/installed: | .venv/bin/python
 
 build/clients/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/clients
-	$(UV) pip install --quiet --python build/clients/bin/python $(SDKS)
+	$(UV) pip install --quiet --python build/clients/bin/python $(SDKS) -e .
 	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
 	@touch $@
 

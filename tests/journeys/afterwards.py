@@ -1,0 +1,124 @@
+"""What a user does with a recorded story: read it, pass it on, measure it, run it again."""
+
+import json
+
+from tests.journeys.model_server import ANSWER, CALLS
+from tests.journeys.story import (
+    QUESTION,
+    SECOND_QUESTION,
+    STORIES,
+    WEAKLINK,
+    Recorded,
+    Trace,
+    agent_command,
+    variables,
+    weaklink,
+)
+from tests.ui.tui.terminals import terminal
+
+_OBJECTS = ("google_genai", "ollama_chat")
+"""On these wires, arguments are JSON objects: there is no text that the model wrote."""
+
+
+def read_it(recorded: Recorded) -> None:
+    """`show` has the question, the answer and the arguments as the server sent them."""
+    arguments: list[str] = []
+    for trace in recorded.traces:
+        id_ = str(trace["id"])
+        _is_whole(recorded, recorded.weaklink("show", id_, "--full"), trace)
+        shown = json.loads(recorded.weaklink("show", id_, "--json"))
+        assert shown["status"] == STORIES[recorded.story].status
+        arguments += [
+            part["text"] for turn in shown["turns"] for part in turn["parts"] if part["part"].startswith("call:")
+        ]
+    if recorded.sdk not in _OBJECTS and STORIES[recorded.story].calls:
+        sent = [call.arguments for calls in CALLS[_model(recorded.story)] for call in calls]
+        assert arguments == sent * len(recorded.ids)
+
+
+def measure_it(recorded: Recorded) -> None:
+    """The database is whole, and `stats` counts the traces."""
+    recorded.weaklink("db", "check")
+    expected = STORIES[recorded.story]
+    measured = json.loads(recorded.weaklink("stats", "--json"))
+    assert measured["traces"] == expected.traces
+    assert measured["measures"][expected.status]["hits"] == expected.traces
+
+
+def export_it_to_read(recorded: Recorded) -> None:
+    """HTML, Markdown and JSON hold the traces."""
+    for kind in ("html", "markdown", "json"):
+        _is_whole(recorded, recorded.weaklink("export", *recorded.ids, "--as", kind), *recorded.traces)
+
+
+def pass_it_on(recorded: Recorded) -> None:
+    """A trace file says the same elsewhere: to `check`, and in another database; other tools' formats hold the text."""
+    file, other = recorded.home / "exported.jsonl", recorded.home / "other.db"
+    recorded.weaklink("export", *recorded.ids, "-o", str(file))
+    checked = weaklink(recorded.home, "check", str(file))
+    assert checked.returncode == _check_status(recorded.story), (checked.stdout, checked.stderr)
+    imported = weaklink(recorded.home, "import", str(file), "--db", str(other))
+    assert imported.returncode == 0, imported.stderr
+    listed = weaklink(recorded.home, "list", "--json", "--db", str(other))
+    assert sorted(map(_facts, listed.stdout.splitlines())) == sorted(_facts(json.dumps(one)) for one in recorded.traces)
+    for kind in ("otlp", "messages"):
+        assert QUESTION in recorded.weaklink("export", *recorded.ids, "--to", kind)
+
+
+def replay_it(recorded: Recorded) -> None:
+    """The agent runs again without a server, and says the same."""
+    command = agent_command(recorded.sdk, recorded.story)
+    which, said = "latest", recorded.agent.stdout
+    if recorded.story == "two-agents" and recorded.way != "run":  # one trace has the requests of one question
+        first = next(trace for trace in recorded.traces if trace["name"] == QUESTION)
+        which, said = str(first["id"]), said.splitlines(keepends=True)[0]
+        command.remove(SECOND_QUESTION)
+    done = weaklink(recorded.home, "replay", which, "--db", str(recorded.database), "--", *command)
+    assert done.stdout == said, done.stderr
+    assert done.returncode == (0 if said else 1), done.stderr
+    assert "diverged" not in done.stderr, done.stderr
+
+
+def run_it_again(recorded: Recorded) -> None:
+    """`doctor -n 2` finds two equal runs."""
+    words = ("doctor", "-n", "2", "--json", "--upstream", recorded.upstream)
+    report = json.loads(recorded.weaklink(*words, "--", *agent_command(recorded.sdk, recorded.story)))
+    assert report["equal"]["runs"] == report["equal"]["of"] == 2, report
+    assert report["broken"]["runs"] == (2 if STORIES[recorded.story].status == "broken" else 0), report
+
+
+def open_in_terminal(recorded: Recorded) -> None:
+    """The terminal opens a trace; the list behind it has them all."""
+    tui = [WEAKLINK, "tui", recorded.ids[0], "--db", str(recorded.database)]
+    with terminal(recorded.home, tui, variables(recorded.home), (160, 45)) as screen:
+        screen.shows(STORIES[recorded.story].status, recorded.traces[0]["name"])
+        screen.press("q")
+        listed = screen.shows("title", STORIES[recorded.story].status)
+        assert all(trace["name"] in listed for trace in recorded.traces), listed
+        screen.press("q")
+        screen.ends()
+
+
+def _is_whole(recorded: Recorded, text: str, *traces: Trace) -> None:
+    """A text of whatever kind has the question, the answer, and what went wrong."""
+    expected = STORIES[recorded.story]
+    flat = " ".join(text.split())
+    for trace in traces:
+        assert trace["name"] in flat, text
+    if expected.is_answered:
+        assert flat.count(ANSWER) >= len(traces), text
+    assert expected.code in flat, text
+
+
+def _model(story: str) -> str:
+    return "answered" if story == "unreachable" else story
+
+
+def _check_status(story: str) -> int:
+    return 0 if STORIES[story].status == "ok" or story == "cut" else 1
+
+
+def _facts(line: str) -> tuple[object, ...]:
+    trace = json.loads(line)
+    code = trace["break"] and trace["break"]["code"]
+    return trace["name"], trace["status"], trace["turns"], trace["tool_calls"], code or "", trace["abort_message"] or ""
