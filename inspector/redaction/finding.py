@@ -52,7 +52,7 @@ _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
-_PROSE_SIGN = re.compile(rb"pass|ecret|oken|key|redent|otp|dentif|echo|earer|asic", re.IGNORECASE)
+_PROSE_SIGN = re.compile(rb"pass|ecret|oken|key|redent|otp|pw|dentif|echo|earer|asic", re.IGNORECASE)
 """Parts of names that prose may have before a value without any mark; `Finder.passes` looks for them too."""
 
 
@@ -207,7 +207,7 @@ class Finder:
             and _PLAIN_WORDS.match(piece) is not None
             and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
             and not ("pass" in piece or "ecret" in piece or "oken" in piece or "key" in piece or "redent" in piece)
-            and not ("otp" in piece or "dentif" in piece or "echo" in piece)
+            and not ("otp" in piece or "pw" in piece or "dentif" in piece or "echo" in piece)
         )  # ordinary words that begin no key and no introduction: the cheap first test
         if is_plain and known < self._prose_from:
             is_plain = not self._sees_sign(piece, known)

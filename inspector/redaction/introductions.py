@@ -93,10 +93,10 @@ _BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
 _CONTINUED = r"(?:\\\r?\n|\\{3,64}(?:r\\{1,64})?n)[ \t]{0,12}"
 """The end of a command's line that continues on the next, also as JSON escapes it."""
 _IS = rf"(?:={{1,3}}(?:(?:&gt;|>|{_BACKSLASHES}u003e))?|:=|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
-_TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
+_TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2}|\s?as\sstring\s{0,2})?"
 _YAML = (
     rf"(?:(?:&[\w.-]{{1,40}}|!{{1,2}}[\w/.:-]{{0,40}})\s{{1,4}}){{0,2}}"
-    rf"(?:[|>][0-9+-]{{0,2}}\s{{0,4}}{_NEWLINE}\s{{0,24}})?"
+    rf"(?:(?:[|>][0-9+-]{{0,2}}|<<[-~]?\w{{1,16}})\s{{0,4}}{_NEWLINE}\s{{0,24}})?"
 )
 _WRAPPED = (
     r"(?:(?:new\s)?(?:[\w.:]{0,40}(?:secret|secure|password|string|str|bytes)\w{0,12}|\[\]byte|b64encode)"
@@ -104,7 +104,7 @@ _WRAPPED = (
 )
 _MARKED = r"(?:\*{1,3}|_{1,2})?"
 _LESS, _GREATER = rf"(?:<|&lt;|{_BACKSLASHES}u003c)", rf"(?:>|&gt;|{_BACKSLASHES}u003e)"
-_FIELD = r"(?:(?:string_?|default_?|plain_?)?value|default|const|examples?|content)"
+_FIELD = r"(?:(?:(?:string|default|plain|parameter)_?)?value|default|const|examples?|content)"
 
 
 class _Relation(Struct, frozen=True):
@@ -158,7 +158,9 @@ def _judge_pair(named: _Named) -> SecretVerdict:
     place = named.place
     if named.is_option or _SETTER.search(place.lowered, max(named.name_at - 64, 0), named.name_at):
         return _judge_quoted(place, place.found.end(), named.opened, named.confidence)
-    return _judge_quoted(place, place.found.end(), named.opened, SecretConfidence.LIKELY)
+    verdict = _judge_quoted(place, place.found.end(), named.opened, SecretConfidence.LIKELY)
+    has_digit = isinstance(verdict, Secret) and any(map(str.isdigit, place.text[verdict.start : verdict.end][:_PEEK]))
+    return None if isinstance(verdict, Secret) and not has_digit else verdict
 
 
 def _judge_spaced(named: _Named) -> SecretVerdict:
@@ -176,9 +178,11 @@ def _judge_spaced(named: _Named) -> SecretVerdict:
             return _judge_quoted(place, found.end(), named.opened, named.confidence)
         return _judge_quoted(place, found.end(), named.opened, SecretConfidence.LIKELY) if is_strong else None
     before = place.lowered[max(named.name_at - 160, 0) : named.name_at]
-    if _NETRC_BEFORE.search(before) or place.lowered.startswith("requirepass", named.name_at):
+    if _NETRC_BEFORE.search(before) or place.lowered.startswith(("requirepass", "bindpw", "rootpw"), named.name_at):
         return _judge_bare_option(place, found.end())
-    return _judge_said(named) if _COMMAND_BEFORE.search(before) else None
+    is_column = (not named.relation[:2].strip(" \t") and len(named.relation) > 1) or named.relation[:1] in ";\t.\\"
+    is_line = named.relation[:1] in "\t\\" or _LINE_BEGIN.search(before) is not None
+    return _judge_said(named) if (is_column and is_line) or _COMMAND_BEFORE.search(before) else None
 
 
 def _judge_called(named: _Named) -> SecretVerdict:
@@ -285,25 +289,36 @@ _NEAR = (
     _Relation("arguments of a call, a command's list", rf"{_Q}\s{{0,4}},{_BLANK}{{open}}", _judge_pair),
     _Relation("call", r"\(\s?{open}", _judge_called),
     _Relation("table of Markdown", r"[*`]{0,3}\s{0,40}\|\s{0,40}[*`]{0,3}(?=\S)", _judge_cell),
-    _Relation("prose", rf"(?:{_Q}|\*\*)?\s{{1,3}}(?:is|was|to|as|equals)\s{{1,2}}(?=[^\s\"'`])", _judge_said),
-    _Relation("shell, SQL, netrc", rf"[ \t]{{1,4}}(?:{_CONTINUED})?{{open}}?(?=\S)", _judge_spaced),
+    _Relation(
+        "prose",
+        rf"(?:{_Q}|\*\*)?(?:\s{{1,3}}(?:is|was|are|has|been|now|set|changed|to|as|equals)){{1,4}}:?\s{{1,2}}(?=[^\s\"'`])",
+        _judge_said,
+    ),
+    _Relation(
+        "shell, SQL, netrc",
+        rf"(?:[ \t]{{1,24}}|{_BACKSLASHES}t|;|[ ]::[ ]|[. ]{{2,24}}:[ ])(?:{_CONTINUED}|[0-9][ ])?{{open}}?(?=\S)",
+        _judge_spaced,
+    ),
 )
 """The relations in which a value is beside its name."""
 
 _ELEMENTS = (
     _Relation("XML with CDATA", rf"(?:\s[^<>]{{0,100}})?{_GREATER}\s{{0,12}}<!\[cdata\[", _judge_element),
-    _Relation("element of XML and HTML", rf"{_Q}?(?:\s[^<>]{{0,300}}?)?{_GREATER}{_BLANK}", _judge_element),
+    _Relation(
+        "element of XML and HTML", rf"{_Q}?(?:\s[^<>]{{0,300}}?)?{_GREATER}{_BLANK}(?:<value>)?{_BLANK}", _judge_element
+    ),
     _Relation("call of Kimi K3", rf"{_Q}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}", _judge_element),
     _Relation(
         "label of XML and HTML",
-        r":?\s?<\\{0,64}/(?P<label>arg_key|key|name|td|th|dt|b|strong|label|code)>:?"
-        rf"{_BLANK}(?:<(?:arg_value|value|string|td|dd|code|span)[^<>]{{0,80}}>)?{_BLANK}",
+        r":?\s?<\\{0,64}/(?P<label>[\w:-]{0,16}(?:key|name)|td|th|dt|b|strong|label|code)>:?"
+        rf"{_BLANK}(?:<(?:[\w:-]{{0,16}}value|string|td|dd|code|span)[^<>]{{0,80}}>)?{_BLANK}",
         _judge_element,
     ),
 )
 _RECORD = (
     rf"{_Q}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{_NEWLINE}|\s(?!\s{{0,4}}[:=]))"
-    rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]"
+    rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?"
+    rf"(?:(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]|--value[ ])"
 )
 _VALUE = r"\s{0,6}\[?\s{0,4}{open}?(?=\S)"
 _RECORDS = (
@@ -311,6 +326,12 @@ _RECORDS = (
     _Relation("form data", rf"{_Q}(?:;[^\r\n]{{0,100}})?{_NEWLINE}{_NEWLINE}", _judge_field),
 )
 _LATER_FIELDS = (
+    _Relation(
+        "change of a value",
+        rf"{_Q}?(?:\s{{0,12}}[=:]|\sfrom)\s{{0,4}}{_Q}[^\"'\r\n]{{0,100}}?{_Q}\s{{1,4}}(?:->|=>|to)\s{{1,4}}{{open}}",
+        _judge_field,
+    ),
+    _Relation("default in code", rf"{_Q}?[^\r\n;{{}}<>]{{0,80}}?\s(?:\|\||\?\?|or)\s{{1,2}}{{open}}", _judge_field),
     _Relation(
         "later field of a record",
         rf"{_RECORD}[^{{}}<>]{{1,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]{_VALUE}",
@@ -351,7 +372,7 @@ def _row_pattern(row: _Relation, number: int) -> str:
 
 _SPECIAL = r"<\|\\{0,64}\"\|>|<escape>"
 _NAME = re.sub(r"(?<!\\)\s+", "", names.NAME)
-_BLOCK_BEGIN = lazy_pattern(rf"[|>][0-9+-]{{0,2}}[ ]{{0,4}}({_NEWLINE})(\s{{0,24}})\Z")
+_BLOCK_BEGIN = lazy_pattern(rf"(?:[|>][0-9+-]{{0,2}}|<<[-~]?\w{{1,16}})[ ]{{0,4}}({_NEWLINE})(\s{{0,24}})\Z")
 _LINES_BEGIN = lazy_pattern(rf"({_NEWLINE})([ ]{{0,12}}-)[ ]{{1,3}}\Z")
 
 
@@ -367,9 +388,10 @@ _SETTER = _before(
 )
 _SQL_BEFORE = _before(r"(?:with|role|user|login|encrypted|identified|for|\w{1,24}')\s{1,4}(?:\w{1,24}\s{1,4})?")
 _NETRC_BEFORE = _before(r"login\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?")
+_LINE_BEGIN = lazy_pattern(r"(?:^|\n|\\n|[\"'])\s{0,8}(?:[-*][ ])?\Z")
 _COMMAND_BEFORE = _before(
-    r"setx?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|config\s[^\r\n]{0,60}|redis[^\r\n]{0,40}>\s"
-    r"|(?<![^\nn])\s{0,8}(?:env|arg)\s{1,4}"
+    r"set(?:x|env)?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|config\s[^\r\n]{0,60}|redis[^\r\n]{0,40}>\s"
+    r"|(?<![^\nn])\s{0,8}(?:env|arg)\s{1,4}|enable\s|username\s\S{1,60}\s"
 )
 _QUOTED_WORDS = lazy_pattern(
     r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE
@@ -691,7 +713,7 @@ DETECTORS = (
     Detector(
         *("later field", names.SIGNS, _later_fields.pattern, _later_fields.judge),
         can_hold_secrets=True,
-        marks=("value", "default", "const", "example", "content", "form-data"),
+        marks=("->", "=>", "||", "??", " or ", " to ", "value", "default", "const", "example", "content", "form-data"),
     ),
     Detector(
         "value before its name",
@@ -707,7 +729,8 @@ DETECTORS = (
         names.SIGNS,
         lazy_pattern(
             rf"{_NAME}[\w.-]{{0,24}}"
-            rf"(?:{_Q}?[ \t]{{0,3}}(?:{_IS}|\(|-|,)?[ \t]{{1,3}}(?:[a-z'-]{{1,16}}[ ,:]{{1,2}}){{0,6}}|{_IS}|\()"
+            rf"(?:{_Q}?[ \t]{{0,3}}(?:{_IS}|\(|-|,)?[ \t]{{1,3}}"
+            rf"(?:[a-z'-]{{1,16}}(?:[ ,:]{{1,2}}|[ ]/[ ])){{0,6}}|{_IS}|\()"
             rf"(?:{_Q}|\*\*|\()?(?=[a-z0-9_+/=.~!@#$%^&*-])(?=[^\s]{{0,12}}[0-9]|[^\s]{{0,12}}\Z)"
         ),
         _judge_beside,
@@ -798,9 +821,10 @@ DETECTORS = (
     ),
     Detector(
         "user and password in a call",
-        ("auth", "cred", "basic"),
+        ("auth", "cred", "basic", "login", "connect", "pdo("),
         lazy_pattern(
-            rf"(?:auth|credentials?|login|basic)\w{{0,20}}\s?[=(]\s?\(?\s?{_Q}[^\"'\r\n\\]{{1,64}}{_Q}\s?,\s?{_COMMAND_QUOTE}(?=[^\s])"
+            rf"(?:auth|credentials?|login|basic|connect|pdo)\w{{0,20}}\s?[=(]\s?\(?\s?"
+            rf"(?:{_Q}[^\"'\r\n\\]{{1,100}}{_Q}\s?,\s?){{1,3}}?{_COMMAND_QUOTE}(?=[^\"'\s]{{0,40}}(?:[0-9!$%^&#]|\Z))"
         ),
         lambda place: _judge_option(place) if place.found["open"] else None,
         can_hold_secrets=True,

@@ -13,13 +13,25 @@ from inspector.scanning import lazy_pattern
 OTHER = "\x01"
 SIGNS = (
     *("pass", "pw", "psk", "otp", "-secur", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig"),
-    *("code", "jwt", "mnemonic", "contrasena", "senha", "kennwort", "wachtwoord", "kata sandi", "parola", "heslo"),
+    *(
+        "code",
+        "jwt",
+        "dockerc",
+        "mnemonic",
+        "contrasena",
+        "senha",
+        "kennwort",
+        "wachtwoord",
+        "kata sandi",
+        "parola",
+        "heslo",
+    ),
     OTHER,
 )
 """Every text with a name contains one of these."""
 
 NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psk|otp|securestring|secret(?:string)?
-        |token|key|credential|cookie|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
+        |token|key|cred(?:ential)?|cookie|dockerconfigjson|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
         |wachtwoord|kata\ sandi|parola|heslo|\x01+)
     (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base
               |prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)
@@ -29,7 +41,7 @@ NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psk|o
 _KEY_KINDS = (
     *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
     *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
-    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess"),
+    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi"),
 )
 
 _OTHER_KEYS = (
@@ -49,28 +61,16 @@ _OTHER_TOKENS = (
 )
 
 _PASSWORDS = (
-    *(
-        "passw",
-        "passp",
-        "passc",
-        "mot de passe",
-        "psw",
-        "otp",
-        "securestring",
-        "contrasena",
-        "senha",
-        "kennwort",
-        "wachtwoord",
-        "kata sandi",
-    ),
-    *("heslo", "mnemonic", OTHER),
+    *("passw", "passp", "passc", "mot de passe", "psk", "otp", "securestring", "contrasena", "senha", "kennwort"),
+    *("wachtwoord", "kata sandi", "heslo", "mnemonic", OTHER),
 )
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 _MAX_NAME_CHARS = 48
 _NAME_BEGIN = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
 _LABEL = lazy_pattern(r"\b(?!(?i:the|this|that|your|my|our|his|new|an|each|one|per|and|or|of|for) )[A-Za-z]{2,12} \Z")
 _PASS_KINDS = lazy_pattern(
-    r"(?:store|key|user|db|admin|root|mysql|my|login|require|svn|ftp|smtp|mail|proxy|http|pg|new|ssh)\Z", re.IGNORECASE
+    r"(?:bind|store|key|user|db|admin|root|mysql|my|login|require|svn|ftp|smtp|mail|proxy|http|pg|new|ssh)\Z",
+    re.IGNORECASE,
 )
 _IN_QUERY = lazy_pattern(r"(?:[?&;#]|amp;|%26|%3f|%23|u0026)[A-Za-z0-9_.-]{0,40}\Z", re.IGNORECASE)
 _RESOURCE_NAME = lazy_pattern(r"\barn:[^\s\"']{1,110}:\Z", re.IGNORECASE)
@@ -85,9 +85,9 @@ _FOREIGN = (
 )
 _FOREIGN_NAME = lazy_pattern("|".join(_FOREIGN), re.IGNORECASE)
 _FOREIGN_AT_END = lazy_pattern(rf"(?:{'|'.join(_FOREIGN)})\Z", re.IGNORECASE)
-_ESCAPED_COLON = lazy_pattern(r"\\{1,32}uff1a")
+_ESCAPED_COLON = lazy_pattern(r"\\{1,32}u(?:ff1[ad]|2192)")
 _LETTER = (
-    r"(?:\\{1,32}u(?!ff1a)(?:00[46][1-9a-f]|002d|00[c-f][0-9a-f]|00[57][0-9af]|0[1-9a-f][0-9a-f]{2}|[1-9a-f][0-9a-f]{3})"
+    r"(?:\\{1,32}u(?!ff1[ad]|2192)(?:00[46][1-9a-f]|002d|00[c-f][0-9a-f]|00[57][0-9af]|0[1-9a-f][0-9a-f]{2}|[1-9a-f][0-9a-f]{3})"
     r"|%(?:25){0,3}(?:[46][1-9a-f]|[57][0-9af]|2d))"
 )  # an escaped letter
 _ESCAPED_WORD = lazy_pattern(rf"(?:{_LETTER}(?:[a-z ]{{0,16}}(?=[\\%])|[a-z]{{0,16}})){{1,32}}")
@@ -108,7 +108,7 @@ def view(text: str) -> str:
     lowered = text.encode("ascii", "replace").lower().decode("ascii")
     if "\\u" in lowered or "%" in lowered:
         lowered = _ESCAPED_WORD.sub(_plain_word, lowered)
-        lowered = _ESCAPED_COLON.sub(lambda found: found[0].translate(_BLANKS), lowered)
+        lowered = _ESCAPED_COLON.sub(lambda found: f"{'':{len(found[0]) - 1}}:", lowered)
         if OTHER in lowered:
             lowered = _joined_words(lowered)
     return lowered
@@ -142,7 +142,6 @@ def _joined_words(lowered: str) -> str:
     return _LETTERS_BEFORE.sub(lambda found: OTHER * len(found[0]), lowered)
 
 
-_BLANKS = str.maketrans({"a": ":"} | dict.fromkeys("\\uf1", " "))
 _LETTERS_BEFORE = lazy_pattern(r"[a-z]{1,16}(?=\x01)")
 
 
@@ -192,7 +191,7 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
     before = text[at - 1]
     if before in "_-." or (text[at].isupper() and not before.isupper()) or sign[0] == OTHER:
         return True
-    if sign == "pass":
+    if sign in {"pass", "pw"}:
         return _PASS_KINDS.search(text, max(at - 8, 0), at) is not None
     if sign.startswith("p"):
         return len(sign) > 2 and (sign != "pwd" or not before.isupper())
@@ -205,7 +204,7 @@ def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> Secret
         return SecretConfidence.PASSWORD
     if sign == "pass":
         return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
-    if sign == "psk":
+    if sign == "dockerconfigjson":
         return SecretConfidence.SECRET
     if sign.startswith("secret"):
         return (

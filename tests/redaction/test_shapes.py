@@ -124,8 +124,8 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert Redactor().text(quoted) == quoted
 
 
-def test_there_are_a_hundred_texts_that_stay() -> None:
-    assert len(set(_KEPT)) >= 100
+def test_there_are_hundreds_of_texts_that_stay() -> None:
+    assert len(set(_KEPT)) >= 300
 
 
 def test_every_prefix_is_in_the_table_once() -> None:
