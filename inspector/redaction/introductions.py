@@ -182,7 +182,11 @@ def _judge_spaced(named: _Named) -> SecretVerdict:
         return _judge_bare_option(place, found.end())
     is_column = (not named.relation[:2].strip(" \t") and len(named.relation) > 1) or named.relation[:1] in ";\t.\\"
     is_line = named.relation[:1] in "\t\\" or _LINE_BEGIN.search(before) is not None
-    return _judge_said(named) if (is_column and is_line) or _COMMAND_BEFORE.search(before) else None
+    if (is_column and is_line) or _COMMAND_BEFORE.search(before):
+        return _judge_said(named)
+    verdict = _judge_said(named) if named.confidence is SecretConfidence.PASSWORD else None
+    is_mixed = isinstance(verdict, Secret) and _MIXED_WELL.match(text, verdict.start) is not None
+    return verdict if is_mixed or isinstance(verdict, Undecided) else None
 
 
 def _judge_called(named: _Named) -> SecretVerdict:
@@ -287,11 +291,16 @@ _NEAR = (
         _judge_assigned,
     ),
     _Relation("arguments of a call, a command's list", rf"{_Q}\s{{0,4}},{_BLANK}{{open}}", _judge_pair),
+    _Relation(
+        "answer of an interpreter",
+        rf"{_Q}?[)\]]?{_NEWLINE}(?:out\[[0-9]{{1,4}}\]:\s|=>\s)?{{open}}",
+        _judge_pair,
+    ),
     _Relation("call", r"\(\s?{open}", _judge_called),
     _Relation("table of Markdown", r"[*`]{0,3}\s{0,40}\|\s{0,40}[*`]{0,3}(?=\S)", _judge_cell),
     _Relation(
         "prose",
-        rf"(?:{_Q}|\*\*)?(?:\s{{1,3}}(?:is|was|are|has|been|now|set|changed|to|as|equals)){{1,4}}:?\s{{1,2}}(?=[^\s\"'`])",
+        rf"(?:{_Q}|\*\*)?(?:(?:\s{{1,3}}(?:is|was|are|has|been|now|set|changed|to|as|equals|lautet|ist|est|es)){{1,4}}:?\s{{1,2}}|\s{{0,2}}[?]{{1,3}}\s{{0,2}}\"?)(?=[^\s\"'`])",
         _judge_said,
     ),
     _Relation(
@@ -305,7 +314,9 @@ _NEAR = (
 _ELEMENTS = (
     _Relation("XML with CDATA", rf"(?:\s[^<>]{{0,100}})?{_GREATER}\s{{0,12}}<!\[cdata\[", _judge_element),
     _Relation(
-        "element of XML and HTML", rf"{_Q}?(?:\s[^<>]{{0,300}}?)?{_GREATER}{_BLANK}(?:<value>)?{_BLANK}", _judge_element
+        "element of XML and HTML",
+        rf"{_Q}?(?:\s[^<>]{{0,300}}?)?{_GREATER}{_BLANK}(?:<[\w:]{{0,24}}value>)?{_BLANK}",
+        _judge_element,
     ),
     _Relation("call of Kimi K3", rf"{_Q}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}", _judge_element),
     _Relation(
@@ -388,6 +399,7 @@ _SETTER = _before(
 )
 _SQL_BEFORE = _before(r"(?:with|role|user|login|encrypted|identified|for|\w{1,24}')\s{1,4}(?:\w{1,24}\s{1,4})?")
 _NETRC_BEFORE = _before(r"login\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?")
+_MIXED_WELL = lazy_pattern(r"(?=\S{0,40}[a-z])(?=\S{0,40}[A-Z])(?=\S{0,40}[0-9])\S{8}")
 _LINE_BEGIN = lazy_pattern(r"(?:^|\n|\\n|[\"'])\s{0,8}(?:[-*][ ])?\Z")
 _COMMAND_BEFORE = _before(
     r"set(?:x|env)?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|config\s[^\r\n]{0,60}|redis[^\r\n]{0,40}>\s"

@@ -41,7 +41,7 @@ NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psk|o
 _KEY_KINDS = (
     *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
     *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
-    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi"),
+    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi", "push"),
 )
 
 _OTHER_KEYS = (
@@ -67,7 +67,7 @@ _PASSWORDS = (
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 _MAX_NAME_CHARS = 48
 _NAME_BEGIN = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
-_LABEL = lazy_pattern(r"\b(?!(?i:the|this|that|your|my|our|his|new|an|each|one|per|and|or|of|for) )[A-Za-z]{2,12} \Z")
+_LABEL = lazy_pattern(r"\b[A-Za-z]{2,12}(?= \Z)")
 _PASS_KINDS = lazy_pattern(
     r"(?:bind|store|key|user|db|admin|root|mysql|my|login|require|svn|ftp|smtp|mail|proxy|http|pg|new|ssh)\Z",
     re.IGNORECASE,
@@ -169,11 +169,17 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
         return None
     if sign in _QUERY_SIGNS and not _IN_QUERY.search(text, max(at - 48, 0), at):
         return None
-    before = text[start:at] or (_LABEL.search(text, max(at - 16, 0), at) or [""])[0]
-    word = before.rstrip("_-. ").lower()
+    word = text[start:at].rstrip("_-. ").lower() or _label(text, at)
     confidence = _confidence(text, found, sign, word)
     is_vague = found["many"] and confidence is SecretConfidence.PASSWORD
     return SecretConfidence.LIKELY if is_vague else confidence
+
+
+def _label(text: str, at: int) -> str:
+    """The word before a name, if it says which key or token it is: `API key`."""
+    found = _LABEL.search(text, max(at - 16, 0), at)
+    word = found[0].lower() if found is not None else ""
+    return word if word.endswith((*_KEY_KINDS, *_TOKEN_KINDS)) else ""
 
 
 def confidence_of(name: str) -> SecretConfidence | None:
