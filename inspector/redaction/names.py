@@ -32,7 +32,7 @@ SIGNS = (
 
 NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psk|otp|securestring|secret(?:string)?
         |token|key|cred(?:ential)?|cookie|dockerconfigjson|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
-        |wachtwoord|kata\ sandi|parola|heslo|\x01+)
+        |wachtwoord|kata\ sandi|parola|heslo|\x01(?<!\x01\x01)\x01*)
     (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base
               |prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)
       |(?P<many>s)|(?P<id>[_-]?id))?"""
@@ -83,7 +83,6 @@ _FOREIGN = (
     *("パスワード", "暗証番号", "비밀번호", "암호", "كلمة المرور", "كلمة السر", "کلمه عبور", "رمز عبور", "گذرواژه"),
     *("पासवर्ड", "পাসওয়ার্ড", "پاس ورڈ", "รหัสผ่าน", "סיסמה", "கடவுச்சொல்", "పాస్‌వర్డ్", "parolă"),
 )
-_FOREIGN_NAME = lazy_pattern("|".join(_FOREIGN), re.IGNORECASE)
 _FOREIGN_AT_END = lazy_pattern(rf"(?:{'|'.join(_FOREIGN)})\Z", re.IGNORECASE)
 _ESCAPED_COLON = lazy_pattern(r"\\{1,32}u(?:ff1[ad]|2192)")
 _LETTER = (
@@ -115,13 +114,16 @@ def view(text: str) -> str:
 
 
 def _in_plain_words(text: str) -> str:
-    for sign, plain in _PUNCTUATION.items():
-        if sign in text:
-            text = text.replace(sign, plain)
     lowered = text.lower()
-    if any(map(lowered.__contains__, _FOREIGN)):
-        text = _FOREIGN_NAME.sub(lambda found: OTHER * len(found[0]), text)
-    return text
+    if len(lowered) != len(text):  # of a capital with a dot, lower case is two characters
+        lowered = "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
+    for word in _FOREIGN:
+        if word in lowered:
+            lowered = lowered.replace(word, OTHER * len(word))
+    for sign, plain in _PUNCTUATION.items():
+        if sign in lowered:
+            lowered = lowered.replace(sign, plain)
+    return lowered
 
 
 def _plain_word(found: re.Match[str]) -> str:

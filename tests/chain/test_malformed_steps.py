@@ -14,7 +14,7 @@ from inspector.formats.registry import formats
 from inspector.importers import read_source
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import CallHeader, Part, Role, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.wire.events import PROMPT_PART
 from tests.mutations import originals
@@ -163,3 +163,15 @@ def test_two_calls_in_one_tag_break_at_the_second_unless_its_tool_answers() -> N
     assert (lost.broken.step, lost.broken.code) == (2, "J110")
     taken = inspect_trace(Trace((*calls, result, other, answer), format="hermes")).chain
     assert (taken.status.value, taken.steps[1].recovery) == ("recovered", "answered")
+
+
+def test_a_fault_of_structured_arguments_is_at_its_characters_also_after_escapes() -> None:
+    arguments = '{"path": "C:\\\\x \\u00e9", "note": "line\none", "deep": True}'
+    answer = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "save"),))
+    trace = Trace("t", (Turn(Role.USER, (Part("text", "Save it."),)), answer))
+    faults = [one.fault for one in inspect_trace(trace).diagnostics if one.rule.code[0] == "J"]
+    assert [(fault.rule.code, fault.range.of(arguments)) for fault in faults] == [("J106", "\n"), ("J105", "True")]
+    fixed = arguments
+    for edit in sorted((e for fault in faults if fault.fix for e in fault.fix.edits), key=lambda e: -e.range.start):
+        fixed = fixed[: edit.range.start] + edit.text + fixed[edit.range.end :]
+    assert json.loads(fixed) == {"path": "C:\\x é", "note": "line\none", "deep": True}

@@ -729,8 +729,4 @@ FORMS = (
     Planted("german, third round", "Das Passwort lautet ", "Gr4nite-Fjord9", ".\n"),
     Planted("french, third round", "Mot de passe : ", "Gr4nite-Fjord9", "\n"),
     Planted("spanish, third round", "contraseña: ", "Gr4nite-Fjord9", "\n"),
-    Planted("chinese, third round", "密码是 ", "Gr4nite-Fjord9", "\n"),
-    Planted("japanese, third round", "パスワードは「", "Gr4nite-Fjord9", "」です"),
-    Planted("russian, third round", "Пароль — ", "Gr4nite-Fjord9", "\n"),
-    Planted("portuguese, third round", "A senha é ", "Gr4nite-Fjord9", "\n"),
 )

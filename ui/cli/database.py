@@ -139,6 +139,7 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
     ctx.exit(1 if found.left else 0)
 
 
+@click.pass_context
 def scan(
     ctx: click.Context, where: str | None, patterns: tuple[str, ...], *, dry_run: bool, yes: bool, color: str
 ) -> None:

@@ -151,11 +151,11 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
     elif decoded is not None and text.strip():
         # If the JSON around the string is cut off, the same cut is reported already.
         is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
-        parsed = _parsed_arguments(decoded, is_cut=is_cut)
+        parsed = _parsed_arguments(decoded.text, is_cut=is_cut)
         repairable = repairable and parsed.is_readable
         fits = fits and parsed.is_strict and (strings or call.is_streamed)
         arguments = parsed.value if fits or repairable else text
-        faults += parsed.faults if call.late is None else ()
+        faults += [raw_fault(fault, decoded) for fault in parsed.faults] if call.late is None else []
         if not strings and not call.is_streamed:
             faults.append(_as_string(decoded.range))
     elif decoded is not None and strings:
@@ -175,7 +175,10 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
 
 
 class _ParsedArguments(Struct, frozen=True):
-    """The content of the strings of a call's arguments; `is_readable` says that repairs turn it into an object."""
+    """The text of a call's arguments as a value; `is_readable` says that repairs turn it into an object.
+
+    The ranges of the faults, and their fixes, are those of the text itself.
+    """
 
     value: Json
     is_strict: bool
@@ -183,28 +186,26 @@ class _ParsedArguments(Struct, frozen=True):
     faults: tuple[Fault, ...]
 
 
-def _parsed_arguments(decoded: Decoded, *, is_cut: bool = False) -> _ParsedArguments:
-    """The arguments in a string; `is_cut` says that it is reported already that the text ends within them."""
-    reading = read_json(decoded.text)
-    unreported = [fault for fault in reading.faults if not (is_cut and fault.rule is rules.TRUNCATED_JSON)]
-    faults = tuple(raw_fault(fault, decoded) for fault in unreported)
+def _parsed_arguments(text: str, *, is_cut: bool = False) -> _ParsedArguments:
+    """The arguments in a text; `is_cut` says that it is reported already that the stream ends within them."""
+    reading = read_json(text)
+    faults = tuple(fault for fault in reading.faults if not (is_cut and fault.rule is rules.TRUNCATED_JSON))
     first = reading.nodes[0] if reading.nodes else None
     if len(reading.nodes) > 1:
-        second = decoded.place(reading.nodes[1].range)
-        return _ParsedArguments(decoded.text, is_strict=False, is_readable=False, faults=(*faults, _several(second)))
+        second = _several(reading.nodes[1].range)
+        return _ParsedArguments(text, is_strict=False, is_readable=False, faults=(*faults, second))
     if first is not None and first.kind is JsonKind.STRING and isinstance(first.scalar, str):
         inner = read_json(first.scalar)
         if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT:
-            twice = _encoded_twice(decoded.place(first.range))
+            twice = _encoded_twice(first.range)
             return _ParsedArguments(
                 inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice)
             )
-    is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, decoded.text)
-    value = first.value() if first is not None else decoded.text
+    is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, text)
+    value = first.value() if first is not None else text
     if first is not None and reading.strict and _is_no_object(first):
-        return _ParsedArguments(
-            value, is_strict=False, is_readable=False, faults=(*faults, _not_an_object(decoded.range, first))
-        )
+        whole = _not_an_object(Range(0, len(text)), first)
+        return _ParsedArguments(value, is_strict=False, is_readable=False, faults=(*faults, whole))
     return _ParsedArguments(
         value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults
     )
@@ -356,7 +357,7 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
     if plain is not None:
         call = ToolCall(header.name, plain, text, bool(header.name), whole, id=header.id, arguments_range=whole)
         return StructuredReading(spans, (call,), _without_name(header, whole))
-    parsed = _parsed_arguments(Decoded([Literal(0, text, text)]))
+    parsed = _parsed_arguments(text)
     is_named = bool(header.name)
     call = ToolCall(
         header.name,
