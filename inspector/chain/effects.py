@@ -76,12 +76,13 @@ def _words(**tables: str) -> Mapping[str, str]:
 _PROGRAMS = _words(
     nothing=(
         "cd echo printf export source . set unset true : sleep wait pushd popd alias ulimit umask trap exit clear "
-        "date pwd whoami uname env printenv history shopt declare local return break continue for case hostname arch"
+        "date pwd whoami uname env history shopt declare local return break continue for case hostname arch"
     ),
     # POSIX: a status of 1 of these means "no", "not found" or "different".
     probe=(
         "test [ [[ ls dir stat which type command whereis hash grep egrep fgrep zgrep rg ag ack find fd locate diff "
-        "cmp colordiff expr pgrep pidof ps fuser lsof ss netstat nc kill killall pkill getent id groups readlink "
+        "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
+        "ss netstat nc kill killall pkill getent id groups readlink "
         "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree"
     ),
     read=(
@@ -161,6 +162,12 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "npm": _words(probe="ls list view info outdated audit why explain whoami root prefix"),
         "conda": _words(probe="list info search env"),
         "brew": _words(probe="list info search"),
+        "gem": _words(probe="list search info"),
+        "crontab": _words(probe="-l"),
+        "service": _words(probe="status"),
+        "helm": _words(probe="list status get"),
+        "aws": _words(probe="help"),
+        "redis-cli": _words(probe="ping"),
         "apt": _words(probe="list show search"),
         "apt-cache": _words(probe="policy show search"),
         "dpkg": _words(probe="-s -l -L --status --list"),
@@ -333,7 +340,7 @@ def _task_words(task: str) -> list[str]:
 def _verb(command: ShellCommand) -> str:
     words = list(command.words)
     while words and words[0].startswith("-"):
-        if command.program in ("dpkg", "rpm"):
+        if command.program in ("dpkg", "rpm", "crontab"):
             return words[0]
         words = words[2 if words[0] in _GIT_OPTIONS_WITH_VALUE else 1 :]
     if words and words[0] in ("run", "run-script", "compose") and len(words) > 1:

@@ -18,7 +18,7 @@ from inspector.chain.provenance_terms import folded_names, leaves
 from inspector.chain.similar_calls import Intent, IntentValue, intent_of, intents_of, same_intent
 from inspector.chain.statements import Judged, Statement, Statements
 from inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
-from inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
+from inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_interpreter, is_terminal, kind_of, subjects_of
 from inspector.diagnostics import Location
 from inspector.model import Role, Trace
 from inspector.scanning import lazy_pattern
@@ -129,7 +129,7 @@ class RecoveryAnalysis:
         """
         if failed.result_kind is ResultKind.FINDING or self._is_used(failed) or not self._went_another_way(failed):
             return False
-        if _changes(failed) and self._is_asked(failed):
+        if not _may_be_spared(failed) or (_changes(failed) and self._is_asked(failed)):
             return False
         if (self._answer is None or self._answer.turn <= _known(failed)) and not source_says_success(self._trace):
             return False
@@ -151,10 +151,19 @@ class RecoveryAnalysis:
         if effect.kind not in _HAVE_OTHER_WAYS or (effect.kind is EffectKind.RUN and self._is_asked(failed)):
             return None
         known = _known(failed)
+        named = self._words_of_reply(judged.statement)
         for step in islice(self._steps, failed.number, failed.number + _MAX_OTHER_WAYS):
-            if step.is_good and step.location.turn > known and _is_alternative(effect, step):
+            is_later = step.is_good and step.location.turn > known
+            if is_later and _is_alternative(effect, step) and not named.isdisjoint(_query_words(step)):
                 return step.number
         return None
+
+    def _words_of_reply(self, statement: Statement | None) -> frozenset[str]:
+        """The words of three letters and more in the turn of a statement, but those that name nothing."""
+        turn = statement.turn if statement is not None else 0
+        texts = (speech.text for speech in self._speeches if speech.turn == turn)
+        words = (word for text in texts for word in folded_names(text[:_READ]))
+        return frozenset(word for word in words if len(word) > 2) - _NAMES_NOTHING
 
     def _is_asked(self, failed: Step) -> bool:
         """Whether the user named what a failed step was to do: its subcommand, or its target."""
@@ -377,21 +386,35 @@ def _as_written(value: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w#-])(?P<whole>(?:[\w#]+-)*#?{spelled}(?:-\w+)*(?:\.\d+)?)(?!\w)", re.IGNORECASE)
 
 
+_NAMES_NOTHING_TABLE = (
+    "that this there here with from into only also then them they have been does will would could cannot because "
+    "instead which what when where while just more some other another same first last next right file files code test "
+    "the and for are was not but can you all has its one two use now let out off via per may any who how "
+    "why too get got "
+    "tests error errors failed fails command line name path data work works using used needs need"
+)
+_NAMES_NOTHING = frozenset(_NAMES_NOTHING_TABLE.split())
 _HAVE_OTHER_WAYS = (EffectKind.READ, EffectKind.PROBE, EffectKind.RUN)
-_MAX_OTHER_WAYS = 4
-_INSTALLS = frozenset(("install", "i", "add", "get", "ci"))
+_MAX_OTHER_WAYS = 6
 
 
 def _is_alternative(effect: Effect, step: Step) -> bool:
-    """Whether a step looks as the failed one did, or runs the same program for another target, as `npm install`."""
+    """Whether a step may do what one with this effect was to do: look at something, or change or run something."""
     looks = (EffectKind.READ, EffectKind.PROBE)
-    for later in effects_of(step.call):
-        if effect.kind in looks and later.kind in looks:
-            return True
-        is_install = later.subject == effect.subject and later.subject.rsplit(" ", 1)[-1] in _INSTALLS
-        if effect.kind is EffectKind.RUN and later.kind is EffectKind.RUN and is_install:
-            return True
-    return False
+    kinds = {later.kind for later in effects_of(step.call)} - {EffectKind.NOTHING}
+    return bool(kinds) if effect.kind in looks else not kinds.issubset(looks)
+
+
+def _may_be_spared(step: Step) -> bool:
+    """Whether a call may have been made on the side: it looks at something, or its program is not installed.
+
+    What an agent changes or runs, it needs, unless its tool is in no table.
+    """
+    effect = main_effect(effects_of(step.call))
+    if effect is None or not has_known_effect(step.call) or is_interpreter(bare_name(step.call.name or "")):
+        return True
+    looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
+    return looks or (effect.kind is EffectKind.RUN and "not found" in (step.error or ""))
 
 
 def _changes(step: Step) -> bool:

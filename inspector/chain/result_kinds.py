@@ -94,7 +94,7 @@ _FINDINGS = lazy_pattern(
 _MISSING = lazy_pattern(
     r"no such file|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|cannot (?:access|find)|"
     r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
-    r"no module named|cannot find module|is a directory|no files? (?:matched|found)|no match",
+    r"no module named|cannot find module|no files? (?:matched|found)|no match",
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
@@ -399,9 +399,16 @@ _PROGRAM_ERROR = lazy_pattern(
 )
 
 
+_COMMAND_TIMED_OUT = lazy_pattern(
+    r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\btimed out\b", re.IGNORECASE
+)
+
+
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
     line = last_line(text)
+    if _COMMAND_TIMED_OUT.match(line):
+        return line
     match = _PROGRAM_ERROR.match(line)
     if match is None:
         return None

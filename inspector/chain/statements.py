@@ -55,6 +55,11 @@ _PLAN = lazy_pattern(
     r"je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では)",
     re.IGNORECASE,
 )
+# The words of other languages are not those of the error, which is in English.
+_NOT_ENGLISH = lazy_pattern(
+    r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|el|los|las|una|est|les|une|des|um|uma|os|il|gli)\b",
+    re.IGNORECASE,
+)
 # ... unless it names the reason.
 _ACKNOWLEDGES = lazy_pattern(
     r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have)(?:n['’]t|"
@@ -354,7 +359,9 @@ def _reports(sentence: str, terms: FailureTerms, *, is_first: bool, is_final: bo
     if is_first and not is_final:
         if _ACKNOWLEDGES.search(words):
             return True
-        return not _PLAN.match(words) and (admits_failure(words) or terms.are_touched(sentence))
+        if _PLAN.match(words):
+            return False
+        return admits_failure(words) or terms.are_touched(sentence) or _NOT_ENGLISH.search(words) is not None
     if _HYPOTHETICAL.search(words):
         return False
     if is_first and (is_only or terms.are_touched(sentence)):
@@ -414,8 +421,51 @@ def _claim_pattern(effect: Effect | None, tool: str) -> re.Pattern[str]:
     if effect is not None and effect.kind is EffectKind.WRITE:
         return re.compile(rf"\b{_CHANGED}", re.IGNORECASE)
     verbs = _verbs(effect, tool)
-    done = "|".join(participle for verb in verbs for participle in _participles(verb))
+    own = [participle for verb in verbs for participle in _participles(verb)]
+    if not own and effect is not None and effect.command is not None:
+        own = [_PROGRAM_CLAIMS.get(effect.command.program, "")]
+    done = "|".join(filter(None, own))
     return re.compile(rf"\b(?:{done})\b" if done else rf"\b{_DONE_WORDS}\b", re.IGNORECASE)
+
+
+_PROGRAM_CLAIMS = MappingProxyType(
+    {
+        "scp": "copied|uploaded|deployed|transferred",
+        "rsync": "copied|uploaded|deployed|synchroni[sz]ed|synced|transferred",
+        "ssh": "deployed|restarted|running|live|updated|installed",
+        "kubectl": "applied|deployed|rolled out|scaled|live|running",
+        "helm": "deployed|installed|upgraded|released",
+        "terraform": "applied|created|provisioned|deployed",
+        "docker": "built|pushed|running|started|tagged|deployed",
+        "twine": "uploaded|published|released",
+        "npm": "installed|added|published|released",
+        "cargo": "installed|added|published|released",
+        "pip": "installed|upgraded",
+        "apt": "installed|upgraded",
+        "apt-get": "installed|upgraded",
+        "brew": "installed|upgraded",
+        "alembic": "migrated|applied|upgraded|created",
+        "psql": "inserted|updated|migrated|created|applied|deleted|loaded|imported",
+        "mysql": "inserted|updated|migrated|created|applied|deleted|loaded|imported",
+        "sqlite": "inserted|updated|migrated|created|applied|deleted|loaded|imported",
+        "pg_dump": "dumped|backed up|saved|exported",
+        "pg_restore": "restored|imported",
+        "crontab": "scheduled|installed|set up|registered|runs every|will run",
+        "systemctl": "restarted|started|enabled|running|stopped|reloaded|is up|active",
+        "service": "restarted|started|enabled|running|stopped|reloaded|is up|active",
+        "curl": "sent|posted|notified|created|triggered|downloaded|fetched|uploaded",
+        "wget": "downloaded|fetched",
+        "gh": "created|opened|merged|released|published|closed|commented",
+        "git": "pushed|committed|merged|rebased|tagged|applied|reverted|cherry-picked|checked out",
+        "python": "ran|runs|executed|produced|generated|trained|computed|finished",
+        "node": "ran|runs|executed|produced|generated|finished",
+        "make": "built|installed|generated|ran",
+        "aws": "uploaded|deployed|created|copied",
+        "gcloud": "deployed|created|uploaded",
+        "ansible-playbook": "deployed|applied|configured|provisioned",
+    }
+)
+"""What an agent says that a program did, by its name."""
 
 
 def _verbs(effect: Effect | None, tool: str) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def test_a_later_good_step_of_the_same_intent(failed: str, later: str) -> None:
         ('get_weather {"city": "Oslo", "unit": "celsius"}', 'get_weather {"city": "Paris", "unit": "celsius"}'),
         ('get_weather {"city": "Oslo"}', 'get_time {"city": "Oslo"}'),
         ('bash {"command": "foo --all"}', 'bash {"command": "ls"}'),
-        ('bash {"command": "cat a.txt"}', 'bash {"command": "cat b.txt"}'),
+        ('read_file {"path": "a.txt"}', 'read_file {"path": "b.txt"}'),
         ('bash {"command": "pip install numpy"}', 'bash {"command": "pip install pandas"}'),
         ('get_invoice {"number": "2025-0114"}', 'refund {"invoice": "2025-0114"}'),
     ],
