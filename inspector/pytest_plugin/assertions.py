@@ -31,8 +31,10 @@ _LONGEST_PATH = 4_096
 MessageList: TypeAlias = Sequence[Mapping[str, Any]]
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList
 _MOST_TRACES, _MOST_FAULTS = 10, 20
-_FAILING: Mapping[Severity, frozenset[Status]] = MappingProxyType(
+_BROKEN = "broken"
+_FAILING: Mapping[str, frozenset[Status]] = MappingProxyType(
     {
+        _BROKEN: frozenset({Status.BROKEN}),
         Severity.ERROR: frozenset({Status.BROKEN}),
         Severity.WARNING: frozenset({Status.BROKEN, Status.ABORTED}),
         Severity.INFO: frozenset({Status.BROKEN, Status.ABORTED, Status.RECOVERED}),
@@ -151,7 +153,7 @@ def unbroken(
 ) -> str:
     """Why the chains of the input are broken; `""` if they are not."""
     rules = _rules(select, ignore)
-    statuses = _FAILING[_severity(fail_on)]
+    statuses = _FAILING[_failing(fail_on)]
     return _joined_reasons(_breaks(one, rules, statuses) for one in inspected(trace_input, format, tools))
 
 
@@ -164,19 +166,21 @@ def clean(
     format: str,
     tools: MessageList,
 ) -> str:
-    """The faults of the input, as text; `""` if there are none."""
+    """The faults and breaks of the input, as text; `""` if there are none."""
     rules = _rules(select, ignore)
-    order = list(Severity)
-    counted = frozenset(order[: order.index(_severity(fail_on)) + 1])
-    return _joined_reasons(_faults(one, rules, counted) for one in inspected(trace_input, format, tools))
+    order = [_BROKEN, *Severity]
+    counted = frozenset(order[: order.index(_failing(fail_on)) + 1])
+    return _joined_reasons(
+        _faults(one, rules, counted) or _breaks(one, rules, _FAILING[_BROKEN])
+        for one in inspected(trace_input, format, tools)
+    )
 
 
-def _severity(word: str) -> Severity:
-    try:
-        return Severity(word)
-    except ValueError:
-        known = ", ".join(f'"{severity.value}"' for severity in Severity)
-        raise ValueError(f"`fail_on` must be one of {known}, not {word!r}") from None
+def _failing(word: str) -> str:
+    if word not in _FAILING:
+        known = ", ".join(f'"{value}"' for value in (*Severity, _BROKEN))
+        raise ValueError(f"`fail_on` must be one of {known}, not {word!r}")
+    return word
 
 
 def _rules(select: Sequence[str], ignore: Sequence[str]) -> frozenset[Rule]:
@@ -245,7 +249,7 @@ def _in_call(one: Diagnostic, step: Step) -> bool:
     return here.range.start <= place.range.end and place.range.start <= here.range.end
 
 
-def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[Severity]) -> str:
+def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[str]) -> str:
     found = [fault for fault in one.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted]
     if not found:
         return ""

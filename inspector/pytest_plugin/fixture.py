@@ -35,9 +35,9 @@ class Weaklink:
         """Fail if a step of the chain failed and the agent did not recover from it.
 
         `select` and `ignore` are rule codes, names or code prefixes: a step that failed by another rule, or by one that
-        is ignored, does not count. With `fail_on="warning"` a trace that was aborted fails too, with "info" also one
-        that recovered. Raises AssertionError with the verdict and the faults in their place; UnreadableFileError,
-        UnknownFormatError, UnknownRuleError, and TypeError if `trace` is none of the above.
+        is ignored, does not count. `fail_on="broken"` is the same as "error"; with "warning" a trace that was aborted
+        fails too, with "info" also one that recovered. Raises AssertionError with the verdict and the faults in their
+        place; UnreadableFileError, UnknownFormatError, UnknownRuleError, and TypeError if `trace` is none of the above.
         """
         __tracebackhide__ = True
         from inspector.pytest_plugin.assertions import unbroken  # noqa: PLC0415  # imported on first use
@@ -59,9 +59,10 @@ class Weaklink:
         format: str = "",
         tools: MessageList = (),
     ) -> None:
-        """Fail if anything is wrong: a diagnostic of severity `fail_on` ("error", "warning", "info") or above.
+        """Fail if anything is wrong: as `weaklink check`, which fails for broken chains whatever the severity.
 
-        The rest is as with `assert_unbroken`, but it does not matter whether the agent recovered.
+        A diagnostic of severity `fail_on` ("error", "warning", "info") or above fails, even if the agent recovered. A
+        broken chain fails too; with "broken", nothing else does. The rest is as with `assert_unbroken`.
         """
         __tracebackhide__ = True
         from inspector.pytest_plugin.assertions import clean  # noqa: PLC0415  # imported on first use

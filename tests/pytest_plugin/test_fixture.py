@@ -82,7 +82,8 @@ def test_pytest_finds_it_by_the_entry_point_of_the_distribution(
         f"weaklink.assert_unbroken({conversation('hello')!r})",
         f"weaklink.assert_unbroken({conversation('Error: no such file')!r}, ignore=['error-result'])",
         f"weaklink.assert_unbroken({conversation('Error: no such file')!r}, select='J')",
-        f"weaklink.assert_clean({conversation('Error: no such file')!r}, ignore='unrecovered-error')",
+        f"weaklink.assert_clean({conversation('Error: no such file')!r}, ignore=['unrecovered-error', 'error-result'])",
+        f"weaklink.assert_clean({conversation('')!r}, fail_on='broken')",
         "weaklink.assert_clean(COMMA, ignore='J104')",
         "weaklink.assert_clean(COMMA, select=('S2', 'T4'))",
         "assert [one.chain.status for one in weaklink.inspect(SOUND)] == ['ok']",
@@ -111,6 +112,14 @@ def test_an_error_that_nobody_made_good_is_told(run: Any) -> None:
     result = run(f"weaklink.assert_unbroken({conversation('Error: disk failure')!r})")
     assert "`read` answered with an error (`Error: disk failure`)" in said(result)
     assert "The agent continued as if nothing had happened." in said(result)
+
+
+@pytest.mark.parametrize("fail_on", ["error", "broken"])
+def test_a_chain_that_broke_without_an_error_is_not_clean(run: Any, fail_on: str) -> None:
+    broken = conversation("Error: disk failure")
+    result = run(f"weaklink.assert_clean({broken!r}, ignore='unrecovered-error', fail_on={fail_on!r})")
+    result.assert_outcomes(failed=1)
+    assert "the chain broke at step 1 of 1" in said(result)
 
 
 def test_what_counts_as_failing_is_asked_for(run: Any) -> None:
@@ -142,7 +151,10 @@ def test_every_trace_of_a_log_counts(run: Any, pytester: pytest.Pytester, path: 
         ("Path('empty.jsonl').write_text('{}')\nweaklink.assert_clean('empty.jsonl')", "empty.jsonl"),
         ("weaklink.assert_clean(SOUND, format='hermse')", "did you mean `hermes`?"),
         ("weaklink.assert_clean(SOUND, ignore='trailing-coma')", "did you mean `trailing-comma`?"),
-        ("weaklink.assert_clean(SOUND, fail_on='fatal')", '`fail_on` must be one of "error", "warning", "info"'),
+        (
+            "weaklink.assert_clean(SOUND, fail_on='fatal')",
+            '`fail_on` must be one of "error", "warning", "info", "broken"',
+        ),
         ("weaklink.assert_clean(5)", "a list of messages (dictionaries), not int"),
         ("weaklink.assert_clean([])", "a list of messages (dictionaries), not list"),
     ],

@@ -14,7 +14,7 @@ from ui.cli.console import print_lines, print_notice, screen_width
 from ui.cli.paths import separate_files
 from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from ui.reports.check_output import CheckJson, CheckLines
-from ui.reports.check_report import CheckReporter, CheckTotals
+from ui.reports.check_report import BROKEN, CheckReporter, CheckTotals
 
 _FOUND, _COULD_NOT_RUN = 1, 2
 
@@ -61,8 +61,9 @@ def check(
 
 
 def exit_code(settings: CheckSettings, totals: CheckTotals) -> int:
-    """1 if a new fault is at least as severe as `--fail-on`, else 0."""
-    return _FOUND if any(settings.fails(severity) and totals.of(severity) for severity in Severity) else 0
+    """1 if a new fault is at least as severe as `--fail-on`, or a new broken chain counts for it, else 0."""
+    counts = {BROKEN: totals.broken, **{severity.value: totals.of(severity) for severity in Severity}}
+    return _FOUND if any(count and settings.fails(kind) for kind, count in counts.items()) else 0
 
 
 def check_report(output: str, settings: CheckSettings, color: str) -> CheckReporter:

@@ -5,13 +5,14 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from inspector.errors import UnreadableFileError
 from inspector.json_text import write_json
 from inspector.model import Json
-from inspector.rules.rule import Rule
+from inspector.rules.rule import Rule, Severity
 from ui.cli.files import open_output, read_text
 from ui.reports.check_report import Finding, UnreadRecord
 
@@ -20,45 +21,61 @@ _LONGEST_EXCERPT = 80
 
 
 class KnownFault(Struct, frozen=True, order=True):
-    """A baseline entry: a fault and how often it occurred. `text` is an excerpt for people who read the file."""
+    """A baseline entry: a fault and how often it occurred. `text` is an excerpt for people who read the file.
+
+    `severity` is "" in files of weaklink 0.2.0, which do not have it.
+    """
 
     path: str
     code: str
     fingerprint: str
     count: int
     text: str
+    severity: str = ""
+
+    @property
+    def key(self) -> "_Key":
+        """What findings are looked up by."""
+        return self.fingerprint, self.severity
+
+
+_Key: TypeAlias = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Baseline:
     """The known faults, and all faults that this run has found.
 
-    A fault that the baseline lists twice is known twice; a third occurrence is new.
+    A fault that the baseline lists twice is known twice; a third occurrence is new. A fault that is worse than it was,
+    such as an error that the agent recovered from then and not now, is new too.
     """
 
     faults: tuple[KnownFault, ...] = ()
-    _left: Counter[str] = field(init=False)
-    _met: dict[str, KnownFault] = field(default_factory=dict)
+    _left: Counter[_Key] = field(init=False)
+    _met: dict[_Key, KnownFault] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._left = Counter()
         for fault in self.faults:
-            self._left[fault.fingerprint] += fault.count
+            self._left[fault.key] += fault.count
 
     def knows(self, finding: Finding | UnreadRecord) -> bool:
         """Whether an unused entry matches a finding; uses the entry up. The finding is recorded as met either way."""
         self._note(finding)
-        known = self._left[finding.fingerprint] > 0
-        if known:
-            self._left[finding.fingerprint] -= 1
-        return known
+        severities = list(Severity)
+        worse = severities[: severities.index(finding.fault.rule.severity) + 1]
+        for severity in (*reversed(worse), ""):
+            if self._left[finding.fingerprint, severity] > 0:
+                self._left[finding.fingerprint, severity] -= 1
+                return True
+        return False
 
     def gone(self, paths: Iterable[str], rules: Iterable[Rule]) -> int:
         """The number of baseline faults of these rules that were not met, in these or in deleted files."""
         checked_paths, codes = frozenset(paths), {rule.code for rule in rules}
         return sum(
-            self._left[fault.fingerprint]
-            for fault in {fault.fingerprint: fault for fault in self.faults}.values()
+            self._left[fault.key]
+            for fault in {fault.key: fault for fault in self.faults}.values()
             if fault.code in codes and (fault.path in checked_paths or not os.path.lexists(fault.path))
         )
 
@@ -67,12 +84,10 @@ class Baseline:
         return tuple(sorted(self._met.values()))
 
     def _note(self, finding: Finding | UnreadRecord) -> None:
-        met = self._met.get(finding.fingerprint)
-        code, text = finding.fault.rule.code, finding.words[:_LONGEST_EXCERPT]
-        entry = met or KnownFault(finding.path, code, finding.fingerprint, 0, text)
-        self._met[finding.fingerprint] = KnownFault(
-            entry.path, entry.code, entry.fingerprint, entry.count + 1, entry.text
-        )
+        rule, text = finding.fault.rule, finding.words[:_LONGEST_EXCERPT]
+        new = KnownFault(finding.path, rule.code, finding.fingerprint, 0, text, rule.severity.value)
+        entry = self._met.get(new.key, new)
+        self._met[new.key] = structs.replace(entry, count=entry.count + 1)
 
 
 def read_baseline(path: str) -> Baseline:
@@ -104,11 +119,18 @@ def _entry(fault: KnownFault) -> dict[str, Json]:
         "fingerprint": fault.fingerprint,
         "count": fault.count,
         "text": fault.text,
+        "severity": fault.severity,
     }
 
 
 def _fault(path: str, value: Json) -> KnownFault:
     match value:
-        case {"path": str(file), "code": str(code), "fingerprint": str(fingerprint), "count": int(count)} if count > 0:
-            return KnownFault(file, code, fingerprint, count, "")
+        case {
+            "path": str(file),
+            "code": str(code),
+            "fingerprint": str(fingerprint),
+            "count": int(count),
+            **more,
+        } if count > 0:
+            return KnownFault(file, code, fingerprint, count, "", str(more.get("severity", "")))
     raise UnreadableFileError(f"{path} is not a baseline: an entry lacks `path`, `code`, `fingerprint` or `count`")

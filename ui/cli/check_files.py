@@ -23,7 +23,7 @@ from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.redaction.finding import Finder
 from inspector.redaction.redactor import Redactor
-from inspector.rules.catalogue import select_rules
+from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule, Severity
 from inspector.scanning import lazy_pattern
@@ -64,19 +64,29 @@ class CheckOptions(Struct, frozen=True):
     strict: bool = False
 
     @property
+    def rules(self) -> frozenset[Rule]:
+        """The rules that are checked."""
+        chosen = select_rules(tuple(self.select)) if self.select else frozenset(RULES)
+        return (chosen - select_rules(tuple(self.ignore)) - UNREADABLE_RULES) | self.unread_rules
+
+    @property
     def unread_rules(self) -> frozenset[Rule]:
         """The rules for unreadable input that apply: all that are not ignored, even if others are selected."""
         return frozenset() if self.allow_skipped else UNREADABLE_RULES - select_rules(tuple(self.ignore))
 
 
 class InspectedRecord(Struct, frozen=True):
-    """A trace of a file with all its findings; `chain` is the chain by which they are grouped."""
+    """A trace of a file with all its findings; `chain` is the chain by which they are grouped.
+
+    `broken_chain` is its break as a finding, if the break's rule is checked.
+    """
 
     place: str
     title: str
     findings: tuple[check_report.Finding, ...]
     chain: Chain | None = None
     broken: Break | None = None
+    broken_chain: check_report.Finding | None = None
 
 
 class SkippedRecord(Struct, frozen=True):
@@ -137,7 +147,7 @@ class FileTally:
         self._source: str | None = None
         self._refused: str | None = None
         self._is_failure = self._is_unread = False
-        self._traces = self._skipped = self._known = self._unnoted = 0
+        self._traces = self._skipped = self._broken = self._known = self._unnoted = 0
         self._first_skipped: list[Skipped] = []
         self._noted: list[Skipped] = []
         self._diagnostics: Counter[str] = Counter()
@@ -164,6 +174,7 @@ class FileTally:
             tuple(self._first_skipped),
             self._diagnostics,
             self._severities,
+            self._broken,
             self._known,
             is_failure=self._is_failure,
         )
@@ -178,7 +189,27 @@ class FileTally:
         self._diagnostics.update(finding.diagnostic.rule.code for finding in new)
         self._severities.update(finding.diagnostic.rule.severity for finding in new)
         by_cause = check_report.grouped_findings(new, record.chain) if record.chain is not None else new
-        self._report.trace(check_report.CheckedTrace(self._name, record.place, record.title, by_cause, record.broken))
+        broken_chain = self._new_break(record, new)
+        self._report.trace(
+            check_report.CheckedTrace(self._name, record.place, record.title, by_cause, record.broken, broken_chain)
+        )
+
+    def _new_break(self, record: InspectedRecord, new: Iterable[check_report.Finding]) -> check_report.Finding | None:
+        """The record's broken chain, counted; None if it has none, or one that the baseline knows.
+
+        A break by an error is known if that error is; any other break has its own entry in a baseline.
+        """
+        broken, broken_chain = record.broken, record.broken_chain
+        if broken is None or broken_chain is None:
+            return None
+        reason = check_report.break_reason(broken, broken_chain, record.findings)
+        if reason is not None:
+            is_known = all(finding is not reason for finding in new)
+        else:
+            is_known = self._baseline.knows(broken_chain)
+            self._known += is_known
+        self._broken += not is_known
+        return None if is_known else broken_chain
 
     def _skip(self, record: SkippedRecord) -> None:
         self._skipped += 1
@@ -208,12 +239,22 @@ class FileTally:
         self._report.unread(unread)
 
 
+class _Reported(Struct, frozen=True):
+    """The trace that findings refer to, without secrets, and where it was read from: see `findings_of`."""
+
+    source: str
+    trace: Trace
+    written: Trace
+    line: str | None
+
+
 class _RecordReader:
     """Inspects the records of a file and finds their lines."""
 
     def __init__(self, file: PlacedFile, options: CheckOptions) -> None:
         self._file, self._options = file, options
         self._unread_rules = options.unread_rules
+        self._codes = frozenset(rule.code for rule in options.rules)
         self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
         self._rows = SampleRows(file.source_file)
         self._redactor = Redactor()  # reports and baselines are written to files and must not contain secrets
@@ -230,9 +271,8 @@ class _RecordReader:
             found = self._inspected(trace, self._options.select, self._options.ignore)
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
-        line = self._lines.of(record) if found.diagnostics else None
-        findings = check_report.findings_of(self._file.name, source, trace, found, line, written=record)
-        return _inspected_record(record, trace, found, findings)
+        line = self._lines.of(record) if found.diagnostics or found.chain.broken is not None else None
+        return self._inspected_record(record, found, _Reported(source, trace, record, line))
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
         options = self._options
@@ -251,12 +291,25 @@ class _RecordReader:
         clean = redacted(sample, self._redactor)
         clean = inspected_sample(clean, self._inspected(clean.trace))
         options = LintOptions(select=self._options.select, ignore=self._options.ignore, needs_tools=False)
-        found, file = linted(clean, options), self._file
-        text = sample.raw_text if sample.row.raw and not file.source_file.packing else None
-        findings = check_report.findings_of(
-            file.name, SAMPLE_SOURCE, clean.reported_trace, found, text, written=sample.reported_trace
+        text = sample.raw_text if sample.row.raw and not self._file.source_file.packing else None
+        reported = _Reported(SAMPLE_SOURCE, clean.reported_trace, sample.reported_trace, text)
+        return self._inspected_record(record, linted(clean, options), reported)
+
+    def _inspected_record(self, record: Trace, found: Inspection, reported: "_Reported") -> InspectedRecord:
+        path, source, trace, line = self._file.name, reported.source, reported.trace, reported.line
+        findings = tuple(check_report.findings_of(path, source, trace, found, line, written=reported.written))
+        broken = found.chain.broken
+        is_checked = broken is not None and broken.code in self._codes
+        return InspectedRecord(
+            record.provenance.record,
+            title_of(trace),
+            findings,
+            found.chain if findings else None,
+            broken,
+            check_report.broken_chain(path, source, trace, found.chain, line, written=reported.written)
+            if is_checked
+            else None,
         )
-        return _inspected_record(record, clean.reported_trace, found, findings)
 
     def refused(self, why: str, *, is_failure: bool) -> check_report.UnreadRecord | None:
         """The finding for a refused file; None if the refusal does not count as one."""
@@ -287,14 +340,6 @@ class _RecordReader:
         fault = structs.replace(unread.fault, message=self._redactor.text(unread.fault.message))
         shown = unread.shown if self._clean.is_clean(unread.record, unread.shown, before) else ""
         return structs.replace(unread, fault=fault, shown=shown)
-
-
-def _inspected_record(
-    record: Trace, trace: Trace, found: Inspection, findings: Iterable[check_report.Finding]
-) -> InspectedRecord:
-    listed, chain = tuple(findings), found.chain
-    title = title_of(trace)
-    return InspectedRecord(record.provenance.record, title, listed, chain if listed else None, chain.broken)
 
 
 class RecordLines:

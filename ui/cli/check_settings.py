@@ -13,18 +13,19 @@ from msgspec import Struct, field, structs
 
 from inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
 from inspector.formats.registry import find_format
-from inspector.importers.reading import UNREADABLE_RULES
 from inspector.importers.registry import source_names
 from inspector.inspection import REASONING_BUDGET
 from inspector.model import Json
-from inspector.rules.catalogue import RULES, select_rules
+from inspector.rules.catalogue import select_rules
 from inspector.rules.rule import Rule, Severity
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline, read_baseline
 from ui.cli.check_files import CheckOptions
+from ui.reports.check_report import BROKEN
 
 NEVER = "never"
 """The value of `fail-on` with which no fault fails the check."""
+_FAIL_ON = (NEVER, BROKEN, *Severity)  # each value also fails for what those before it fail for
 
 _PYPROJECT, _WEAKLINK_TOML = "pyproject.toml", "weaklink.toml"
 
@@ -137,8 +138,8 @@ def _strings(value: Json) -> tuple[str, ...]:
     return tuple(str(one) for one in value)
 
 
-def _severity(value: Json) -> str:
-    return _one_of(value, [*(severity.value for severity in Severity), NEVER])
+def _failing(value: Json) -> str:
+    return _one_of(value, [str(word) for word in _FAIL_ON])
 
 
 def _format(value: Json) -> str:
@@ -185,7 +186,7 @@ _KEYS: Mapping[str, Callable[[Json], object]] = MappingProxyType(
     {
         "select": _rules,
         "ignore": _rules,
-        "fail-on": _severity,
+        "fail-on": _failing,
         "format": _format,
         "source": _source,
         "baseline": _string,
@@ -212,24 +213,23 @@ class CheckArguments(Struct, frozen=True):
 
 
 class CheckSettings(Struct, frozen=True):
-    """How files are read, the baseline, and the lowest severity that fails the check."""
+    """How files are read, the baseline, and what fails the check.
+
+    `fail_on` is the lowest severity that does, and broken chains do too; `broken` for these only; or `never`.
+    """
 
     options: CheckOptions
     fail_on: str = Severity.ERROR.value
     baseline: Baseline = field(default_factory=Baseline)
 
-    def fails(self, severity: Severity) -> bool:
-        """Whether a new fault of this severity fails the check."""
-        if self.fail_on == NEVER:
-            return False
-        order = list(Severity)
-        return order.index(severity) <= order.index(Severity(self.fail_on))
+    def fails(self, kind: str) -> bool:
+        """Whether new faults of this severity, or new broken chains (`BROKEN`), fail the check."""
+        return _FAIL_ON.index(kind) <= _FAIL_ON.index(self.fail_on)
 
     @property
     def rules(self) -> frozenset[Rule]:
         """The rules that are checked."""
-        chosen = select_rules(tuple(self.options.select)) if self.options.select else frozenset(RULES)
-        return (chosen - select_rules(tuple(self.options.ignore)) - UNREADABLE_RULES) | self.options.unread_rules
+        return self.options.rules
 
 
 def check_settings(arguments: CheckArguments, config_file: str | None, *, no_config: bool) -> CheckSettings:

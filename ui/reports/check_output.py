@@ -28,8 +28,8 @@ class CheckLines:
         self._put, self._say, self._width = put, say, width
 
     def trace(self, trace: CheckedTrace) -> None:
-        """Print the trace's position, the verdict, and each fault; nothing if there is none."""
-        if trace.findings:
+        """Print the trace's position, the verdict, and each fault; nothing if there is neither fault nor break."""
+        if trace.findings or trace.broken_chain is not None:
             self._put(trace_lines(trace, self._width))
 
     def unread(self, unread: UnreadRecord) -> None:
@@ -129,12 +129,14 @@ def read_words(totals: CheckTotals) -> Line:
 
 
 def found_words(totals: CheckTotals) -> Line:
-    """The number of errors, warnings and infos found, or a message that there are none, or no new ones."""
+    """The numbers of errors, warnings, infos and broken chains, or a message that there are none, or no new ones."""
     found: list[Run] = []
     for severity in Severity:
         if number := totals.of(severity):
             many = "infos" if severity is Severity.INFO else ""
             found += (Run(", " if found else ""), Run(counted(number, severity.value, many), style_of(severity)))
+    if totals.broken:
+        found += (Run(", " if found else ""), Run(counted(totals.broken, "broken chain"), Style.ERROR))
     if found:
         return tuple(found)
     if not totals.traces:
@@ -150,16 +152,18 @@ def in_file(path: str, record: str) -> str:
 
 
 class CheckJson:
-    """Writes `{"files", "diagnostics", "totals"}` to a stream at the end; until then the data is on disk."""
+    """Writes `{"files", "diagnostics", "broken_chains", "totals"}` at the end; until then the data is on disk."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._files, self._diagnostics = JsonArray(), JsonArray()
+        self._files, self._diagnostics, self._broken = JsonArray(), JsonArray(), JsonArray()
 
     def trace(self, trace: CheckedTrace) -> None:
-        """Add its findings to `diagnostics`."""
+        """Add its findings to `diagnostics`, and its break to `broken_chains`."""
         for finding in trace.findings:
             self._diagnostics.add(finding_object(finding))
+        if trace.broken is not None and trace.broken_chain is not None:
+            self._broken.add(broken_object(trace.broken, trace.broken_chain))
 
     def unread(self, unread: UnreadRecord) -> None:
         """Add it to `diagnostics`."""
@@ -175,6 +179,10 @@ class CheckJson:
         self._files.write_to(self._out)
         self._out.write(', "diagnostics": ')
         self._diagnostics.write_to(self._out)
+        if totals.judges_chains:
+            self._out.write(', "broken_chains": ')
+            self._broken.write_to(self._out)
+        self._broken.close()
         self._out.write(f', "totals": {write_json(totals_object(totals))}}}\n')
 
 
@@ -194,6 +202,30 @@ def finding_object(finding: Finding) -> JsonObject:
         "trace": finding.trace,
         **value,
         "related": [*related, *more],
+    }
+
+
+def broken_object(broken: Break, finding: Finding) -> JsonObject:
+    """A broken chain: its step, its reason, and the position of the failed call or of its error, as in a diagnostic."""
+    place = finding.diagnostic.location
+    line, column = finding.lines.position(place.range.start)
+    return {
+        "path": finding.path,
+        "record": finding.record,
+        "trace": finding.trace,
+        "step": broken.step,
+        "tool": broken.tool,
+        "outcome": broken.outcome.value,
+        "reaction": broken.reaction.value if broken.reaction is not None else None,
+        "turn": place.turn,
+        "part": place.part,
+        "code": broken.code,
+        "start": place.range.start,
+        "end": place.range.end,
+        "line": line,
+        "column": column,
+        "message": broken.message,
+        "fingerprint": finding.fingerprint,
     }
 
 
@@ -257,7 +289,8 @@ def file_object(file: CheckedFile) -> JsonObject:
 
 
 def totals_object(totals: CheckTotals) -> JsonObject:
-    """The totals of all files."""
+    """The totals of all files; without `broken_chains` if chains are not judged."""
+    broken: JsonObject = {"broken_chains": totals.broken} if totals.judges_chains else {}
     return {
         "files": totals.files,
         "refused": totals.refused,
@@ -266,6 +299,7 @@ def totals_object(totals: CheckTotals) -> JsonObject:
         "errors": totals.of(Severity.ERROR),
         "warnings": totals.of(Severity.WARNING),
         "infos": totals.of(Severity.INFO),
+        **broken,
         "known": totals.known,
         "gone": totals.gone,
         "diagnostics": dict(sorted(totals.diagnostics.items())),
@@ -285,10 +319,14 @@ class JsonArray:
         self._begun = True
 
     def write_to(self, out: TextIO) -> None:
-        """Write the array, one element per line; nothing may be added afterwards."""
+        """Write the array, one element per line, and close it."""
         out.write("[")
         self._spool.seek(0)
         while piece := self._spool.read(1 << 16):
             out.write(piece)
         out.write("\n]" if self._begun else "]")
+        self.close()
+
+    def close(self) -> None:
+        """Delete the data; nothing may be added or written afterwards."""
         self._spool.close()

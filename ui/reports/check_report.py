@@ -12,7 +12,7 @@ from msgspec import Struct, field, structs
 
 from inspector.chain.grouping import by_cause, with_count
 from inspector.chain.layers import PlacedTexts
-from inspector.chain.steps import Break, Chain, Status
+from inspector.chain.steps import Break, Chain, Status, StepOutcome
 from inspector.dataset.record_rewrite import RecordPart, find_slots
 from inspector.dataset.samples import ROW_PART
 from inspector.diagnostics import Diagnostic, Edit, Fault
@@ -20,10 +20,14 @@ from inspector.importers.source import Skipped, is_url
 from inspector.inspected import Inspection
 from inspector.json_scanner import read_json
 from inspector.model import RecognisedBy, Role, Trace
+from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
 from inspector.scanning import lazy_pattern
 from inspector.text import LineIndex, Range
 from ui.views.trace import title_of
+
+BROKEN = "broken"
+"""What fails a check besides the severities: a broken chain."""
 
 _LINE = lazy_pattern(r"line (\d+)")
 _RAW_TEXT = "raw-text"
@@ -195,7 +199,8 @@ class UnreadRecord(Struct, frozen=True):
 class CheckedTrace(Struct, frozen=True):
     """One trace of a file: its record and title, its break if it has one, and its findings in the order of positions.
 
-    Findings that a baseline knows are left out.
+    Findings that a baseline knows are left out. `broken_chain` is the break as a finding, if it can fail the check: its
+    rule is selected, and no baseline knows it.
     """
 
     path: str
@@ -203,6 +208,15 @@ class CheckedTrace(Struct, frozen=True):
     title: str
     findings: tuple[Finding, ...] = ()
     broken: Break | None = None
+    broken_chain: Finding | None = None
+
+    @property
+    def unexplained_break(self) -> Finding | None:
+        """The broken chain, if no error among the findings is its reason: then only the break itself shows it."""
+        found = [one for finding in self.findings for one in (finding, *finding.more)]
+        if self.broken is None or self.broken_chain is None or break_reason(self.broken, self.broken_chain, found):
+            return None
+        return self.broken_chain
 
 
 class CheckedFile(Struct, frozen=True):
@@ -211,8 +225,8 @@ class CheckedFile(Struct, frozen=True):
     `refused` is the reason, in a sentence, if its format is not supported or reading failed; after a failure,
     `is_failure` is true and the other fields count what was read before. `skipped` counts the records without a trace,
     `first_skipped` are the first of them, and `notes` are sentences on those that are not findings. `diagnostics`
-    counts the findings by code, `severities` by severity: a fault's severity may differ from its rule's. `known` counts
-    further findings that are in a baseline.
+    counts the findings by code, `severities` by severity: a fault's severity may differ from its rule's. `broken`
+    counts the broken chains, `known` the further findings and broken chains that are in a baseline.
     """
 
     path: str
@@ -223,13 +237,17 @@ class CheckedFile(Struct, frozen=True):
     first_skipped: tuple[Skipped, ...] = ()
     diagnostics: Mapping[str, int] = field(default_factory=dict)
     severities: Mapping[Severity, int] = field(default_factory=dict)
+    broken: int = 0
     known: int = 0
     is_failure: bool = False
     notes: tuple[str, ...] = ()
 
 
 class CheckTotals(Struct):
-    """The totals of all files so far; `known` findings are in a baseline, `gone` ones are only in the baseline."""
+    """The totals of all files so far; `known` findings are in a baseline, `gone` ones are only in the baseline.
+
+    `broken` counts the broken chains; it is 0 if `judges_chains` is false, as for training data.
+    """
 
     files: int = 0
     refused: int = 0
@@ -237,8 +255,10 @@ class CheckTotals(Struct):
     skipped: int = 0
     diagnostics: Counter[str] = field(default_factory=Counter)
     severities: Counter[Severity] = field(default_factory=Counter)
+    broken: int = 0
     known: int = 0
     gone: int = 0
+    judges_chains: bool = True
 
     def add(self, file: CheckedFile) -> None:
         """Count one more file."""
@@ -246,6 +266,7 @@ class CheckTotals(Struct):
         self.refused += file.refused is not None
         self.traces += file.traces
         self.skipped += file.skipped
+        self.broken += file.broken
         self.known += file.known
         self.diagnostics.update(file.diagnostics)
         self.severities.update(file.severities)
@@ -303,6 +324,45 @@ def findings_of(
         yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
 
 
+def broken_chain(
+    path: str,
+    source: str,
+    trace: Trace,
+    chain: Chain,
+    line: str | None = None,
+    *,
+    written: Trace | None = None,
+) -> Finding | None:
+    """The break of a chain as an error at the call that failed, or at the result that was an error; None if unbroken.
+
+    Its rule is that of the break, its fingerprint differs from that of the diagnostic that explains the break: a fault
+    that an agent recovered from may be known, and the same fault that breaks the chain is new. The other parameters are
+    those of `findings_of`.
+    """
+    broken = chain.broken
+    if broken is None:
+        return None
+    step = chain.steps[broken.step - 1]
+    result_location = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else None
+    location = result_location or step.location
+    rule = structs.replace(find_rule(broken.code), severity=Severity.ERROR)
+    fault = Fault(rule, location.range, f"Broke at step {broken.step}: {broken.message}")
+    diagnostic, text = fault.at(location.turn, location.part), PlacedTexts(trace).at(location)
+    place = FilePlaces(written or trace, source, line).place(diagnostic)
+    fingerprint = Fingerprints(trace).of(diagnostic, text, kind=BROKEN)
+    return Finding(path, trace.provenance.record, title_of(trace), diagnostic, LineIndex(text), place, fingerprint)
+
+
+def break_reason(broken: Break, broken_chain: Finding, findings: Iterable[Finding]) -> Finding | None:
+    """The first error among a trace's findings that is the reason of its break, None if there is none."""
+    turns = (broken.turn, broken_chain.diagnostic.location.turn)
+    for finding in findings:
+        rule = finding.diagnostic.rule
+        if rule.code == broken.code and rule.severity is Severity.ERROR and finding.diagnostic.location.turn in turns:
+            return finding
+    return None
+
+
 def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding, ...]:
     """The first finding of each cause with the others as its `more`; in an unbroken trace, every finding separately."""
     groups = by_cause(findings, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
@@ -322,13 +382,16 @@ class Fingerprints:
         first_user_text = next((part.text for turn in trace.turns if turn.role is Role.USER for part in turn.parts), "")
         self._opening = hashlib.sha256(_bytes(first_user_text)).digest()
 
-    def of(self, diagnostic: Diagnostic, text: str) -> str:
-        """32 hexadecimal digits; `text` is the text of the turn's part that the fault is in, or is compared with."""
+    def of(self, diagnostic: Diagnostic, text: str, *, kind: str = "") -> str:
+        """32 hexadecimal digits; `text` is the text of the turn's part that the fault is in, or is compared with.
+
+        A fault of another `kind` has another fingerprint.
+        """
         in_turn = diagnostic.place_in_turn
         place = in_turn.range
         digest = hashlib.sha256(self._opening)
         for piece in (
-            diagnostic.rule.code,
+            kind + diagnostic.rule.code,
             in_turn.part.partition(":")[0],
             text[max(place.start - _AROUND, 0) : place.start],
             place.of(text),

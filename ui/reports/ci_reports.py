@@ -38,11 +38,12 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 class CheckJunit:
     """Writes the suites to `out` at the end; until then they are on disk.
 
-    A case fails if `fails` is true for the severity of one of its findings. An unreadable record or file is a separate
-    case that fails; a record that was left out without a finding is a skipped case.
+    A case fails if `fails` is true for the severity of one of its findings, or for `BROKEN` if its chain is broken. An
+    unreadable record or file is a separate case that fails; a record that was left out without a finding is a skipped
+    case.
     """
 
-    def __init__(self, out: TextIO, fails: Callable[[Severity], bool]) -> None:
+    def __init__(self, out: TextIO, fails: Callable[[str], bool]) -> None:
         self._out, self._fails = out, fails
         self._suites, self._cases = _spool(), _spool()
         self._tests = self._failures = self._all_tests = self._all_failures = 0
@@ -51,6 +52,8 @@ class CheckJunit:
         """Add a case to its file's suite."""
         self._tests += 1
         wrong = [finding for finding in trace.findings if self._fails(finding.diagnostic.rule.severity)]
+        if trace.broken_chain is not None and self._fails(check_report.BROKEN):
+            wrong.append(trace.broken_chain)
         self._failures += bool(wrong)
         self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _message_text(trace)))
 
@@ -94,12 +97,19 @@ def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.Finding]
         f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
     )
     head = f"<failure message={_attribute(summary)} type={_attribute(str(first.rule))}>"
-    return f"{head}{_text(_shown(trace.findings))}</failure>\n"
+    return f"{head}{_text(_shown(_results(trace)))}</failure>\n"
 
 
 def _message_text(trace: check_report.CheckedTrace) -> str:
     """Findings that do not make the case fail, as output."""
-    return f"<system-out>{_text(_shown(trace.findings))}</system-out>\n" if trace.findings else ""
+    results = _results(trace)
+    return f"<system-out>{_text(_shown(results))}</system-out>\n" if results else ""
+
+
+def _results(trace: check_report.CheckedTrace) -> tuple[check_report.Finding, ...]:
+    """The findings, and before them the broken chain if none of them shows it as an error."""
+    unexplained = trace.unexplained_break
+    return trace.findings if unexplained is None else (unexplained, *trace.findings)
 
 
 def _shown(findings: Iterable[check_report.Finding]) -> str:
@@ -157,7 +167,7 @@ class CheckGithub:
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
         """Write its findings, one line each."""
-        for finding in trace.findings:
+        for finding in _results(trace):
             self._out.write(annotation(finding) + "\n")
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
@@ -229,7 +239,7 @@ class CheckSarif:
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
         """Write its findings as results."""
-        for finding in trace.findings:
+        for finding in _results(trace):
             self._add(result_object(finding))
 
     def unread(self, unread: check_report.UnreadRecord) -> None:

@@ -46,7 +46,7 @@ def checked(run: Run, *words: str, code: int) -> dict[str, Any]:
     assert done.returncode == code, done.stderr
     assert done.stdout.isascii()
     value: dict[str, Any] = json.loads(done.stdout)
-    assert list(value) == ["files", "diagnostics", "totals"]
+    assert list(value) == ["files", "diagnostics", "broken_chains", "totals"]
     return value
 
 
@@ -84,7 +84,7 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
         '2 - {"name": "f", "parameters": {"city": "Rome"}}',
         '2 + {"name": "f", "arguments": {"city": "Rome"}}',
         "",
-        "4 traces in 3 files: 2 errors, 1 warning",
+        "4 traces in 3 files: 2 errors, 1 warning, 1 broken chain",
         "      1 C511 unreadable-record",
         "      1 J104 trailing-comma",
         "      1 J113 wrong-arguments-key",
@@ -107,7 +107,7 @@ def test_json_says_the_same(weaklink: Run, logs: Path) -> None:
     assert ERROR[1]["value"][error["start"] : error["end"]] == ","
     assert error["fix"] == {"edits": [{"start": error["start"], "end": error["end"], "text": ""}], "safe": True}
     numbers = {"files": 4, "refused": 1, "traces": 4, "skipped": 1, "errors": 2, "warnings": 1, "infos": 0}
-    numbers |= {"known": 0, "gone": 0}
+    numbers |= {"broken_chains": 1, "known": 0, "gone": 0}
     assert found["totals"] == numbers | {"diagnostics": {"C511": 1, "J104": 1, "J113": 1}}
 
 
@@ -123,6 +123,7 @@ def test_nothing_wrong_is_said_and_is_0(weaklink: Run, logs: Path) -> None:
     [
         *(("error", "error", 1), ("error", "warning", 1), ("error", "info", 1), ("error", "never", 0)),
         *(("warning", "error", 0), ("warning", "warning", 1), ("warning", "info", 1), ("warning", "never", 0)),
+        *(("error", "broken", 1), ("warning", "broken", 0), ("good", "broken", 0)),
     ],
 )
 def test_fail_on_decides_the_exit_code(weaklink: Run, logs: Path, file: str, fail_on: str, code: int) -> None:

@@ -25,6 +25,7 @@ from ui.cli.commands import declaring
 from ui.cli.group import weaklink
 from ui.cli.log import FORM_CHOICES
 from ui.importing.engine import BLOCK_BYTES
+from ui.reports.check_report import BROKEN
 from ui.views.layers import Layer
 from ui.views.trace_columns import ORDERS_BY_WORD, TRACE_COLUMNS
 
@@ -54,7 +55,7 @@ def test_the_options_of_a_command_are_the_parameters_of_its_function(name: str) 
     ("name", "option", "words"),
     [
         ("ask", "api", {"openai": chat.API, "anthropic": anthropic.API}),
-        ("check", "fail_on", [*Severity, check_settings.NEVER]),
+        ("check", "fail_on", [*Severity, BROKEN, check_settings.NEVER]),
         ("data lint", "fail_on", [*Severity, check_settings.NEVER]),
         ("data negatives", "kinds", negatives.KINDS),
         ("data render", "layout", RowLayout),

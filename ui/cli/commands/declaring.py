@@ -164,11 +164,6 @@ judging_options = all_of(
         "--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (J1,F301)."
     ),
     click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules."),
-    click.option(
-        "--fail-on",
-        type=click.Choice([*SEVERITIES, "never"]),
-        help="Exit with 1 from this severity up.  [default: error]",
-    ),
     click.option("--baseline", metavar="FILE", help="Fail only for faults that are not in FILE."),
     click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE."),
     click.option("--config", "config_file", metavar="FILE", help="Read the configuration from FILE."),

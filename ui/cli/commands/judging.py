@@ -9,6 +9,11 @@ from ui.cli.commands import declaring
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @declaring.judging_options
 @click.option(
+    "--fail-on",
+    type=click.Choice([*declaring.SEVERITIES, "broken", "never"]),
+    help="Exit with 1 from this severity up, and for broken chains; `broken`: for these only.  [default: error]",
+)
+@click.option(
     "--allow-skipped",
     is_flag=True,
     default=None,
@@ -27,7 +32,9 @@ def check() -> None:
     could not be read is an error, C511 or C513. Defaults of the options come from the nearest weaklink.toml, or
     pyproject.toml with [tool.weaklink]; see docs/ci.md.
 
-    Exits with 1 when something at least as bad as --fail-on was found, and with 2 when no trace could be read.
+    Exits with 1 when a chain is broken (a call failed, and the agent did not recover) or something at least as bad as
+    --fail-on was found, and with 2 when no trace could be read. With --fail-on broken, only broken chains count; a
+    break counts if its rule is selected.
 
     \b
     Examples:

@@ -31,6 +31,11 @@ _making_options = declaring.all_of(_output_option, _rejected_option, declaring.j
 @click.command("lint")
 @_paths_argument
 @declaring.judging_options
+@click.option(
+    "--fail-on",
+    type=click.Choice([*declaring.SEVERITIES, "never"]),
+    help="Exit with 1 from this severity up.  [default: error]",
+)
 @click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
 @click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
 @click.option(

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TypeAlias
 
 import click
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from inspector.chain.steps import Break
 from inspector.checks.context import CONTEXT_WINDOW
@@ -34,6 +34,7 @@ from ui.cli.console import print_notice
 from ui.cli.data.options import map_rows, rejected_rows
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.reports.check_report import (
+    BROKEN,
     CheckedFile,
     CheckedTrace,
     CheckReporter,
@@ -78,6 +79,8 @@ def lint(
     """`weaklink data lint`; see its help."""
     given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
     settings = check_settings(given, config_file, no_config=no_config)
+    if settings.fail_on == BROKEN:  # a configuration for `check`; rows are samples, which have no chains to judge
+        settings = structs.replace(settings, fail_on=Severity.ERROR.value)
     if tokenizer is not None:
         TokenizerFile(tokenizer)
     left_out = _without_library(settings)
@@ -247,7 +250,7 @@ class _Linting(Struct):
     settings: CheckSettings
     report: CheckReporter
     finder: DuplicateFinder | None
-    totals: CheckTotals = field(default_factory=CheckTotals)
+    totals: CheckTotals = field(default_factory=lambda: CheckTotals(judges_chains=False))
     _file: "_FileCounts | None" = None
 
     def run(self, rows: Iterator[Linted]) -> CheckTotals:
