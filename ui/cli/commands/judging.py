@@ -26,15 +26,14 @@ from ui.cli.commands import declaring
 @declaring.color_option
 @declaring.implemented_by("ui.cli.check:check")
 def check() -> None:
-    """Inspect log files without a database, and fail if their tool calls are wrong.
+    """Inspect log files without a database, and fail for wrong calls and broken chains.
 
     Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input. A record or file that
     could not be read is an error, C511 or C513. Defaults of the options come from the nearest weaklink.toml, or
     pyproject.toml with [tool.weaklink]; see docs/ci.md.
 
-    Exits with 1 when a chain is broken (a call failed, and the agent did not recover) or something at least as bad as
-    --fail-on was found, and with 2 when no trace could be read. With --fail-on broken, only broken chains count; a
-    break counts if its rule is selected.
+    Exits with 1 when something at least as bad as --fail-on or a broken chain was found, and with 2 when no trace could
+    be read.
 
     \b
     Examples:
