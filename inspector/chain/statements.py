@@ -31,9 +31,11 @@ _MAX_SENTENCES, _MAX_SPEECHES = 120, 12
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
 _NO_SENTENCE = lazy_pattern(r"[ \t]*(?:>|#{1,6} |\||\*\*[^*\n]{1,60}\*\*:?\s*$)")
 _SENTENCE = lazy_pattern(r"[^\n]+")
-_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+(?=[A-Z`\"'(*\[]|\d)|(?<=[。！？])|;\s+|\s+[—–]\s+|, but ", re.IGNORECASE)
+_SENTENCE_END = lazy_pattern(
+    r"(?<=[.!?])\s+(?=[A-Z`\"'(*\[]|\d)|(?<=[。！？])|;\s+|(?<!\s)\s+[—–]\s+|, but ", re.IGNORECASE
+)
 _CODE = lazy_pattern(r"`[^`\n]*`")
-_ALTERNATIVES = lazy_pattern(r"\w+(?:/\w+){2,}")
+_ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")
 _HYPOTHETICAL = lazy_pattern(
     r"^\W*(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent))\b|"
     r"\b(?:would|might|may|will|can) (?:fail|break|error)\b|\bif (?:it|this|that|the|any|an?|you)\b|"
@@ -354,19 +356,34 @@ def _stems(words: Iterable[str], least: int) -> Iterator[str]:
     )
 
 
-def _reports(sentence: str, terms: FailureTerms, *, is_first: bool, is_final: bool, is_only: bool) -> bool:
+class _Spoken(Struct, frozen=True):
+    """A sentence without quoted code: its words, whether they admit a failure, and whether they only suppose one."""
+
+    words: str
+    admits: bool
+    supposes: bool
+
+
+@lru_cache(4096)  # each failure of a trace reads the same sentences
+def _spoken(sentence: str) -> _Spoken:
     words = _ALTERNATIVES.sub(" ", _CODE.sub(" ", sentence))
+    return _Spoken(words, admits_failure(words), _HYPOTHETICAL.search(words) is not None)
+
+
+def _reports(sentence: str, terms: FailureTerms, *, is_first: bool, is_final: bool, is_only: bool) -> bool:
+    spoken = _spoken(sentence)
     if is_first and not is_final:
-        if _ACKNOWLEDGES.search(words):
+        if _ACKNOWLEDGES.search(spoken.words):
             return True
-        if _PLAN.match(words):
+        if _PLAN.match(spoken.words):
             return False
-        return admits_failure(words) or terms.are_touched(sentence) or _NOT_ENGLISH.search(words) is not None
-    if _HYPOTHETICAL.search(words):
+        return spoken.admits or terms.are_touched(sentence) or _NOT_ENGLISH.search(spoken.words) is not None
+    if spoken.supposes:
         return False
     if is_first and (is_only or terms.are_touched(sentence)):
-        return admits_failure(words) or _DENIES.search(words) is not None
-    return admits_failure(words) and (terms.are_named(sentence) or (is_final and _GIVES_UP.search(words) is not None))
+        return spoken.admits or _DENIES.search(spoken.words) is not None
+    gives_up = is_final and _GIVES_UP.search(spoken.words) is not None
+    return spoken.admits and (gives_up or terms.are_named(sentence))
 
 
 def _changes(effect: Effect | None) -> bool:
