@@ -16,7 +16,7 @@ from inspector.chain.steps import Chain, Step, tool_named
 from inspector.checks.arguments import check_structured_calls
 from inspector.checks.context import check_context
 from inspector.checks.reasoning import check_reasoning, reasoned_turns
-from inspector.checks.recording import check_arrivals, check_recording
+from inspector.checks.recording import check_arrivals, check_recording, repeated_turns
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.api.call_reading import read_structured_part
@@ -96,8 +96,9 @@ def analyse_parts(
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
+    repeated = repeated_turns(trace.turns)
     for number, turn in enumerate(trace.turns, 1):
-        diagnostics += check_recording(turn, number)
+        diagnostics += check_recording(turn, number, was_repeated=number in repeated)
         diagnostics += check_arrivals(turn, number)
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)

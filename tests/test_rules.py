@@ -77,6 +77,7 @@ def turn_of(row: CaseFields) -> Turn:
         usage=Usage(**facts.get("usage", {})),
         api=facts.get("api", ""),
         requested_model=facts.get("requested_model", ""),
+        attempt=facts.get("attempt", 1),
         request=request_of(row["sent"]) if "sent" in row else None,
     )
     role = Role(row["role"])

@@ -1,6 +1,6 @@
 """C5xx checks: what a generation's facts, chunk numbers and times show about its recording."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
 from operator import attrgetter
 from typing import TypeGuard
@@ -37,8 +37,29 @@ STALL_S = 10.0
 """The longest pause within a stream that is not reported as a stall, in seconds."""
 
 
-def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
-    """The diagnostics of turn `number` (from 1); those on the generation are at the end of its text."""
+def repeated_turns(turns: Iterable[Turn]) -> frozenset[int]:
+    """The numbers of the turns whose request failed, and whose client repeated it until it succeeded."""
+    failed: list[int] = []
+    found: set[int] = set()
+    for number, turn in enumerate(turns, 1):
+        generation = turn.generation
+        if generation is None:
+            continue
+        if generation.attempt == 1:
+            failed = []
+        if generation.error is not None:
+            failed.append(number)
+        else:
+            found.update(failed)
+            failed = []
+    return frozenset(found)
+
+
+def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> Iterator[Diagnostic]:
+    """The diagnostics of turn `number` (from 1); those on the generation are at the end of its text.
+
+    `was_repeated` says that a later attempt at the same request succeeded.
+    """
     generation = turn.generation
     if generation is None:
         return
@@ -59,7 +80,10 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message).rstrip('.')}`."
-        yield at_end(turn, number, ERROR_RULES[generation.error.phase], message)
+        rule = ERROR_RULES[generation.error.phase]
+        if was_repeated:
+            rule, message = rules.REPEATED_REQUEST, f"{message} The client repeated the request, and it succeeded."
+        yield at_end(turn, number, rule, message)
     elif generation.finish is FinishReason.LENGTH:
         message = "The server stopped here at its length limit; the model did not finish what is open here."
         yield at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)

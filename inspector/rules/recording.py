@@ -167,6 +167,19 @@ UNREADABLE_FILE = Rule(
     good='{"messages": [{"role": "user", "content": "Weather in Oslo?"}]}',
     format=FILE_FORMAT,
 )
+REPEATED_REQUEST = Rule(
+    "C514",
+    "repeated-request",
+    Severity.WARNING,
+    "A request failed, and the client repeated it with success.",
+    "Nothing is lost but time: the turn contains no output of the model, and a later attempt at the same request has "
+    "it. Many of these slow an agent down, and a client that repeats without a pause makes a rate limit worse.",
+    "Read the status: 429 is the rate, 5xx the server. If it is frequent, raise the limit, or the client's pause "
+    "between attempts.",
+    bad="@user\nWeather in Oslo?\n@assistant error=http status=429 says=Too_many_requests\n"
+    "@assistant attempt=2 finish=stop\nIt is sunny in Oslo.",
+    good="@user\nWeather in Oslo?\n@assistant finish=stop\nIt is sunny in Oslo.",
+)
 
 RULES = (
     SEQUENCE_GAP,
@@ -182,4 +195,5 @@ RULES = (
     UNREADABLE_RECORD,
     NOT_AN_ANSWER,
     UNREADABLE_FILE,
+    REPEATED_REQUEST,
 )

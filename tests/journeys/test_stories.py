@@ -36,8 +36,6 @@ _SELECTED = [tuple(row.values()) for row in covering_rows(_VALUES)]
 
 _NOT_YET = {
     ("google_genai", "malformed", ""): "a call that Gemini says it dropped (MALFORMED_FUNCTION_CALL) is no call yet",
-    ("", "unanswered", "export-and-check"): "`check` does not fail for a broken chain whose diagnostic is a warning",
-    ("", "slow-down", "export-and-check"): "an attempt that was repeated with success counts as an error",
 }
 """What is known to be wrong: SDK, story and what is done afterwards, an empty one for all."""
 

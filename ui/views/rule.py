@@ -151,6 +151,7 @@ def _generation(facts: dict[str, str], sections: Sequence[_SketchSection]) -> mo
         error=error,
         body=model.BodyState(facts.get("body", "complete")),
         api=facts.get("api", ""),
+        attempt=int(facts.get("attempt", "1")),
         tools=tuple(model.ToolDefinition(name) for name in facts.get("tools", "").split(",") if name),
         request=_request(facts, sections),
     )
