@@ -99,10 +99,10 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rule", "J104"], 168),
+        (lambda _: ["rule", "J104"], 172),
         (_segment, 137),
-        (_check, 274),
-        (_list, 134),
+        (_check, 280),
+        (_list, 139),
     ],
 )
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:

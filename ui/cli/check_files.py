@@ -23,6 +23,7 @@ from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.redaction.finding import Finder
 from inspector.redaction.redactor import Redactor
+from inspector.redaction.secret_values import Secret
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule, Severity
@@ -443,11 +444,17 @@ class AdjoiningTexts:
         if record != self._next:
             self._finder = Finder()
             self._finder.feed(before)
-        found = self._finder.feed(f"{text}\n")
-        found += copy(self._finder).feed("", is_final=True)
+        found = _ends_in(self._finder, self._finder.feed(f"{text}\n"), len(text) + 1)
+        at_end = copy(self._finder)
+        found = found or _ends_in(at_end, at_end.feed("", is_final=True), len(text) + 1)
         named = _RECORD.match(record)
         self._next = f"{named[1]} {int(named[2]) + 1}" if named else ""
         return not found
+
+
+def _ends_in(finder: Finder, secrets: Sequence[Secret], length: int) -> bool:
+    """Whether one of the secrets that a finder returned last reaches into the last `length` characters of its text."""
+    return any(secret.end > len(finder.text) - length for secret in secrets)
 
 
 class RecordTexts:

@@ -166,11 +166,10 @@ def repair() -> None:
 def scan() -> None:
     """Search all traces for secrets with today's rules, and replace what earlier versions stored.
 
-    Prints a line for each trace with secrets: how many, and the rules that find them; never a secret itself. Asks
-    before it replaces them by asterisks of the same length in texts, tools, facts and recorded requests and answers;
-    without a terminal it requires --yes or --dry-run. A replaced secret cannot be restored. In an SQLite file, nothing
-    of it is left; a PostgreSQL server overwrites it with `VACUUM FULL`. Marks, notes and traces that are being recorded
-    are not searched. The exit code is 1 if secrets were found and not replaced.
+    Prints how many secrets each trace has and the rules that find them, never a secret. Asks before it replaces them
+    for good by asterisks of the same length; without a terminal it requires --yes or --dry-run. A PostgreSQL server
+    overwrites old rows only with `VACUUM FULL`. Marks, notes and traces that are being recorded are not searched. The
+    exit code is 1 if secrets were found and not replaced.
 
     \b
     weaklink db scan --dry-run
