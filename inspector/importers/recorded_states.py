@@ -1,8 +1,8 @@
 """What sources record about a tool's run beside its text: which field states an exit code or a state, as a table.
 
 `read_state` reads a record of a source by this table. Recorded facts decide before words (docs/verdicts.md, which
-lists the table). "Seen in" is the version of the oldest file with the field that we have read; earlier versions may
-have it too.
+lists the table). "Seen in" is the version of the oldest file with the field that we have read, "unknown" where that file
+names none; earlier versions may have it too.
 """
 
 from collections.abc import Mapping
@@ -52,27 +52,27 @@ STATE_FIELDS = (
         ),
     ),
     StateField(
-        *("claude-code", "interrupted", "the user or a timeout stopped the command (`toolUseResult`)", "1.0"),
+        *("claude-code", "interrupted", "the user or a timeout stopped the command (`toolUseResult`)", "unknown"),
         MappingProxyType({"true": RunState.INTERRUPTED}),
     ),
     StateField(
-        *("claude-code", "backgroundTaskId", "the command continues in the background (`toolUseResult`)", "2.0"),
+        *("claude-code", "backgroundTaskId", "the command continues in the background (`toolUseResult`)", "unknown"),
         MappingProxyType({"*": RunState.RUNNING}),
     ),
     StateField(
-        *("claude-code", "returnCodeInterpretation", "why an exit code is no error (`toolUseResult`)", "1.0"),
+        *("claude-code", "returnCodeInterpretation", "why an exit code is no error (`toolUseResult`)", "unknown"),
         MappingProxyType({"*": RunState.COMPLETED}),
     ),
-    StateField("openhands", "extras.metadata.exit_code", "the exit code of `run`; -1 while it runs", "0.20"),
-    StateField("openhands", "extras.exit_code", "the exit code of `run` in older files", "0.9"),
+    StateField("openhands", "extras.metadata.exit_code", "the exit code of `run`; -1 while it runs", "unknown"),
+    StateField("openhands", "extras.exit_code", "the exit code of `run` in older files", "unknown"),
     StateField(
-        *("openhands", "observation", "the kind of an observation", "0.9"),
+        *("openhands", "observation", "the kind of an observation", "unknown"),
         _states(user_rejected=RunState.REJECTED, user_reject=RunState.REJECTED, error=RunState.FAILED),
     ),
-    StateField("openhands", "success", "whether the action did what it was to do", "0.20", _FAILED_IF_FALSE),
+    StateField("openhands", "success", "whether the action did what it was to do", "unknown", _FAILED_IF_FALSE),
     StateField("mini-swe-agent", "extra.returncode", "the exit code of a command", "2.0"),
     StateField(
-        *("inspect", "error.type", "the type of a tool's error", "0.3"),
+        *("inspect", "error.type", "the type of a tool's error", "unknown"),
         _states(timeout=RunState.TIMED_OUT, approval=RunState.REJECTED, permission=RunState.FAILED),
     ),
 )
