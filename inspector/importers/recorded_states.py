@@ -1,8 +1,8 @@
 """What sources record about a tool's run beside its text: which field states an exit code or a state, as a table.
 
 `read_state` reads a record of a source by this table. Recorded facts decide before words (docs/verdicts.md, which
-lists the table). "Seen in" is the version of the oldest file with the field that we have read, "unknown" where that file
-names none; earlier versions may have it too.
+lists the table). "Seen in" is the version of the oldest file with the field that we have read, "unknown" where it names
+none; earlier versions may have it too.
 """
 
 from collections.abc import Mapping
