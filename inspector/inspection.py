@@ -17,7 +17,7 @@ from inspector.checks.arguments import check_structured_calls
 from inspector.checks.context import check_context
 from inspector.checks.quoted_calls import quoted_spans
 from inspector.checks.reasoning import check_reasoning, reasoned_turns
-from inspector.checks.recording import check_arrivals, check_recording, repeated_turns
+from inspector.checks.recording import check_arrivals, check_finish, check_recording, repeated_turns
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.api.call_reading import read_structured_part
@@ -29,7 +29,7 @@ from inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, T
 from inspector.model.trace import RECORDING_ID
 from inspector.rules.catalogue import select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
-from inspector.rules.layers import CALL_LOST_BY_SERVER
+from inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_SERVER
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER, TEXT_AFTER_CALL
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmentation, segment_whole
@@ -42,6 +42,8 @@ REASONING_BUDGET = 30_000
 _SAMPLE = 65_536
 _CALLS_APART = frozenset({"claude-code", "claude-code-output", "codex", "codex-output", "hermes-sessions"})
 """The sources whose logs store calls apart from the text, by the definition of their format."""
+_RAW_BESIDE_CALLS = frozenset({"tau-bench"})
+"""The sources that keep the model's raw text beside the calls that were read from it: no server delivered both."""
 _LONGEST_CACHED, _CACHE_SIZE = 16_384, 256  # the cache of parsed texts: longest text in code points, entries
 
 
@@ -99,9 +101,11 @@ def analyse_parts(
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
+    called = {part.turn for part in parts if part.calls} | {one.location.turn for one in faults if one.fault.call}
     repeated = repeated_turns(trace.turns)
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number, was_repeated=number in repeated)
+        diagnostics += check_finish(turn, number) if number not in called else ()
         diagnostics += check_arrivals(turn, number)
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)
@@ -169,6 +173,7 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
     """Every part, checked against the tools that its turn's request offered, else those that earlier texts define."""
     reported: set[str] = set()
     is_apart = stores_calls_apart(trace)
+    is_delivered = trace.provenance.source not in _RAW_BESIDE_CALLS
     request = ""
     defined, requested = OfferedTools(), OfferedTools(reported=reported)
     echoes = EchoFilter()
@@ -191,7 +196,8 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
                     (*defined.definitions, *inspected.definitions), reported=reported, is_whole=is_whole
                 )
             if is_apart and turn.role is Role.ASSISTANT and part.name == "text":
-                found += _left_in_content(turn, inspected, parsed)
+                differences = _left_in_content(turn, inspected, parsed)
+                found += (one for one in differences if is_delivered or one.rule is not CALL_DELIVERED_TWICE)
             yield inspected, found
         echoes.take(turn, calls)
 
