@@ -15,8 +15,9 @@ from inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, 
 from inspector.chain.steps import Chain, Step, tool_named
 from inspector.checks.arguments import check_structured_calls
 from inspector.checks.context import check_context
+from inspector.checks.quoted_calls import quoted_spans
 from inspector.checks.reasoning import check_reasoning, reasoned_turns
-from inspector.checks.recording import check_arrivals, check_recording, repeated_turns
+from inspector.checks.recording import check_arrivals, check_finish, check_recording, repeated_turns
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.api.call_reading import read_structured_part
@@ -28,8 +29,8 @@ from inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, T
 from inspector.model.trace import RECORDING_ID
 from inspector.rules.catalogue import select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
-from inspector.rules.layers import CALL_LOST_BY_SERVER
-from inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER
+from inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_SERVER
+from inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER, TEXT_AFTER_CALL
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmentation, segment_whole
 from inspector.text import Range
@@ -39,6 +40,10 @@ from inspector.wire.events import PROMPT_PART
 REASONING_BUDGET = 30_000
 """The default limit on the tokens of reasoning in one turn."""
 _SAMPLE = 65_536
+_CALLS_APART = frozenset({"claude-code", "claude-code-output", "codex", "codex-output", "hermes-sessions"})
+"""The sources whose logs store calls apart from the text, by the definition of their format."""
+_RAW_BESIDE_CALLS = frozenset({"tau-bench"})
+"""The sources that keep the model's raw text beside the calls that were read from it: no server delivered both."""
 _LONGEST_CACHED, _CACHE_SIZE = 16_384, 256  # the cache of parsed texts: longest text in code points, entries
 
 
@@ -96,9 +101,11 @@ def analyse_parts(
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
+    called = {part.turn for part in parts if part.calls} | {one.location.turn for one in faults if one.fault.call}
     repeated = repeated_turns(trace.turns)
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number, was_repeated=number in repeated)
+        diagnostics += check_finish(turn, number) if number not in called else ()
         diagnostics += check_arrivals(turn, number)
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)
@@ -165,7 +172,9 @@ def _requested_model(trace: Trace) -> str:
 def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, Sequence[Diagnostic]]]:
     """Every part, checked against the tools that its turn's request offered, else those that earlier texts define."""
     reported: set[str] = set()
-    is_parsed = any(turn.calls for turn in trace.turns)
+    is_apart = stores_calls_apart(trace)
+    is_delivered = trace.provenance.source not in _RAW_BESIDE_CALLS
+    request = ""
     defined, requested = OfferedTools(), OfferedTools(reported=reported)
     echoes = EchoFilter()
     for number, turn in enumerate(trace.turns, 1):
@@ -173,6 +182,10 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
         if tools and tools != requested.definitions:
             requested = OfferedTools(tools, reported=reported)
         read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
+        if is_apart and turn.role is Role.ASSISTANT:
+            read = [_without_quoted(part, *one, request) for part, one in zip(turn.parts, read, strict=True)]
+        elif turn.role is Role.USER:
+            request = "\n".join(part.text for part in turn.parts if part.name == "text") or request
         calls = [call for inspected, _ in read for call in inspected.calls]
         parsed = [call for inspected, _ in read if inspected.part.startswith("call:") for call in inspected.calls]
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
@@ -182,10 +195,36 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
                 defined = OfferedTools(
                     (*defined.definitions, *inspected.definitions), reported=reported, is_whole=is_whole
                 )
-            if is_parsed and turn.role is Role.ASSISTANT and part.name == "text":
-                found += _left_in_content(turn, inspected, parsed)
+            if is_apart and turn.role is Role.ASSISTANT and part.name == "text":
+                differences = _left_in_content(turn, inspected, parsed)
+                found += (one for one in differences if is_delivered or one.rule is not CALL_DELIVERED_TWICE)
             yield inspected, found
         echoes.take(turn, calls)
+
+
+def stores_calls_apart(trace: Trace) -> bool:
+    """Whether a call in the text of an answer is none that the agent could run.
+
+    That is so if the log's format has a place of its own for calls, whether the session has one or not, and if some
+    answer of the session has structured calls.
+    """
+    return trace.provenance.source in _CALLS_APART or any(turn.calls for turn in trace.turns)
+
+
+def _without_quoted(
+    part: Part, inspected: PartInspection, faults: Sequence[Diagnostic], request: str
+) -> tuple[PartInspection, Sequence[Diagnostic]]:
+    """The inspection of an answer's text without the calls that it only quotes, and without their faults."""
+    if part.name != "text":
+        return inspected, faults
+    quoted = quoted_spans(part.text, inspected.spans, request)
+    if not quoted:
+        return inspected, faults
+    calls = tuple(call for call in inspected.calls if not any(one.covers(call.range) for one in quoted))
+    left = [fault for fault in faults if not any(one.covers(fault.range) for one in quoted)]
+    if not calls:
+        left = [fault for fault in left if fault.rule is not TEXT_AFTER_CALL]
+    return replace(inspected, calls=calls), left
 
 
 def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[ToolCall]) -> Iterator[Diagnostic]:

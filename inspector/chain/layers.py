@@ -119,11 +119,13 @@ class PlacedTexts:
 class ServerReply(Struct, frozen=True):
     """The calls in an answer's content, aligned with those of the server's structured reply.
 
+    `repeated` are calls of the content that the reply has, too, each with its call of the reply.
     `lost` are calls of the content that the reply does not have, `changed` pairs whose arguments differ, `invented`
     calls that only the reply has. `invented` is empty unless the content still has a call of the reply, which shows
     that it is the model's whole text, and no call is lost.
     """
 
+    repeated: tuple[tuple[ToolCall, ToolCall], ...]
     lost: tuple[ToolCall, ...]
     changed: tuple[tuple[ToolCall, ToolCall], ...]
     invented: tuple[ToolCall, ...]
@@ -133,6 +135,7 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
     """Align the calls in the content with those of the reply: by name and arguments, then by name and shared values."""
     left = list(parsed)
     rest: list[ToolCall] = []
+    repeated: list[tuple[ToolCall, ToolCall]] = []
     changed: list[tuple[ToolCall, ToolCall]] = []
     for call in written:
         found = next((one for one in left if same_call(call, one)), None)
@@ -140,7 +143,7 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
             rest.append(call)
         else:
             left.remove(found)
-    are_kept = len(rest) < len(written)
+            repeated.append((call, found))
     lost: list[ToolCall] = []
     for call in rest:
         found = next((one for one in left if one.name == call.name and _is_retyped(one, call)), None)
@@ -149,7 +152,7 @@ def compare_reply(written: Sequence[ToolCall], parsed: Sequence[ToolCall]) -> Se
         else:
             left.remove(found)
             changed.append((call, found))
-    return ServerReply(tuple(lost), tuple(changed), tuple(left) if are_kept and not lost else ())
+    return ServerReply(tuple(repeated), tuple(lost), tuple(changed), tuple(left) if repeated and not lost else ())
 
 
 def same_call(written: ToolCall, parsed: ToolCall) -> bool:
@@ -192,6 +195,10 @@ def server_differences(turn: Turn, number: int, reply: ServerReply, parsed: Sequ
         against = Location(number, "text", call.range)
         fault = Fault(rules.ARGUMENTS_CHANGED_BY_SERVER, one.range, message, against=against)
         yield fault.at(number, headers[id(one)].part)
+    for call, one in () if reply.invented else reply.repeated:
+        message = f"The server's reply has the call of {tool_named(call.name)} twice: here and in its calls."
+        against = Location(number, headers[id(one)].part, one.range)
+        yield Fault(rules.CALL_DELIVERED_TWICE, call.range, message, against=against).at(number, "text")
     for one in reply.invented:
         message = f"The server's reply has a call of {tool_named(one.name)} that the model's text does not have."
         against = Location(number, "text", Range(0, 0))

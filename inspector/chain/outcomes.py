@@ -37,6 +37,7 @@ from inspector.chain.tool_kinds import ends_run
 from inspector.errors import InvalidPatternError
 from inspector.model import Role, RunState, ToolCall, ToolResult, Trace
 from inspector.rules.json_syntax import SEVERAL_OBJECTS_IN_ONE_CALL
+from inspector.rules.layers import CALL_LOST_BY_SERVER
 from inspector.scanning import lazy_pattern
 
 PATTERN_SEARCH_LIMIT = 65_536
@@ -407,7 +408,8 @@ def _outcome(
         return _KIND_OUTCOMES[found.kind]
     if is_answered or ends_run(placed.call):
         return StepOutcome.OK
-    return StepOutcome.UNANSWERED if placed.location.turn < went_on_after else StepOutcome.PENDING
+    is_lost = CALL_LOST_BY_SERVER.code in codes
+    return StepOutcome.UNANSWERED if is_lost or placed.location.turn < went_on_after else StepOutcome.PENDING
 
 
 def judged_result(

@@ -14,7 +14,7 @@ from inspector.rules import recording as rules
 from inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
 from inspector.rules.rule import Rule
 from inspector.text import Range
-from inspector.wire.events import REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
+from inspector.wire.events import REPEATED_NAME_PART, REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
 
 ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
@@ -33,6 +33,7 @@ _ERROR_WORDS = {
 }
 
 _QUOTED = 1_000  # characters of a text that a message may quote from; an unread event may have many millions
+_TEXTS = frozenset({"text", "reasoning"})
 STALL_S = 10.0
 """The longest pause within a stream that is not reported as a stall, in seconds."""
 
@@ -77,6 +78,10 @@ def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> I
     if reused is not None and reused.text:
         message = f"A new call has the index of an earlier call; expected a new index: `{_short(reused.text)}`."
         yield Fault(rules.REUSED_CALL_INDEX, Range(0, len(reused.text)), message).at(number, REUSED_INDEX_PART)
+    repeated = turn.part(REPEATED_NAME_PART)
+    if repeated is not None and repeated.text:
+        message = f"The name of a call comes again with a later piece of the call: `{_short(repeated.text)}`."
+        yield Fault(rules.REPEATED_CALL_NAME, Range(0, len(repeated.text)), message).at(number, REPEATED_NAME_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message).rstrip('.')}`."
@@ -89,6 +94,24 @@ def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> I
         yield at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)
     elif generation.body is BodyState.TRUNCATED:
         yield at_end(turn, number, rules.ABORTED_STREAM, "The stream ended here without the server's end sign.")
+
+
+def check_finish(turn: Turn, number: int) -> Iterator[Diagnostic]:
+    """The diagnostic of an answer without any call that the server ended as one with calls.
+
+    Nothing is reported if the answer has parts of other kinds, such as calls that the server itself runs.
+    """
+    generation = turn.generation
+    if (
+        generation is not None
+        and generation.finish is FinishReason.TOOL_CALLS
+        and generation.error is None
+        and generation.body is BodyState.COMPLETE
+        and not turn.calls
+        and all(part.name in _TEXTS or part.name.startswith(WIRE_PREFIX) for part in turn.parts)
+    ):
+        message = "The finish reason says that the answer ends with calls, and it has no call."
+        yield at_end(turn, number, rules.FINISH_WITHOUT_CALL, message)
 
 
 def _is_no_answer(error: GenerationError | None) -> TypeGuard[GenerationError]:

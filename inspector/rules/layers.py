@@ -243,6 +243,21 @@ CACHE_PREFIX_BROKEN = Rule(
     layer="read",
     owner="agent",
 )
+CALL_DELIVERED_TWICE = Rule(
+    "L817",
+    "call-delivered-twice",
+    Severity.WARNING,
+    "The server's reply has the same call in its content and in its calls.",
+    "The server parsed the call but did not take it out of the content. The user sees the call's markup, the model "
+    "reads its call twice in the next request and copies that, and a client that reads the content may run the tool "
+    "twice.",
+    "Update the server's tool parser; until then, drop the call from the content before you send the answer back.",
+    bad=f'{_ASK}@assistant\n<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "Oslo"}}}}\n</tool_call>\n'
+    f"{_CALL}{_RESULT}@assistant\n4 degrees.",
+    good=f"{_PARSED}@assistant\n4 degrees.",
+    layer="parsed",
+    owner="server",
+)
 
 RULES = (
     CALL_LOST_BY_SERVER,
@@ -261,4 +276,5 @@ RULES = (
     REQUIRED_REASONING_DROPPED,
     TOOLS_CHANGED,
     CACHE_PREFIX_BROKEN,
+    CALL_DELIVERED_TWICE,
 )

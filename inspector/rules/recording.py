@@ -180,6 +180,30 @@ REPEATED_REQUEST = Rule(
     "@assistant attempt=2 finish=stop\nIt is sunny in Oslo.",
     good="@user\nWeather in Oslo?\n@assistant finish=stop\nIt is sunny in Oslo.",
 )
+REPEATED_CALL_NAME = Rule(
+    "C515",
+    "repeated-call-name",
+    Severity.WARNING,
+    "The server sent the name of a call more than once.",
+    "The pieces of a streamed call are joined by the client. Many clients join the names, too, so a name that comes "
+    "with each piece becomes `get_weatherget_weather`, and no tool has that name. weaklink keeps the first name.",
+    "Update the server: only the first piece of a call has its name. Until then, turn streaming off.",
+    bad='@user\nWeather in Oslo?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
+    '@wire:repeated_name\n{"index": 0, "function": {"name": "get_weather", "arguments": "}"}}',
+    good='@user\nWeather in Oslo?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}',
+)
+FINISH_WITHOUT_CALL = Rule(
+    "C516",
+    "finish-without-call",
+    Severity.ERROR,
+    "The server says that the answer ends with calls, but the answer has none.",
+    "The agent looks for calls, finds none, and stops, fails or asks again. The server's parser lost the call, often "
+    "because it could not read what the model wrote, and did not keep the text either.",
+    "Read the server's log for an error of its tool parser; ask again without a tool parser to see what the model "
+    "wrote.",
+    bad="@user\nWeather in Oslo?\n@assistant finish=tool_calls\nI look it up.",
+    good="@user\nWeather in Oslo?\n@assistant finish=stop\nIt is sunny in Oslo.",
+)
 
 RULES = (
     SEQUENCE_GAP,
@@ -196,4 +220,6 @@ RULES = (
     NOT_AN_ANSWER,
     UNREADABLE_FILE,
     REPEATED_REQUEST,
+    REPEATED_CALL_NAME,
+    FINISH_WITHOUT_CALL,
 )

@@ -111,6 +111,16 @@ class AnswerFaults:
                 events.FaultSeen(events.REUSED_INDEX_PART, recording.REUSED_CALL_INDEX, message, covers=len(raw))
             )
 
+    def keep_repeated_name(self, name: str, raw: str, at_s: float | None, found: list[events.WireEvent]) -> None:
+        """Keep, word for word, and flag the first event that sends the name of a call again."""
+        if events.REPEATED_NAME_PART not in self._flagged:
+            self._flagged.add(events.REPEATED_NAME_PART)
+            found.append(events.PartGrew(events.REPEATED_NAME_PART, raw, at_s))
+            message = f"The name `{_quoted(name)}` of the same call comes again; clients that join pieces double it."
+            found.append(
+                events.FaultSeen(events.REPEATED_NAME_PART, recording.REPEATED_CALL_NAME, message, covers=len(raw))
+            )
+
     def end(self, finish: str, found: list[events.WireEvent], *, aborted: str) -> None:
         """Append what is wrong with the end: `finish` is the server's finish reason, `""` if none came.
 

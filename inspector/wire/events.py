@@ -44,6 +44,8 @@ TOKENS_PART = f"{WIRE_PREFIX}tokens"
 """The part that keeps the token strings of chunks whose text is not their one token (`TokenTexts`)."""
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
+REPEATED_NAME_PART = f"{WIRE_PREFIX}repeated_name"
+"""The part that keeps, word for word, the first event that sent the name of a call again."""
 
 
 class DecodedRequest(Struct, frozen=True):

@@ -106,7 +106,7 @@ def test_parameters_that_are_written_as_text_are_compared_by_value(
     text = Part("text", f"<tool_call>\n<function=weather>\n{written}\n</function>\n</tool_call>")
     turns = (trace.turns[0], replace(trace.turns[1], parts=(text, *trace.turns[1].parts)), *trace.turns[2:])
     inspection = inspect_trace(replace(trace, turns=turns), format="qwen3_coder")
-    assert [one.rule.code for one in inspection.diagnostics if one.rule.layer] == ["L803"] * is_reported
+    assert [one.rule.code for one in inspection.diagnostics if one.rule.layer] == ["L803" if is_reported else "L817"]
     layers = TraceLayers(replace(trace, turns=turns), inspection).of(inspection.chain.steps[0])
     assert [one.text is not None for one in layers.call] == [True, True, False]
     assert layers.differ is is_reported

@@ -314,6 +314,8 @@ class ChatReader(ObjectReader):
             strange = reader.read(choice, at_s, found)
             if reader.reused_index is not None:
                 self.faults.keep_reused(reader.reused_index, raw, at_s, found)
+            if reader.repeated_name:
+                self.faults.keep_repeated_name(reader.repeated_name, raw, at_s, found)
         if choice.finish_reason and not choice.index and choice.finish_reason != self.finish:
             self._learn_finish(choice.finish_reason, found)
         return strange
@@ -329,7 +331,7 @@ class ChoiceReader:
     as calls, since they were not run: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
     """
 
-    __slots__ = ("_calls", "_prefix", "_token_texts", "grown", "last_part", "reused_index")
+    __slots__ = ("_calls", "_prefix", "_token_texts", "grown", "last_part", "repeated_name", "reused_index")
 
     def __init__(self, index: int) -> None:
         self._prefix = f"choice{index}:" if index else ""
@@ -338,12 +340,13 @@ class ChoiceReader:
         self.last_part = f"{self._prefix}text"  # which part grew last
         self.grown = False  # whether any did
         self.reused_index: int | None = None  # the index of a new call, if another one already has it
+        self.repeated_name = ""  # the name of a call whose earlier piece had the name, too
 
     def read(self, choice: ChoiceShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
         """Append the events of a piece; returns the paths of what contradicts earlier pieces."""
         first = len(found)
         strange: list[str] = []
-        self.reused_index = None
+        self.reused_index, self.repeated_name = None, ""
         delta = choice.delta or choice.message
         if delta is not None:
             self._read_texts(delta, at_s, found)
@@ -382,6 +385,8 @@ class ChoiceReader:
                 self._announce(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
             elif call.contradicts(piece, function):
                 contradicting.append(f"tool_calls[{at}]")
+            elif function.name and not whole:
+                self.repeated_name = function.name
             if function.arguments:
                 self._grow(call.part.removeprefix(self._prefix), function.arguments, at_s, found)
         return contradicting
