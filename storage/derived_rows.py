@@ -88,7 +88,7 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
         **_filter_columns(inspection, trace, texts),
         **_break_columns(inspection.chain.broken),
     }
-    if inspection.chain.status is Status.ABORTED:
+    if inspection.chain.status is Status.ABORTED and inspection.chain.broken is None:
         columns["break_message"] = escaped(abort_words(trace))
     return DerivedRows(
         digest=packed.digest,

@@ -168,7 +168,7 @@ def test_two_calls_in_one_tag_break_at_the_second_unless_its_tool_answers() -> N
 def test_a_fault_of_structured_arguments_is_at_its_characters_also_after_escapes() -> None:
     arguments = '{"path": "C:\\\\x \\u00e9", "note": "line\none", "deep": True}'
     answer = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "save"),))
-    trace = Trace("t", (Turn(Role.USER, (Part("text", "Save it."),)), answer))
+    trace = Trace((Turn(Role.USER, (Part("text", "Save it."),)), answer))
     faults = [one.fault for one in inspect_trace(trace).diagnostics if one.rule.code[0] == "J"]
     assert [(fault.rule.code, fault.range.of(arguments)) for fault in faults] == [("J106", "\n"), ("J105", "True")]
     fixed = arguments

@@ -50,7 +50,7 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
         app.run()
         assert "4 pairs of 4 counted; 8 answers saved as forks." in said_in(app)
     with open_store(where) as store:
-        assert store.paging().count("") == 9
+        assert len(store.traces()) == 9
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
