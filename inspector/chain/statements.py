@@ -25,6 +25,7 @@ from inspector.chain.failure_words import SPEECH_LIMIT, Speech, admits_failure
 from inspector.chain.similar_calls import Intent
 from inspector.chain.steps import Said, Step
 from inspector.chain.tool_kinds import bare_name
+from inspector.model import Json
 from inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES, _MAX_SPEECHES = 120, 12
@@ -401,14 +402,19 @@ def _names_change(sentence: str, step: Step, terms: FailureTerms) -> bool:
 def _new_values(step: Step) -> Iterator[str]:
     """The distinctive words that an edit was to bring: those of its new text that are not in its old one."""
     arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
-    new = next((value for key in _NEW_KEYS if isinstance(value := arguments.get(key), str)), "")
-    old = next((value for key in _OLD_KEYS if isinstance(value := arguments.get(key), str)), "")
+    new, old = _text_under(arguments, _NEW_KEYS), _text_under(arguments, _OLD_KEYS)
     for word in islice(_VALUE.findall(new[:2_000].casefold()), 60):
         if word not in old.casefold() and not word.isalpha():
             yield word
     for word in islice(_VALUE.findall(old[:400]), 12):
         if word.isupper():
             yield word.casefold()
+
+
+def _text_under(arguments: Mapping[str, Json], keys: Iterable[str]) -> str:
+    """The first text under one of the keys, "" if there is none."""
+    texts = [arguments.get(key) for key in keys]
+    return next((text for text in texts if isinstance(text, str)), "")
 
 
 def _names_subject(text: str, step: Step) -> bool:
