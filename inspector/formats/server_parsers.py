@@ -1,8 +1,9 @@
-"""Predicts which calls the tool parsers of common servers would return for a whole text, based on their source code.
+"""Predicts which calls the tool parsers of common servers return for a whole text, based on their source code.
 
-Each entry of the table is one parser for text that is not streamed, with the file and commit of its source code.
-A parser is described by a few facts: which marker must be there, what ends a call, whether the last call may lack its
-end, whether one bad call discards all of them, and how a payload is read. Time is linear in the text.
+Each entry of the table is one parser for text that is not streamed, with the version of the server whose parser was run
+beside it: for the texts of the format's cases, damaged ones included, both return calls of the same names. A parser
+without `read` is known by name only; nothing is predicted for it, nor for text whose reasoning is not closed or has
+a call in it, since a server's reasoning parser decides what its tool parser receives. Time is linear in the text.
 """
 
 import ast
@@ -10,11 +11,13 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from inspector.errors import UnknownFormatError
+from inspector.scanning import lazy_pattern
 
 _LONGEST = 200_000  # code points, at most, of a text that is tried; no server's answer to one request is longer
 _QUOTED = 60
@@ -29,14 +32,19 @@ PredictedCall: TypeAlias = tuple[str, str]
 
 
 class ServerParser(Struct, frozen=True):
-    """One parser of one server: `source` is its file, `commit` the version of that file."""
+    """One parser of one server: `source` is its file, `version` the server's.
+
+    `read` is None, or returns None for a text, where the parser is not predicted. `alone` says that calls are read only
+    if nothing else is in the text, so that it matters whether a reasoning parser takes the reasoning away.
+    """
 
     server: str
     name: str
     formats: tuple[str, ...]
     source: str
-    commit: str
-    read: Callable[[str], list[PredictedCall]]
+    version: str
+    read: Callable[[str], list[PredictedCall] | None] | None = None
+    alone: bool = False
 
 
 class Prediction(Struct, frozen=True):
@@ -49,20 +57,39 @@ class Prediction(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The prediction in words."""
-        parser = f"{self.parser.server}'s `{self.parser.name}` parser"
+        parser = f"The `{self.parser.name}` parser of {self.parser.server} {self.parser.version}"
         if not self.calls:
-            return f"{parser} would return no call here: {self.reason}."
+            return f"{parser} returns no call here: {self.reason}."
         count = "1 call" if len(self.calls) == 1 else f"{len(self.calls)} calls"
-        return f"{parser} would return {count} here."
+        return f"{parser} returns {count} here."
+
+
+_REASONING = ("<think>", "</think>", "[THINK]")
+_CLOSED_REASONING = lazy_pattern(r"\s*<think>[^<\[{]*</think>")
 
 
 def predictions(text: str, format: str) -> tuple[Prediction, ...]:
-    """What each known parser for this format would return for the text; empty for a format without an entry."""
-    return tuple(_predicted(parser, text) for parser in PARSERS if format in parser.formats)
+    """What each known parser for this format returns for the text; empty where that is not known."""
+    content = _content(text)
+    if content is None or len(text) > _LONGEST:
+        return ()
+    found = (
+        _predicted(parser, content)
+        for parser in PARSERS
+        if format in parser.formats and not (parser.alone and content != text)
+    )
+    return tuple(prediction for prediction in found if prediction is not None)
+
+
+def _content(text: str) -> str | None:
+    """The text after closed reasoning that contains nothing like a call; None for other reasoning."""
+    closed = _CLOSED_REASONING.match(text)
+    content = text if closed is None else text[closed.end() :].lstrip()
+    return None if any(marker in content for marker in _REASONING) else content
 
 
 def wrong_predictions(text: str, format: str, written: int) -> tuple[Prediction, ...]:
-    """The predictions of parsers that would not return as many calls as the model wrote, attempts included."""
+    """The predictions of parsers that do not return as many calls as the model wrote, attempts included."""
     return tuple(one for one in predictions(text, format) if len(one.calls) != written) if written else ()
 
 
@@ -76,29 +103,16 @@ def parser_named(word: str) -> ServerParser:
     raise UnknownFormatError(f"unknown server parser `{word}`; known are {known}")
 
 
-def _predicted(parser: ServerParser, text: str) -> Prediction:
-    if len(text) > _LONGEST:
-        return Prediction(parser, (), f"the text has more than {_LONGEST} characters and was skipped")
+def _predicted(parser: ServerParser, text: str) -> Prediction | None:
+    if parser.read is None:
+        return None
     try:
-        calls = parser.read(_content(text) if parser.server == "vLLM" else text)
+        calls = parser.read(text)
     except _UnreadPayloadError as error:
         return Prediction(parser, (), str(error))
+    if calls is None:
+        return None
     return Prediction(parser, tuple(calls), "" if calls else "nothing in the text matches its pattern")
-
-
-REASONING_SOURCE = ("vllm-project/vllm:vllm/reasoning/deepseek_r1_reasoning_parser.py", "d5c95556302c")
-"""The file and version of vLLM's reasoning parser, which decides the text that the tool parser receives."""
-
-
-def _content(text: str) -> str:
-    """What vLLM's reasoning parser leaves of a text with `<think>`: the text after `</think>`, or nothing."""
-    _, opener, rest = text.partition("<think>")
-    if not opener:
-        return text
-    _, closer, content = rest.partition("</think>")
-    if not closer:
-        raise _UnreadPayloadError("`</think>` is missing, and its reasoning parser keeps everything after `<think>`")
-    return content
 
 
 def _hermes(text: str) -> list[PredictedCall]:
@@ -110,31 +124,39 @@ def _hermes(text: str) -> list[PredictedCall]:
     ]
 
 
+_QWEN25_CALL = lazy_pattern(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
+
+
 def _qwen25(text: str) -> list[PredictedCall]:
-    """As `_hermes`, but a call without its closer is not read."""
-    if "<tool_call>" not in text:
-        raise _UnreadPayloadError("`<tool_call>` is not in the text")
-    found = list(_between(text, "<tool_call>", "</tool_call>", open_end=False))
+    """A call is an object of JSON on the lines between its markers; what is not JSON is skipped."""
+    if "<tool_call>\n" not in text:
+        raise _UnreadPayloadError("`<tool_call>` with a line feed is not in the text")
+    found: list[PredictedCall] = []
+    for match in _QWEN25_CALL.finditer(text):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(match[1].strip(), parse_constant=_refused)
+            found += [_sglang_call(action) for action in (value if isinstance(value, list) else [value])]
     if not found:
-        raise _UnreadPayloadError("`</tool_call>` is missing")
-    return [_json_call(payload, "arguments", "parameters") for payload in found]
+        raise _UnreadPayloadError("no JSON is on the lines between `<tool_call>` and `</tool_call>`")
+    return found
 
 
-_BRACES = r"\{(?:[^{}]|\{[^{}]*\})*\}"
-_OBJECTS = re.compile(rf"{_BRACES}(?:\s*;\s*{_BRACES})*")
+def _sglang_call(action: object) -> PredictedCall:
+    """SGLang takes either key, and `{}` where both are missing or empty; it skips unknown and missing names."""
+    if not isinstance(action, dict) or not isinstance(action.get("name"), str):
+        raise ValueError("no call")
+    arguments = action.get("parameters") or action.get("arguments", {})
+    return action["name"], json.dumps(arguments, ensure_ascii=False)
 
 
-def _llama_json(text: str) -> list[PredictedCall]:
-    """The first object whose braces nest two deep at most, and those that follow it after semicolons."""
-    match = _OBJECTS.search(text)
-    if match is None:
-        raise _UnreadPayloadError("the text has no object with braces nested at most two deep")
-    payloads = [payload.strip() for payload in match[0].split(";")]
-    return [_json_call(payload, "arguments", "parameters") for payload in payloads if payload]
+def _refused(constant: str) -> object:
+    raise ValueError(f"{constant} is not JSON")
 
 
-def _pythonic(text: str) -> list[PredictedCall]:
-    """The whole text is one Python list of calls, whose arguments are literals with names."""
+def _pythonic(text: str) -> list[PredictedCall] | None:
+    """The whole text is one Python list of calls, whose arguments are literals with names; not known with comments."""
+    if "#" in text:
+        return None
     if not text.startswith("["):
         raise _UnreadPayloadError("the whole text must be a list of calls, but there is text before the list")
     try:
@@ -152,59 +174,27 @@ def _pythonic(text: str) -> list[PredictedCall]:
 def _python_call(node: ast.expr) -> PredictedCall:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise _UnreadPayloadError("one element of the list is not a call of a plain name")
+    if node.args:
+        raise _UnreadPayloadError("one argument has no name")
     try:
-        arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in node.keywords}
+        arguments = {keyword.arg: ast.literal_eval(_with_json_words(keyword.value)) for keyword in node.keywords}
         return node.func.id, json.dumps(arguments, ensure_ascii=False)
     except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError) as error:
         raise _UnreadPayloadError("one argument is not a literal") from error
 
 
-_DEEPSEEK_CALL = re.compile("([^\n]*)\n```json\n([^\n]*)\n```")
+_JSON_WORDS = {"true": True, "false": False, "null": None}
 
 
-def _deepseek(text: str) -> list[PredictedCall]:
-    """Arguments are one line between fences; calls with other arguments are silently skipped."""
-    if "<｜tool▁calls▁begin｜>" not in text:
-        raise _UnreadPayloadError("`<｜tool▁calls▁begin｜>` is not in the text")
-    payloads = _between(text, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", open_end=False)
-    matches = (_DEEPSEEK_CALL.fullmatch(payload.partition("<｜tool▁sep｜>")[2]) for payload in payloads)
-    found = [(match[1], match[2]) for match in matches if match is not None]
-    if not found:
-        raise _UnreadPayloadError("no call has its arguments on one line between the fences")
-    return found
+class _JsonWords(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(_JSON_WORDS[node.id]) if node.id in _JSON_WORDS else node
 
 
-_KIMI_ID = re.compile(r"\s*([^<]+):\d+\s*\Z")
-
-
-def _kimi(text: str) -> list[PredictedCall]:
-    """A call's head ends in `:` and a number; its arguments are passed on unread."""
-    if "<|tool_calls_section_begin|>" not in text:
-        raise _UnreadPayloadError("`<|tool_calls_section_begin|>` is not in the text")
-    found: list[PredictedCall] = []
-    for payload in _between(text, "<|tool_call_begin|>", "<|tool_call_end|>", open_end=False):
-        head, sign, arguments = payload.rpartition("<|tool_call_begin|>")[2].partition("<|tool_call_argument_begin|>")
-        match = _KIMI_ID.match(head) if sign else None
-        if match is not None:
-            found.append((match[1].partition(":")[0].rpartition(".")[2], arguments.strip()))
-    if not found:
-        raise _UnreadPayloadError("no call has an id such as `functions.name:0`, its arguments and its closer")
-    return found
-
-
-def _mistral(text: str) -> list[PredictedCall]:
-    """The whole text without the markers is one JSON list, else the part from the first `[{` to the last `}]` is."""
-    if "[TOOL_CALLS]" not in text:
-        raise _UnreadPayloadError("`[TOOL_CALLS]` is not in the text")
-    payload = text.replace("[TOOL_CALLS]", "").strip()
-    try:
-        json.loads(payload)
-    except (ValueError, RecursionError):
-        start, end = payload.find("[{"), payload.rfind("}]")
-        if start < 0 or end < start:
-            raise _UnreadPayloadError("no JSON list of calls is in the text") from None
-        payload = payload[start : end + 2]
-    return _json_list(payload)
+def _with_json_words(value: ast.expr) -> ast.expr:
+    """A value whose `true`, `false` and `null` are read as JSON's, as vLLM does."""
+    read: ast.expr = _JsonWords().visit(value)
+    return read
 
 
 def _jamba(text: str) -> list[PredictedCall]:
@@ -258,24 +248,19 @@ def _json_call(payload: str, *keys: str) -> PredictedCall:
     return str(value["name"]), json.dumps(value[key], ensure_ascii=False)
 
 
-_VLLM = "vllm-project/vllm:vllm/entrypoints/openai/tool_parsers"
+_VLLM = "vllm-project/vllm:vllm/tool_parsers"
+_VLLM_PARSER = "vllm-project/vllm:vllm/parser"
+_SGLANG = "sgl-project/sglang:python/sglang/srt/function_call"
 PARSERS = (
-    ServerParser("vLLM", "hermes", ("hermes", "qwen"), f"{_VLLM}/hermes_tool_parser.py", "00854322d230", _hermes),
+    ServerParser("vLLM", "hermes", ("hermes", "qwen"), f"{_VLLM}/hermes_tool_parser.py", "0.33.0", _hermes),
+    ServerParser("SGLang", "qwen25", ("hermes", "qwen"), f"{_SGLANG}/qwen25_detector.py", "0.5.23", _qwen25),
     ServerParser(
-        "SGLang",
-        "qwen25",
-        ("hermes", "qwen"),
-        "sgl-project/sglang:python/sglang/srt/function_call/qwen25_detector.py",
-        "0813438c0321",
-        _qwen25,
+        "vLLM", "pythonic", ("pythonic",), f"{_VLLM}/pythonic_tool_parser.py", "0.33.0", _pythonic, alone=True
     ),
-    ServerParser("vLLM", "llama3_json", ("llama3",), f"{_VLLM}/llama_tool_parser.py", "02de3de76e3d", _llama_json),
-    ServerParser("vLLM", "pythonic", ("pythonic",), f"{_VLLM}/pythonic_tool_parser.py", "01d3ce8c0e53", _pythonic),
-    ServerParser(
-        "vLLM", "deepseek_v3", ("deepseek_v3",), f"{_VLLM}/deepseekv3_tool_parser.py", "061b11ddf138", _deepseek
-    ),
-    ServerParser("vLLM", "mistral", ("mistral",), f"{_VLLM}/mistral_tool_parser.py", "a5cdcfaafbb3", _mistral),
-    ServerParser("vLLM", "jamba", ("jamba",), f"{_VLLM}/jamba_tool_parser.py", "4694df5f018f", _jamba),
-    ServerParser("vLLM", "kimi_k2", ("kimi_k2",), f"{_VLLM}/kimi_k2_tool_parser.py", "03d5dc96097e", _kimi),
+    ServerParser("vLLM", "jamba", ("jamba",), f"{_VLLM}/jamba_tool_parser.py", "0.33.0", _jamba),
+    ServerParser("vLLM", "llama3_json", ("llama3",), f"{_VLLM}/llama_tool_parser.py", "0.33.0"),
+    ServerParser("vLLM", "deepseek_v3", ("deepseek_v3",), f"{_VLLM}/deepseekv3_tool_parser.py", "0.33.0"),
+    ServerParser("vLLM", "mistral", ("mistral",), f"{_VLLM}/mistral_tool_parser.py", "0.33.0"),
+    ServerParser("vLLM", "kimi_k2", ("kimi_k2",), f"{_VLLM_PARSER}/kimi_k2.py", "0.33.0"),
 )
 """The parsers, by format."""

@@ -13,7 +13,6 @@ from tests.strategies import texts
 
 GOOD = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 BAD = "<tool_call>\n{'name': 'g'}\n</tool_call>"
-BEGIN, SEP, END = "<｜tool▁call▁begin｜>function", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
 
 
 @pytest.mark.parametrize(
@@ -22,53 +21,22 @@ BEGIN, SEP, END = "<｜tool▁call▁begin｜>function", "<｜tool▁sep｜>", "
         ("hermes", "hermes", GOOD, ["f"], ""),
         ("hermes", "hermes", f"{GOOD}\nI wait.", ["f"], ""),
         ("hermes", "hermes", GOOD.removesuffix("</tool_call>"), ["f"], ""),
-        ("hermes", "qwen25", GOOD.removesuffix("</tool_call>"), [], "`</tool_call>` is missing"),
+        ("hermes", "qwen25", GOOD.removesuffix("</tool_call>"), [], "no JSON is on the lines"),
+        ("hermes", "qwen25", f"{GOOD}\n<tool_call>\n{{'name': 'g'}}\n</tool_call>\n{GOOD}", ["f", "f"], ""),
+        ("hermes", "qwen25", GOOD.replace("\n", ""), [], "with a line feed is not in the text"),
         ("hermes", "hermes", GOOD + BAD, [], "one bad call discards all calls"),
         ("hermes", "hermes", '<tool_call>{"name": "f"}</tool_call>', [], "lacks `name` or `arguments`"),
         ("hermes", "hermes", '<tool_call>{"name": "f", "arguments": {"a": "</tool_call>"}}', [], "is not JSON"),
         ("hermes", "hermes", '{"name": "f", "arguments": {}}', [], "`<tool_call>` is not in the text"),
-        ("qwen", "hermes", f"<think>I look.</think>{GOOD}", ["f"], ""),
-        ("qwen", "hermes", f"<think>I look. {GOOD}", [], "`</think>` is missing"),
-        ("qwen", "hermes", f"<think>{GOOD}</think>\nDone.", [], "`<tool_call>` is not in the text"),
-        ("pythonic", "pythonic", "<think>So.</think>[f(a=1)]", ["f"], ""),
-        ("mistral", "mistral", '[TOOL_CALLS] [{"name": "f", "arguments": {}}]', ["f"], ""),
-        ("mistral", "mistral", 'So. [TOOL_CALLS] [{"name": "f", "arguments": {}}] And so on.', ["f"], ""),
-        ("mistral", "mistral", '[TOOL_CALLS]f[ARGS]{"a": 1}', [], "no JSON list"),
-        ("mistral", "mistral", '[TOOL_CALLS] [{"name": "f", "arguments": {}}, {"name": "g"}]', [], "lacks `name`"),
-        ("mistral", "mistral", "[TOOL_CALLS] 5", [], "not a list of calls"),
+        ("pythonic", "pythonic", "[f(a=true, b=[null])]", ["f"], ""),
+        ("pythonic", "pythonic", "[f(1)]", [], "one argument has no name"),
         ("jamba", "jamba", '<tool_calls>[{"name": "f", "arguments": {}}]</tool_calls>', ["f"], ""),
         ("jamba", "jamba", '<tool_calls>[{"name": "f", "arguments": {}}]', [], "`</tool_calls>` is missing"),
         ("jamba", "jamba", "<tool_calls>[{'name': 'f'}]</tool_calls>", [], "is not JSON"),
-        ("llama3", "llama3_json", 'I look. {"name": "f", "parameters": {"a": 1}}', ["f"], ""),
-        ("llama3", "llama3_json", '{"name": "f", "parameters": {}}; {"name": "g", "parameters": {}}', ["f", "g"], ""),
-        ("llama3", "llama3_json", '{"name": "f", "parameters": {"a": {"b": 1}}}', [], "lacks `name`"),
-        ("llama3", "llama3_json", '{"name": "f", "parameters": {"sql": "a; b"}}', [], "is not JSON"),
         ("pythonic", "pythonic", "[f(a=1), g(b='x')]", ["f", "g"], ""),
         ("pythonic", "pythonic", "I look.\n[f(a=1)]", [], "there is text before the list"),
         ("pythonic", "pythonic", "[f(a=1)] and more", [], "one Python list of calls"),
         ("pythonic", "pythonic", "[f(a=b)]", [], "one argument is not a literal"),
-        ("deepseek_v3", "deepseek_v3", f"<｜tool▁calls▁begin｜>{BEGIN}{SEP}f\n```json\n{{}}\n```{END}", ["f"], ""),
-        (
-            "deepseek_v3",
-            "deepseek_v3",
-            f"<｜tool▁calls▁begin｜>{BEGIN}{SEP}f\n```json\n{{\n}}\n```{END}",
-            [],
-            "one line",
-        ),
-        (
-            "kimi_k2",
-            "kimi_k2",
-            "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
-            ["f"],
-            "",
-        ),
-        (
-            "kimi_k2",
-            "kimi_k2",
-            "<|tool_calls_section_begin|><|tool_call_begin|>f<|tool_call_argument_begin|>{}<|tool_call_end|>",
-            [],
-            "no call has an id",
-        ),
     ],
 )
 def test_a_parser_returns_what_its_code_says(format: str, parser: str, text: str, names: list[str], why: str) -> None:
@@ -83,8 +51,22 @@ def test_every_entry_is_cited_and_of_a_known_format() -> None:
     for parser in PARSERS:
         assert ":" in parser.source
         assert parser.source.endswith(".py")
-        assert len(parser.commit) >= 12
+        assert parser.version.count(".") == 2
         assert [find_format(name).name for name in parser.formats] == list(parser.formats)
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("mistral", '[TOOL_CALLS] [{"name": "f", "arguments": {}}]'),
+        ("mistral", '[TOOL_CALLS]f[ARGS]{"a": 1}'),
+        ("kimi_k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}"),
+        ("qwen", f"<think>I look. {GOOD}"),
+        ("pythonic", "[f(a=1)  # one\n]"),
+    ],
+)
+def test_nothing_is_said_of_what_is_not_known(format: str, text: str) -> None:
+    assert predictions(text, format) == ()
 
 
 @pytest.mark.invariants
@@ -99,9 +81,6 @@ def test_every_entry_is_cited_and_of_a_known_format() -> None:
                 "{",
                 "}",
                 "[f(",
-                BEGIN,
-                SEP,
-                END,
                 "\\d",
                 "<think>",
                 "</think>",

@@ -27,14 +27,14 @@ def segmentation_object(segmentation: Segmentation, id: Json = None) -> JsonObje
 
 
 def _prediction_object(prediction: Prediction) -> JsonObject:
-    """What a server's parser would return for the text; `source` is the parser's source file at a commit."""
+    """What a server's parser returns for the text; `source` is its source file in a version of the server."""
     parser = prediction.parser
     return {
         "server": parser.server,
         "parser": parser.name,
         "tool_calls": [{"name": name, "arguments": arguments} for name, arguments in prediction.calls],
         "reason": prediction.reason or None,
-        "source": f"{parser.source}@{parser.commit}",
+        "source": f"{parser.source}@{parser.version}",
     }
 
 
