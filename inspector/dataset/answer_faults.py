@@ -45,7 +45,7 @@ CALLS = (
 _WORD = re.compile(r"(?P<kind>[^@]+?)(?:@turn(?P<turn>\d{1,9}))?")
 _DELIVERY = re.compile(r"(drop-after)=(\d{1,9})|(delay)=(\d{1,5}(?:\.\d{1,3})?)s?|(status)=([45]\d\d)")
 _RENAMED = {"truncate-call": "truncated-stream"}
-_OF_DELIVERY = {"drop-after": ("C504",), "status": ("C505",)}
+_OF_DELIVERY = {"drop-after": ("C504",), "status": ("C505", "C514")}
 _DRAWS, _FEW_DRAWS = 60, 6
 _OBJECTS = frozenset({anthropic.API, gemini.API, *OLLAMA})
 """APIs whose answers contain arguments as a JSON object, which is never malformed; Anthropic's streams contain text."""

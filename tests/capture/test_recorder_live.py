@@ -54,8 +54,13 @@ def test_arguments_that_go_on_after_the_next_call_has_begun_are_read_when_they_a
     watch = ToldWatch()
     recorder = Recorder(ToldSink(), watch=watch)
     call = Call(recorder, [user("Weather?")], more={"tools": [TOOL]}).answered()
-    for index, piece in ((0, '{"ci'), (1, '{"city": "Oslo"'), (0, 'ty": "Rome"}'), (1, "}")):
-        named = {"index": index, "id": f"{index}", "function": {"name": "get_weather", "arguments": piece}}
+    for index, name, piece in (
+        (0, "get_weather", '{"ci'),
+        (1, "get_weather", '{"city": "Oslo"'),
+        (0, None, 'ty": "Rome"}'),
+        (1, None, "}"),
+    ):
+        named = {"index": index, "id": f"{index}", "function": {"name": name, "arguments": piece}}
         call.sent(delta_event({"tool_calls": [named]}))
     call.done("tool_calls")
     recorder.close()
