@@ -90,7 +90,8 @@ def test_the_inspection_finds_the_injected_fault_and_says_whether_the_agent_reco
     assert (result["was_sent"], result["status"], result["exit_code"]) == (True, status, 0), result
     assert done.stdout == "It is warm.\n"
     assert bool(result["found"]) == bool(result["rules"])
-    assert result["found"] == result["rules"][:1]
+    repeated = ["C514"] if kind.startswith("status") else []  # the SDK repeated the request with success
+    assert result["found"] == (repeated or result["rules"][:1])
 
 
 def test_a_fault_without_a_place_is_refused(recording: Path) -> None:
