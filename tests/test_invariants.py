@@ -123,7 +123,7 @@ def check_that_spans_tile(text: str, found: Segmentation) -> None:
 
 
 def check_what_is_taken(dialect: Format, pieces: Sequence[str], prompt: str, role: Role) -> None:
-    """What `take` tells in time is never withdrawn: it is part of what the whole text has, and at the end all of it."""
+    """What `take` returns in time is never withdrawn: the whole text has it too, and all of it at the end."""
     text = "".join(pieces)
     final = read_in_pieces(dialect, [text], prompt, role)
     known = Counter(map(untried, final.diagnostics))

@@ -177,7 +177,7 @@ class Following:
 
 
 def _readable(body: bytes, read: Callable[[bytes], _Value], otherwise: _Value) -> _Value:
-    """A piece; `otherwise` if it is damaged, which the end of its turn makes good or tells."""
+    """A piece; `otherwise` if it is damaged, which the end of its turn repairs or reports."""
     try:
         return read(body)
     except DAMAGE_ERRORS:

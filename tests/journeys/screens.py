@@ -63,7 +63,7 @@ def opens_trace(page: Page, address: str, id_: str, name: str, *, is_answered: b
 
 
 def opens_page(page: Page, address: str, path: str) -> None:
-    """A page stands still at some time, and tells of no error."""
+    """The page becomes still and shows no exception."""
     page.goto(urljoin(address, path))
     settled(page)
     expect(page.locator("[data-testid=stException]")).to_have_count(0)

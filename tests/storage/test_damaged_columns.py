@@ -90,7 +90,7 @@ class _Seen(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether any of it tells of damage."""
+        """Whether any of it reports damage."""
         withheld = [one.withheld for some in self.exchanges.traces.values() for one in some if one.withheld]
         return bool(self.trace.provenance.warnings or self.summary.damaged or self.exchanges.damage or withheld)
 

@@ -1,4 +1,4 @@
-"""An agent on ollama, streamed; it tries again itself when it is told to slow down."""
+"""An agent on ollama, streamed; it repeats a request itself when the server asks it to slow down."""
 
 import ollama
 from weather import MODEL, SYSTEM, get_weather, main, recorded
