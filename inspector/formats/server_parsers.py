@@ -183,12 +183,9 @@ def _python_call(node: ast.expr) -> PredictedCall:
         raise _UnreadPayloadError("one argument is not a literal") from error
 
 
-_JSON_WORDS = {"true": True, "false": False, "null": None}
-
-
 class _JsonWords(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(_JSON_WORDS[node.id]) if node.id in _JSON_WORDS else node
+        return ast.Constant(json.loads(node.id)) if node.id in {"true", "false", "null"} else node
 
 
 def _with_json_words(value: ast.expr) -> ast.expr:

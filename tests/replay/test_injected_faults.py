@@ -156,7 +156,7 @@ def test_the_inspection_finds_every_fault_of_delivery(path: str, *, is_stream: b
         fault = answer_fault(kind, trace, inspection)
         altered, delay_s = fault.altered(sound)
         assert (delay_s == 1.0) == (kind == "delay=1s") == (altered == sound)
-        assert _codes(_recorded(altered)[1]) == set(fault.rules), kind
+        assert _codes(_recorded(altered)[1]) == set(fault.rules) - {"C514"}, kind  # no client repeats this request
         assert bool(fault.rules) == (kind != "delay=1s")
 
 
