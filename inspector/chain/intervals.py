@@ -1,6 +1,6 @@
 """Confidence intervals of shares and means, and whether two of them differ by more than noise."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import exp, inf, isinf, lgamma, log, sqrt
 from statistics import NormalDist
 
@@ -17,13 +17,6 @@ _CLOSE = 1e-7  # two tables are equally rare if their weights differ by no more 
 _TINY, _CLOSE_STUDENT_T, _MOST = 1e-300, 3e-16, 500
 _HALVINGS = 200
 _NORMAL = NormalDist()
-
-ERROR = 0.05
-"""The probability with which a confidence sequence misses the true value at any time."""
-_PRIOR = 0.5
-_BOUND_HALVINGS = 60
-_STAKES = tuple((number + 0.5) / 24 for number in range(24))
-"""The shares of the capital that are staked; each stake has an equal part of the capital."""
 
 
 class Interval(Struct, frozen=True):
@@ -211,107 +204,3 @@ def welch_freedom(first: tuple[float, float], second: tuple[float, float]) -> fl
 def standard_error(first: float, second: float) -> float:
     """The standard error of a difference of two independent values."""
     return sqrt(first**2 + second**2)
-
-
-def rate_sequence(hits: int, trials: int, error: float = ERROR) -> Interval:
-    """The confidence sequence of a rate after `hits` in `trials`; 0 to 1 before the first trial."""
-    if not trials:
-        return Interval(0.0, 1.0)
-    misses = trials - hits
-    mixture = _log_beta(_PRIOR + hits, _PRIOR + misses) - _log_beta(_PRIOR, _PRIOR)
-
-    def is_possible(rate: float) -> bool:
-        likelihood = _times_log(hits, rate) + _times_log(misses, 1 - rate)
-        return mixture - likelihood < -log(error)
-
-    middle = hits / trials
-    return Interval(
-        _border(middle, 0.0, is_possible) if hits else 0.0, _border(middle, 1.0, is_possible) if misses else 1.0
-    )
-
-
-class PairCounts(Struct, frozen=True):
-    """Counts of paired trials, one of each setting: only the first hit, only the second hit, or both were equal."""
-
-    first: int = 0
-    second: int = 0
-    equal: int = 0
-
-    def __len__(self) -> int:
-        return self.first + self.second + self.equal
-
-    @property
-    def difference(self) -> float:
-        """By how much the first setting's rate is higher; 0 before the first pair."""
-        return (self.first - self.second) / len(self) if len(self) else 0.0
-
-    def added(self, first: bool, second: bool) -> "PairCounts":  # noqa: FBT001  # two trials, not options
-        """The counts with one more pair."""
-        return PairCounts(
-            self.first + (first and not second), self.second + (second and not first), self.equal + (first == second)
-        )
-
-    def interval(self, error: float = ERROR) -> Interval:
-        """The confidence sequence of the difference; -1 to 1 before the first pair."""
-        if not len(self):
-            return Interval(-1.0, 1.0)
-        limit = log(2 / error)
-        middle = self.difference
-        return Interval(
-            _border(middle, -1.0, lambda mean: _log_wealth(self, mean) < limit),
-            _border(middle, 1.0, lambda mean: _log_wealth(self.mirrored(), -mean) < limit),
-        )
-
-    def contains(self, mean: float, error: float = ERROR) -> bool:
-        """Whether the interval contains a value; cheaper than the interval."""
-        limit = log(2 / error)
-        return _log_wealth(self, mean) < limit and _log_wealth(self.mirrored(), -mean) < limit
-
-    def differs(self, error: float = ERROR) -> bool:
-        """Whether the test stops: the interval excludes 0."""
-        return not self.contains(0.0, error)
-
-    def mirrored(self) -> "PairCounts":
-        """The pairs with the settings exchanged."""
-        return PairCounts(self.second, self.first, self.equal)
-
-
-def _log_wealth(counts: PairCounts, mean: float) -> float:
-    """The log of the capital, from a start of 1, after bets on a difference above `mean`; it falls with `mean`.
-
-    A stake s multiplies the capital by 1 - s + s (d + 1) / (mean + 1), whose expectation is 1 if `mean` is true.
-    """
-    if mean <= -1:
-        return inf if counts.first or counts.equal else 0.0
-    scale = 1 / (1 + mean)
-    logs = [
-        counts.first * log(1 - stake + 2 * stake * scale)
-        + counts.equal * log(1 - stake + stake * scale)
-        + counts.second * log(1 - stake)
-        for stake in _STAKES
-    ]
-    most = max(logs)
-    return most + log(sum(exp(one - most) for one in logs) / len(logs))
-
-
-def _border(inside: float, outside: float, is_possible: Callable[[float], bool]) -> float:
-    """How far from `inside` towards `outside` values are possible; rounded outwards."""
-    if is_possible(outside):
-        return outside
-    for _ in range(_BOUND_HALVINGS):
-        middle = (inside + outside) / 2
-        if is_possible(middle):
-            inside = middle
-        else:
-            outside = middle
-    return outside
-
-
-def _log_beta(a: float, b: float) -> float:
-    return lgamma(a) + lgamma(b) - lgamma(a + b)
-
-
-def _times_log(count: int, rate: float) -> float:
-    if not count:
-        return 0.0
-    return count * log(rate) if rate > 0 else -inf

@@ -17,7 +17,6 @@ from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
 from inspector.json_text import list_of, object_of, write_json
 from inspector.model import Json
 from inspector.replay.resend import RequestChange, TurnRequest
-from inspector.rules.catalogue import RULES
 from storage import Store, open_store
 from ui.cli.console import print_lines, print_notice
 from ui.cli.store_options import trace_ids
@@ -53,11 +52,7 @@ def ask(
 def _plan(question: ask_again.AskQuestion, change: RequestChange, options: dict[str, Any]) -> ask_again.AskPlan:
     request = ask_again.changed_request(question, change, is_advised=options["with_fix"])
     request = _edited(request) if options["edit"] else request
-    return replace(
-        ask_again.plan_of(question, request, options["count"], options["parallel"]),
-        watched=frozenset(map(_code, options["rules"])),
-        stops_early=not options["no_early_stop"],
-    )
+    return ask_again.plan_of(question, request, options["count"], options["parallel"])
 
 
 def _preview(plan: ask_again.AskPlan, *, color: str) -> None:
@@ -135,13 +130,6 @@ def _edited(request: TurnRequest) -> TurnRequest:
     if not isinstance(body, dict):
         raise click.UsageError("--edit: the request is no longer a JSON object.")
     return replace(request, body=body)
-
-
-def _code(word: str) -> str:
-    found = next((rule.code for rule in RULES if word.upper() == rule.code or word == rule.name), None)
-    if found is None:
-        raise click.UsageError(f"--rule: there is no rule `{visible_line(word)}`.")
-    return found
 
 
 def _progress(result: ask_again.AskResult) -> None:

@@ -3,16 +3,16 @@
 A changed request is compared with the original, which is sent equally often in the same experiment: requests are sent
 in pairs, one of each setting, in alternating order. Every answer is inspected and stored as a child of the trace.
 
-Pairs count in the order in which they were planned: a pair that is answered early waits for those before it. So slow
-answers cannot bias the result, and the confidence sequences (`inspector.chain.intervals`) stay valid. If one answer of
-a pair failed (there was no answer, or it was incomplete), the pair does not count for either setting.
+The number of pairs is fixed before the first request, so ordinary intervals hold (`inspector.chain.intervals`). If the
+experiment is interrupted, the pairs before the first unanswered one count, so that slow answers cannot bias the result.
+If one answer of a pair failed (there was no answer, or it was incomplete), the pair does not count for either setting.
 """
 
 import asyncio
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field, structs
 
@@ -28,7 +28,7 @@ from inspector.capture.resending import (
     resending,
 )
 from inspector.capture.trace_file_sink import TraceAssembler
-from inspector.chain.intervals import Interval, PairCounts, rate_sequence
+from inspector.chain.intervals import Interval, Share, share_difference, wilson
 from inspector.diagnostics import Diagnostic
 from inspector.inspected import Inspection
 from inspector.inspection import inspect_trace
@@ -99,17 +99,12 @@ def question_of(store: Store, word: int | str, turn: int | None = None, *, api: 
 
 
 class AskPlan(Struct, frozen=True):
-    """An experiment: its settings (the changed request first, then the original; or only the original), and its size.
-
-    `watched` are the codes of the rules that the sequential test counts; if empty, it counts any error.
-    """
+    """An experiment: its settings (the changed request, then the original; or only the original) and its size."""
 
     question: AskQuestion
     settings: tuple[resend.TurnRequest, ...]
     count: int = 20
     parallel: int = 4
-    watched: frozenset[str] = frozenset()
-    stops_early: bool = True
 
     @property
     def requests(self) -> int:
@@ -138,18 +133,17 @@ def changed_request(
 
 
 class AskAnswer(Struct, frozen=True):
-    """One answer: the rules that it breaks, or why there is none (`failure`). The test counts answers with `is_hit`."""
+    """One answer: the rules that it breaks, or why there is none (`failure`)."""
 
     codes: frozenset[str] = frozenset()
     has_error: bool = False
-    is_hit: bool = False
     failure: str = ""
 
 
 class ComparedRate(Struct, frozen=True):
     """How often a rule was broken (`ANY`: any error) by the first setting, and by the original if both were sent.
 
-    Intervals are confidence sequences of 95 % each: they are valid whenever the experiment stopped.
+    Intervals have 95 % confidence each: Wilson's for a rate, Newcombe's for a difference.
     """
 
     code: str
@@ -170,7 +164,6 @@ class AskResult(Struct):
     answers: list[dict[int, AskAnswer]] = field(default_factory=list)
     bounds: SpendingBounds = field(default_factory=SpendingBounds)
     stop: str = ""
-    is_decided: bool = False
     is_interrupted: bool = False
 
     def end(self, why: str) -> None:
@@ -198,12 +191,6 @@ class AskResult(Struct):
         """The number of failed answers by reason."""
         return Counter(one.failure for answers in self.answers for one in answers.values() if one.failure)
 
-    def decides(self) -> bool:
-        """Whether the sequential test stops because the watched rates differ."""
-        if len(self.plan.settings) < 2:
-            return False
-        return _pairs((one.is_hit, other.is_hit) for one, other in self.counted()).differs()
-
     def rates(self) -> list[ComparedRate]:
         """A row for any error, then one for each rule that an answer broke, most frequent first."""
         counted = self.counted()
@@ -215,27 +202,20 @@ class AskResult(Struct):
 
 
 def _rate(code: str, hits: Sequence[tuple[bool, ...]]) -> ComparedRate:
-    trials = len(hits)
-    first = sum(one[0] for one in hits)
-    row = ComparedRate(code, first, trials, rate_sequence(first, trials))
-    if not hits or len(hits[0]) < 2:
-        return row
-    second = sum(one[1] for one in hits)
-    pairs = _pairs((one, other) for one, other in hits)
-    return structs.replace(
-        row,
-        original_hits=second,
-        original_interval=rate_sequence(second, trials),
-        difference=pairs.difference,
-        difference_interval=pairs.interval(),
-    )
-
-
-def _pairs(hits: Iterable[tuple[bool, ...]]) -> PairCounts:
-    counts = PairCounts()
-    for one, other in hits:
-        counts = counts.added(one, other)
-    return counts
+    if not hits:
+        return ComparedRate(code, 0, 0, Interval(0.0, 1.0))
+    changed, *originals = (Share(sum(setting), len(hits)) for setting in zip(*hits, strict=True))
+    row = ComparedRate(code, int(changed.hits), len(hits), wilson(changed))
+    for original in originals:
+        difference = share_difference(changed, original)
+        row = structs.replace(
+            row,
+            original_hits=int(original.hits),
+            original_interval=wilson(original),
+            difference=difference.value,
+            difference_interval=difference.interval,
+        )
+    return row
 
 
 class _AnswerSink:
@@ -313,7 +293,7 @@ class AskExperiment:
             task.cancel()
 
     async def run(self) -> AskResult:
-        """Send requests until the plan is done, a bound is reached, the test decides, or `interrupt` is called."""
+        """Send requests until the plan is done, a bound is reached, or `interrupt` is called."""
         experiment = self.result.experiment
         ids = {
             _id(experiment, setting, pair): (
@@ -353,9 +333,6 @@ class AskExperiment:
                 self.result.end(str(stopped))
                 return
             self.result.answers[setting][pair] = answer
-            if self._plan.stops_early and self.result.decides():
-                self.result.is_decided = True
-                self.result.end("the rates differ")
             self._changed(self.result)
 
     async def _ask(self, resender: Resender, sink: _AnswerSink, pair: int, setting: int) -> AskAnswer:
@@ -388,9 +365,7 @@ class AskExperiment:
             return AskAnswer(failure=self._redactor.text(f"the server reported an error: {generation.error.message}"))
         found = [one for one in inspection.diagnostics if one.location.turn == len(trace.turns)]
         codes = frozenset(one.rule.code for one in found if one.rule.severity is not Severity.INFO)
-        has_error = any(one.rule.severity is Severity.ERROR for one in found)
-        watched = self._plan.watched
-        return AskAnswer(codes, has_error, bool(codes & watched) if watched else has_error)
+        return AskAnswer(codes, any(one.rule.severity is Severity.ERROR for one in found))
 
 
 def _order(plan: AskPlan) -> list[tuple[int, int]]:

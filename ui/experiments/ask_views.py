@@ -148,14 +148,9 @@ def sentences(result: ask_again.AskResult) -> Iterator[str]:
     yield f"{counted(pairs, unit)} of {result.plan.count} counted; {counted(result.kept, 'answer')} saved as forks."
     for failure, count in result.failures.most_common(5):
         yield f"{GLYPHS[Severity.ERROR]} {counted(count, 'answer')} failed: {visible_line(failure)}"
-    if result.is_decided:
-        yield "Stopped early: the rates differ. If they were equal, this would happen in 5 % of experiments at most."
-    elif result.stop:
+    if result.stop:
         yield f"Stopped: {visible_line(result.stop)}."
-    yield (
-        "Each interval is a 95 % confidence sequence for its row: it is valid whenever the experiment stops "
-        "(betting, Waudby-Smith and Ramdas 2024; beta-binomial mixture, Robbins 1970)."
-    )
+    yield "Each interval has 95 % confidence for its row (Wilson's for a rate, Newcombe's for a difference)."
 
 
 def result_json(result: ask_again.AskResult) -> dict[str, Json]:
@@ -177,15 +172,13 @@ def result_json(result: ask_again.AskResult) -> dict[str, Json]:
         "kept": result.kept,
         "failures": [{"reason": reason, "answers": count} for reason, count in result.failures.most_common()],
         "stopped": result.stop or None,
-        "decided": result.is_decided,
         "interrupted": result.is_interrupted,
         "requests": bounds.requests,
         "tokens": bounds.tokens,
         "method": {
-            "rate": "beta-binomial mixture confidence sequence (Robbins 1970)",
-            "difference": "grid Kelly betting confidence sequence (Waudby-Smith and Ramdas 2024)",
+            "rate": "score interval (Wilson 1927)",
+            "difference": "score intervals combined (Newcombe 1998, method 10)",
             "error": 0.05,
-            "watched": [*(sorted(plan.watched) or [ask_again.ANY])],
         },
         "rates": [_rate_json(rate, has_original=has_original) for rate in result.rates()],
     }

@@ -70,8 +70,6 @@ def check() -> None:
 @click.option("--tools", type=click.Path(exists=True, dir_okay=False), help="Replace the tools with this JSON file.")
 @click.option("--edit", is_flag=True, help="Edit the request in $EDITOR.")
 @click.option("--with-fix", is_flag=True, help="Add advice against the turn's fault to the prompt or the tool.")
-@click.option("--rule", "rules", multiple=True, metavar="CODE", help="Stop early when this rule's rate has changed.")
-@click.option("--no-early-stop", is_flag=True, help="Send all planned requests.")
 @click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens.")
 @click.option("--yes", is_flag=True, help="Do not ask before sending.")
@@ -85,9 +83,9 @@ def ask() -> None:
     """Send a turn's request again and count which rules the answers break.
 
     The request of the turn (by default the one that broke the chain) is sent -n times to --upstream. A changed request
-    is compared with the original in pairs, until the rates differ (wrong in 5 % of experiments at most). Every answer
-    is saved as a fork of the trace. Without --upstream, prints what would be sent. Keys come from the environment
-    (OPENAI_API_KEY, ...) and are never stored. `@marked` or `@shown` as ID repeats this for each of those traces.
+    is compared with the original in pairs. Every answer is saved as a fork of the trace. Without --upstream, prints
+    what would be sent. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored. `@marked` or `@shown`
+    as ID repeats this for each of those traces.
 
     \b
     weaklink ask 12 --upstream https://api.openai.com
