@@ -124,13 +124,13 @@ bench: dev ## Measure against limits and peers, in ten minutes; prints ratios an
 bench-all: dev system-packages build/mitmproxy/installed ## Run every benchmark (hours) and write docs/performance.md
 	$(BIN)/python -m benchmarks --write all
 
-bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
+bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (300,000: 0.7 GB in build/, made once)
 	$(BIN)/python -m benchmarks store queries
 
 bench-tui: dev ## Measure the terminal debugger over long streams, wide traces, and WEAKLINK_BENCH_TRACES traces (as above)
 	$(BIN)/python -m benchmarks tui
 
-bench-web: dev system-packages ## Measure the dashboard over WEAKLINK_BENCH_TRACES traces (a million, as above) and over 1,000
+bench-web: dev system-packages ## Measure the dashboard over WEAKLINK_BENCH_TRACES traces (as above) and over 1,000
 	$(BIN)/python -m benchmarks web
 
 bench-import: dev ## Measure each stage of an import, --jobs 2 and check beside it, then every importer over WEAKLINK_BENCH_MB (2) MB

@@ -1,4 +1,4 @@
-"""The store against its goals: pages of many traces against a thousand, and what a token and a trace cost.
+"""The store against its goals: what a filter, a list, a sum and a search take, and what a token and a trace cost.
 
 `WEAKLINK_BENCH_TRACES` says how many traces the large SQLite store holds; it is made once, in build/bench-store.
 `WEAKLINK_BENCH_PG_TRACES` says the same for PostgreSQL, whose stores are made anew on a server of their own.
@@ -6,23 +6,24 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import perf_counter, process_time
+from statistics import median
+from time import perf_counter
 
 from benchmarks import token_rows
 from benchmarks.many_stores import fill, made_store
 from benchmarks.many_traces import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, OLD, RARE
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from benchmarks.timing import Clock, best_of, goal, say
-from storage import ListCursor, Store, open_store
+from benchmarks.timing import best_of, goal, say
+from inspector.chain.metrics_groups import Aspect, GroupKey
+from storage import ListCursor, Order, Store, open_store
 
 FOLDER = Path(__file__).parents[1] / "build" / "bench-store"
 _PAGE = 100
-_SMALL, LARGE = 1_000, int(os.environ.get("WEAKLINK_BENCH_TRACES", "1000000"))
-_LARGE_POSTGRESQL = int(os.environ.get("WEAKLINK_BENCH_PG_TRACES", "100000"))
-_AT_MOST = 3.0
+LARGE = int(os.environ.get("WEAKLINK_BENCH_TRACES", "300000"))
+_LARGE_POSTGRESQL = int(os.environ.get("WEAKLINK_BENCH_PG_TRACES", "300000"))
+_MEDIAN_S, _LONGEST_S = 0.2, 1.0
 _FILTERS = {
     "the newest": "",
     "status": "status:broken",
@@ -74,8 +75,6 @@ _FILTERS = {
     "a session's beginning": "session:S77*",
     "an argument's beginning": "arg:$.day=77*",
     "counts, one of two": "calls:>5 or errors:>5",
-}
-_STREAMED = {
     "a name, a star within": "name:*77",
     "no such name": "name:*zzz*",
     "not a name's beginning": "not name:session*",
@@ -90,7 +89,6 @@ _STREAMED = {
     "two never together or a count": f"{IN_A_TWENTIETH} {IN_A_FIFTIETH} or calls:>5",
     "neither of two words": f"not ({COMMON} or climate)",
 }
-"""Filters that no index leads to: the list is looked through in steps."""
 _AT_DEPTH = {"at depth": "", "at depth, a status": "status:broken", "at depth, a word": COMMON}
 
 
@@ -101,100 +99,43 @@ def store() -> None:
 
 
 def queries() -> None:
-    """Pages and streamed filters on both kinds of database; the large stores are made first where they are missing."""
-    pages()
-    postgresql_pages()
-
-
-def pages() -> None:
-    """The first page of every kind of filter, and a page at depth, over many traces and over few, on SQLite."""
-    say(f"SQLite, CPU time: pages over {LARGE:,} traces, against {_SMALL:,}; stores: build/{FOLDER.name}")
-    with open_store(made_store(_SMALL, FOLDER)) as small, open_store(made_store(LARGE, FOLDER)) as large:
-        _Pair(small, large, process_time).compare()
-
-
-def postgresql_pages() -> None:
-    """The same on PostgreSQL, by the wall clock, since the server is another process."""
+    """Filters, lists, sums and searches over many traces on both kinds of database; the stores are made first."""
+    say(f"SQLite, wall clock, {LARGE:,} traces; the store is kept in build/{FOLDER.name}")
+    with open_store(made_store(LARGE, FOLDER)) as store:
+        _asked(store)
     found = programs()
     if found is None:
         say(f"PostgreSQL: not measured. {NOT_INSTALLED}.")
         return
-    say(f"PostgreSQL, wall clock: pages over {_LARGE_POSTGRESQL:,} traces, against {_SMALL:,}")
-    with running_server(found) as url, new_database(url) as few, new_database(url) as many:
-        fill(few, _SMALL)
-        fill(many, _LARGE_POSTGRESQL)
-        with open_store(few) as small, open_store(many) as large:
-            _Pair(small, large, perf_counter).compare()
+    say(f"PostgreSQL, wall clock, {_LARGE_POSTGRESQL:,} traces")
+    with running_server(found) as url, new_database(url) as place:
+        fill(place, _LARGE_POSTGRESQL)
+        with open_store(place) as store:
+            _asked(store)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two stores, asked the same by the same clock."""
-
-    small: Store
-    large: Store
-    clock: Clock
-
-    def compare(self) -> None:
-        """Every page as long in the large store as the small one has it, so that the same is built of what is found."""
-        say(f"  {'':30} {'traces':>6}  {'small':>7}  {'large':>7}")
-        for name, wanted in _FILTERS.items():
-            length = len(self.small.traces(wanted, limit=_PAGE))
-            self._against(name, length, partial(_page, wanted=wanted, length=length or _PAGE))
-            if 0 < length < len(self.large.traces(wanted, limit=_PAGE)):
-                self._full(wanted)
-        for name, wanted in _AT_DEPTH.items():
-            length = len(self.small.traces(wanted, limit=_PAGE, after=_at_depth(self.small)))
-            self._against(name, length, partial(_deep_page, wanted=wanted, length=length))
-        self._against("search, with excerpts", _PAGE, lambda store: store.search.find(COMMON, limit=_PAGE))
-        self._stream()
-
-    def _stream(self) -> None:
-        """What no index leads to: the first step of a scan over both, and all steps over the large store."""
-        say("  the first step of a scan; then all of it over the large store, and its longest step")
-        for name, wanted in _STREAMED.items():
-            length = len(self.small.traces(wanted, limit=_PAGE))
-            self._against(name, length, partial(_first_step, wanted=wanted, length=length or _PAGE))
-            _steps_s(self.large, wanted, self.clock)  # what is read for the first time is slow for another reason
-            took_s = _steps_s(self.large, wanted, self.clock)
-            say(f"  {'':30} {'':6}  {len(took_s):4} steps {sum(took_s) * 1e3:7.1f} ms, longest {max(took_s) * 1e3:.1f}")
-
-    def _against(self, name: str, length: int, ask: Callable[[Store], object]) -> None:
-        ways = {"small": partial(ask, self.small), "large": partial(ask, self.large)}
-        best = best_of(ways, rounds=5, clock=self.clock)
-        said = goal(best["large"] / best["small"], _AT_MOST, at_least=False)
-        empty = "" if length else "; an empty page, nothing to build: all the time goes into seeing that"
-        say(f"  {name:30} {length:6}  {best['small'] * 1e3:7.2f}  {best['large'] * 1e3:7.2f} ms: {said}{empty}")
-
-    def _full(self, wanted: str) -> None:
-        ms = 1e3 * best_of({"": partial(_page, self.large, wanted, _PAGE)}, rounds=3, clock=self.clock)[""]
-        say(f"  {'':30} {_PAGE:6}  {'':7}  {ms:7.2f} ms: a full page, which the small store does not have")
-
-
-def _page(store: Store, wanted: str, length: int) -> object:
-    return store.traces(wanted, limit=length)
-
-
-def _first_step(store: Store, wanted: str, length: int) -> object:
-    return store.paging().scan_step(wanted, limit=length)
-
-
-def _steps_s(store: Store, wanted: str, clock: Clock) -> list[float]:
-    """What each step of a scan for a page took."""
-    took_s: list[float] = []
-    steps = store.paging().scan(wanted, limit=_PAGE)
-    began_s = clock()
-    for _ in steps:
-        took_s.append(clock() - began_s)
-        began_s = clock()
-    return took_s
-
-
-def _deep_page(store: Store, wanted: str, length: int) -> object:
-    return store.traces(wanted, limit=length, after=_at_depth(store))
-
-
-def _at_depth(store: Store) -> ListCursor:
-    """A place nine tenths down the list."""
+def _asked(store: Store) -> None:
+    """Each question to a store: the first page of a filter and its count, a page far down the list, and each sum."""
+    ways: dict[str, Callable[[], object]] = {}
+    for name, wanted in _FILTERS.items():
+        ways[name] = partial(store.traces, wanted, limit=_PAGE)
+        ways[f"{name}, counted"] = partial(store.paging().count, wanted)
     newest = store.traces(limit=1)[0].cursor
-    return ListCursor(newest.sort_at_s * 0.1, 0)
+    for name, wanted in _AT_DEPTH.items():
+        ways[name] = partial(store.traces, wanted, limit=_PAGE, after=ListCursor(newest.sort_at_s * 0.1, 0))
+    for order in Order:
+        ways[f"sorted by {order.value}"] = partial(store.paging().page, "", order, limit=_PAGE)
+    ways["search, with excerpts"] = partial(store.search.find, COMMON, limit=_PAGE)
+    ways["traces by status"] = store.paging().status_counts
+    for key in (None, *GroupKey):
+        by = () if key is None else (key,)
+        ways[f"figures by {key.value if key else 'nothing'}"] = partial(store.statistics.figures, by=by)
+    ways["figures of a model"] = partial(store.statistics.figures, "model:qwen3-32b")
+    for aspect in Aspect:
+        ways[f"breaks by {aspect.value}"] = partial(store.statistics.breakdown, aspect)
+    ways["violations"] = store.statistics.violations
+    took_s = {name: best_of({"": ask}, rounds=3, clock=perf_counter)[""] for name, ask in ways.items()}
+    for name, seconds in took_s.items():
+        say(f"  {name:44} {seconds * 1e3:8.1f} ms")
+    say(f"  median {median(took_s.values()):.3f} s: {goal(median(took_s.values()), _MEDIAN_S, at_least=False)}")
+    say(f"  longest {max(took_s.values()):.3f} s: {goal(max(took_s.values()), _LONGEST_S, at_least=False)}")

@@ -2,8 +2,7 @@
 
 from storage.engine import DatabaseLocation, place_of
 from storage.filter import FilterCompletion, FilterError, check_filter
-from storage.finding import ScanPlace
-from storage.listing import BY_TIME, CursorStep, Listed, ListSection, Order, Paging, Pulse, ScanStep, scan_from
+from storage.listing import BY_TIME, Listed, ListSection, Order, Paging, Pulse
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import IntegrityReport, StoreStats
@@ -19,7 +18,6 @@ from storage.writing import Saved, Verdict
 __all__ = [
     "BY_TIME",
     "IDLE_AFTER_S",
-    "CursorStep",
     "DatabaseLocation",
     "FilterCompletion",
     "FilterError",
@@ -35,8 +33,6 @@ __all__ = [
     "Prompt",
     "Pulse",
     "Saved",
-    "ScanPlace",
-    "ScanStep",
     "SearchHit",
     "SearchResults",
     "Store",
@@ -48,6 +44,5 @@ __all__ = [
     "check_filter",
     "open_store",
     "place_of",
-    "scan_from",
     "upgrade_store",
 ]

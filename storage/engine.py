@@ -27,6 +27,7 @@ _BUSY_TIMEOUT_S = 10.0
 _PIECE = 1 << 18  # bytes of a large value to read at a time
 CONNECTIONS = 10
 """Maximum number of simultaneous connections of an open store to a server; half of them stay open."""
+_WORK_MEM = "64MB"  # so that PostgreSQL hashes the ids of a condition that half a million traces match
 _STALE_S = 1_800  # after this time, a firewall or a pooler may have dropped the connection
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # options of a connection: BEGIN IMMEDIATE, no BEGIN at all
 _ONLY_READS = "weaklink_only_reads"  # option of an engine
@@ -387,7 +388,8 @@ def _begin_postgresql(connection: sa.Connection, *, busy_timeout_s: float, read_
     if connection.get_execution_options().get(_BARE):
         return
     # Set in every transaction: a pooler before the server may send each transaction to a different session.
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(round(busy_timeout_s * 1000), 1)}")
+    lock_timeout_ms = max(round(busy_timeout_s * 1000), 1)
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {lock_timeout_ms}; SET LOCAL work_mem = '{_WORK_MEM}'")
     if read_only:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
 

@@ -1,4 +1,4 @@
-"""Lists of traces in pages: newest first or sorted, with counts; the cost of a page does not depend on its depth."""
+"""Lists of traces in pages: newest first or sorted, with counts. A page is one query of the filter's conditions."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,15 +15,14 @@ from storage import tables
 from storage.filter import Filter, parse_filter
 from storage.filter.experiments import with_default_terms
 from storage.filter.reading import read_field
-from storage.filter.sql import condition_of
-from storage.filter.terms import NotTerm, negations_inward
-from storage.finding import ScanPlace, newest_ids, next_step
+from storage.filter.sql import conditions_of
+from storage.filter.terms import NotTerm
 from storage.liveness import traces_in
 from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.tables import in_groups
 
 _UNKNOWN = -1.0
-_PAGE = 200  # maximum number of traces in a step
+_PAGE = 200  # maximum number of traces that a scan reads at once
 _trace = tables.trace.c
 _BROKEN = read_field("status:broken", 0)
 _IS_BROKEN, _IS_NOT_BROKEN = (_BROKEN,), (NotTerm(_BROKEN),)
@@ -32,7 +31,7 @@ _IS_BROKEN, _IS_NOT_BROKEN = (_BROKEN,), (NotTerm(_BROKEN),)
 class Order(StrEnum):
     """The sort key of a list, in descending order; `broken` lists broken traces before the others, each newest first.
 
-    With `time` and `broken`, each page costs the same; with the others, each page reads all traces that match.
+    With `time` and `broken`, an index has this order; with the others, each page sorts all traces that match.
     """
 
     TIME = "time"
@@ -49,13 +48,6 @@ class Listed(Struct, frozen=True):
     cursor: ListCursor
 
 
-class ScanStep(Struct, frozen=True):
-    """The traces that one step of a scan found, maybe none; the scan continues at `next`, None at the list's end."""
-
-    found: tuple[Listed, ...]
-    next: ScanPlace | None
-
-
 class ListSection(Struct, frozen=True):
     """A section of a list: its number of traces, and the cursor at the end of each of its pages.
 
@@ -66,13 +58,6 @@ class ListSection(Struct, frozen=True):
     count: int
     edges: tuple[ListCursor, ...]
     is_last: bool
-
-
-class CursorStep(Struct, frozen=True):
-    """The cursors of the traces that one step found, maybe none; the scan continues at `next`, None at its end."""
-
-    cursors: tuple[ListCursor, ...]
-    next: ScanPlace | None
 
 
 class Pulse(Struct, frozen=True):
@@ -169,52 +154,16 @@ class Paging:
         *,
         limit: int,
         after: ListCursor | None = None,
-    ) -> Iterator[ScanStep]:
-        """Yield the next `limit` traces after `after`, as they are found; stop iterating to end the scan.
-
-        Each step takes a fraction of a second, whatever the filter and the size of the store, except in lists that are
-        sorted by duration, tokens or errors.
-        """
-        place: ScanPlace | None = scan_from(order, after)
-        while place is not None and limit > 0:
-            step = self.scan_step(filter, order, limit=min(limit, _PAGE), place=place)
-            limit -= len(step.found)
-            place = step.next
-            yield step
-
-    def scan_step(
-        self,
-        filter: str,  # noqa: A002  # as in `Store.traces`
-        order: Order = Order.TIME,
-        *,
-        limit: int,
-        place: ScanPlace | None = None,
-    ) -> ScanStep:
-        """One step of `scan`, from its start or from the place where the last step ended."""
-        terms = parse_filter(filter)
-        with self._reads() as connection:
-            terms = with_default_terms(connection, terms)
-            if order in BY_TIME:
-                ids, rank, following = _next_step(connection, terms, order, place, limit=limit)
-                found = [Listed(one, structs.replace(one.cursor, rank=rank)) for one in summaries(connection, ids)]
-                return ScanStep(tuple(found), following)
-        listed = self.page(filter, order, limit=limit, after=place.after if place is not None else None)
-        return ScanStep(tuple(listed), ScanPlace(listed[-1].cursor) if len(listed) == limit else None)
-
-    def cursor_step(
-        self,
-        filter: str,  # noqa: A002  # as in `Store.traces`
-        order: Order = Order.TIME,
-        *,
-        limit: int,
-        place: ScanPlace | None = None,
-    ) -> CursorStep:
-        """Like `scan_step`, but returns only cursors; the order must be one of `BY_TIME`."""
-        terms = parse_filter(filter)
-        with self._reads() as connection:
-            terms = with_default_terms(connection, terms)
-            ids, rank, following = _next_step(connection, terms, order, place, limit=limit)
-            return CursorStep(tuple(structs.replace(one, rank=rank) for one in _cursors(connection, ids)), following)
+    ) -> Iterator[list[Listed]]:
+        """Yield the next `limit` traces after `after` in pages; stop iterating to end the scan."""
+        while limit > 0:
+            found = self.page(filter, order, limit=min(limit, _PAGE), after=after)
+            if found:
+                yield found
+            if len(found) < _PAGE:
+                return
+            limit -= len(found)
+            after = found[-1].cursor
 
     def stretch(
         self,
@@ -256,7 +205,7 @@ class Paging:
         now_s = time.time()
         with self._reads() as connection:
             terms = with_default_terms(connection, terms)
-            matching = _conditions(connection, terms, now_s)
+            matching = conditions_of(connection, terms, now_s)
             ended = _trace.id.not_in(sa.select(tables.live.c.trace_id))
             by_status = sa.select(_trace.status, sa.func.count()).where(ended, *matching).group_by(_trace.status)
             counts: dict[str, int] = dict(connection.execute(by_status).all())
@@ -293,21 +242,9 @@ def _by_time(
     return found
 
 
-def scan_from(order: Order, after: ListCursor | None) -> ScanPlace:
-    """The place where the scan of a list begins."""
-    rank = 0 if order is not Order.BROKEN else 1 if after is None else after.rank
-    return ScanPlace(after, rank)
-
-
-def _next_step(
-    connection: sa.Connection, terms: Filter, order: Order, place: ScanPlace | None, *, limit: int
-) -> tuple[list[int], int, ScanPlace | None]:
-    """The next traces of a list that is sorted by time, their rank, and where the list continues."""
-    if place is None:
-        place = scan_from(order, None)
-    part = () if order is Order.TIME else _IS_BROKEN if place.rank else _IS_NOT_BROKEN
-    ids, following = next_step(connection, (*terms, *part), place, limit=limit)
-    return ids, place.rank, ScanPlace() if following is None and place.rank else following
+def newest_ids(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[int]:
+    """The ids of the next `limit` matching traces after `after`."""
+    return [row.id for row in connection.execute(_sorted(connection, terms, Order.TIME, after).limit(limit))]
 
 
 def _before(
@@ -325,15 +262,11 @@ def _before(
 def _sorted(connection: sa.Connection, terms: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
     """The ids of all matching traces after a cursor, and their sort values; unknown values come last."""
     value = _VALUES[order]
-    conditions = _conditions(connection, terms, time.time())
+    conditions = conditions_of(connection, terms, time.time())
     if after is not None:
         conditions.append(sa.tuple_(value, _trace.id) < sa.tuple_(after.sort_at_s, after.id))
     found = sa.select(_trace.id, value.label("value")).where(*conditions)
     return found.order_by(sa.desc("value"), _trace.id.desc())
-
-
-def _conditions(connection: sa.Connection, terms: Filter, now_s: float) -> list[sa.ColumnElement[bool]]:
-    return [condition_of(connection, negations_inward(term), now_s) for term in terms]
 
 
 def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> ListSection:
@@ -366,7 +299,7 @@ _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
     }
 )
 BY_TIME = frozenset({Order.TIME, Order.BROKEN})
-"""The orders whose pages all cost the same."""
+"""The orders that an index has."""
 
 
 def page(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:

@@ -11,16 +11,14 @@ from inspector.checks.schema_complexity import SchemaComplexity, schema_complexi
 from storage import statistics, tables
 from storage.blocks import TraceBlock
 from storage.engine import Database, damage_errors
-from storage.filter import PhraseTerm, parse_filter
+from storage.filter import parse_filter
 from storage.filter.experiments import with_default_terms
-from storage.filter.sql import condition_of
-from storage.filter.terms import negations_inward
+from storage.filter.sql import conditions_of
 from storage.packing.blobs import from_blob, key
 from storage.packing.records import tool_from
 from storage.packing.values import unpack
 from storage.rollups import blocks_without_rollups, make_rollups, summed_query
 from storage.salvage import read_stored
-from storage.search import Phrase, ids_holding
 from storage.tables import in_groups
 
 _Answer = TypeVar("_Answer")
@@ -112,12 +110,4 @@ class TraceStatistics:
 
 
 def _conditions(connection: sa.Connection, filter: str) -> statistics.Conditions:  # noqa: A002  # as in `traces`
-    """The conditions of a filter; words that a trace must contain are looked up together."""
-    terms = with_default_terms(connection, parse_filter(filter))
-    words = [Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm)]
-    by_words = (tables.trace.c.id.in_(ids_holding(connection, words)),) if words else ()
-    now_s = time.time()
-    rest = (
-        condition_of(connection, negations_inward(term), now_s) for term in terms if not isinstance(term, PhraseTerm)
-    )
-    return (*by_words, *rest)
+    return conditions_of(connection, with_default_terms(connection, parse_filter(filter)), time.time())

@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from inspector.scanning import lazy_pattern
 from storage import tables
-from storage.filter.planner import COLUMNS, TABLES
 from storage.filter.reading import UNITS, WORDS_OF
-from storage.filter.selectivity import stored_values
+from storage.filter.sql import COLUMNS, TABLES, stored_values
 from storage.filter.terms import ALIASES, KEYS, Filter, FilterError, FilterKey
 from storage.packing.blobs import unescaped
 
@@ -150,11 +149,11 @@ def _offered(connection: sa.Connection, key: FilterKey) -> Iterator[tuple[str, s
     elif key in COLUMNS:
         column = COLUMNS[key]
         yield from _counted(connection, tables.trace, column, tables.trace.c.id, what)
-        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED) if one)
+        yield from ((unescaped(one), what) for one in stored_values(connection, column, most=_MOST_STORED) if one)
     elif key in TABLES:
         table, column = TABLES[key]
         yield from _counted(connection, table, column, table.c.trace_id, what)
-        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED) if one)
+        yield from ((unescaped(one), what) for one in stored_values(connection, column, most=_MOST_STORED) if one)
     elif key is FilterKey.SESSION:
         external = tables.external_id
         names = _counted(connection, external, external.c.name, external.c.trace_id, "")

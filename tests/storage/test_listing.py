@@ -1,12 +1,10 @@
 """Lists go from the newest down, in pages; filters let through what they say."""
 
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import event
 
 from inspector.diagnostics import Location
 from inspector.inspection import inspect_trace
@@ -136,14 +134,7 @@ def test_pages_follow_each_other_without_gap_or_repeat(store: Store, wanted: str
     assert whole == sorted(whole, key=lambda one: (one.cursor.sort_at_s, one.id), reverse=True)
 
 
-def _common_from(monkeypatch: pytest.MonkeyPatch, enough: int) -> None:
-    monkeypatch.setattr("storage.filter.sql.ENOUGH", enough)
-    monkeypatch.setattr("storage.filter.planner.ENOUGH", enough)
-    monkeypatch.setattr("storage.filter.selectivity.ENOUGH", enough)
-
-
-def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    _common_from(monkeypatch, 3)
+def test_words_fields_and_phrases_are_found_together(store: Store) -> None:
     store.save(inspected(*(trace(f"s{n}", BAD_CALL if n % 2 else GOOD_CALL, started_s=float(n)) for n in range(12))))
     store.search.index_pending()
     assert len(_names(store, "weather")) == 12
@@ -171,26 +162,7 @@ def drawn(new_store: NewStore) -> Store:
     return store
 
 
-# Each pair of values once: what a pair shows, a third value beside it does not change.
-_NEAREST = ((0, 4096), (0, 8), (1000, 4096), (1_000_000, 8), (1_000_000, 1))
-_LIMITS = [
-    (close, enough, *nearest)
-    for row, nearest in enumerate(_NEAREST)
-    for close, enough in zip((0, 100, 0) if row % 2 else (100, 0, 100), (1, 3, 1000), strict=True)
-]
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(("close", "enough", "most", "stretch"), _LIMITS)
-def test_words_are_found_as_if_every_text_were_read(
-    drawn: Store, monkeypatch: pytest.MonkeyPatch, *, enough: int, close: int, most: int, stretch: int
-) -> None:
-    _common_from(monkeypatch, enough)
-    monkeypatch.setattr("storage.search._CLOSE", close)
-    monkeypatch.setattr("storage.finding._FIRST_WINDOW", 2)
-    monkeypatch.setattr("storage.finding._WIDE", 8)
-    monkeypatch.setattr("storage.search._MOST", most)
-    monkeypatch.setattr("storage.search._STRETCH", stretch)
+def test_words_are_found_as_if_every_text_were_read(drawn: Store) -> None:
     order = [one.name for one in drawn.traces(limit=100)]
     asked = [
         "sun",
@@ -295,54 +267,6 @@ def test_indexing_goes_on_where_it_stopped(store: Store) -> None:
     assert store.maintenance.stats().not_indexed == 3
     assert store.search.index_pending() == 3
     assert store.search.index_pending() == 0
-
-
-@pytest.fixture
-def statements(store: Store) -> Iterator[list[str]]:
-    """What the store asks its database, from now on."""
-    asked: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
-        asked.append(statement)
-
-    event.listen(store._database.engine, "before_cursor_execute", note)
-    yield asked
-    event.remove(store._database.engine, "before_cursor_execute", note)
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("wanted", ["fog", "fog sun", "fog status:ok"])
-def test_a_word_of_the_oldest_takes_no_more_statements_in_a_store_four_times_as_large(
-    store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch, wanted: str
-) -> None:
-    _common_from(monkeypatch, 3)
-    monkeypatch.setattr("storage.finding._FIRST_WINDOW", 2)
-    monkeypatch.setattr("storage.finding._WIDE", 8)
-    monkeypatch.setattr("storage.search._STRETCH", 8)
-    took: list[int] = []
-    for first, last in ((0, 100), (100, 400)):
-        words = ("sun fog" if number < 20 else "sun" for number in range(first, last))
-        made = (trace(f"s{n}", GOOD_CALL, words=text, started_s=float(n)) for n, text in enumerate(words, first))
-        store.save(inspected(*made))
-        store.search.index_pending()
-        statements.clear()
-        assert [one.name for one in store.traces(wanted, limit=4)] == ["s19", "s18", "s17", "s16"]
-        took.append(len(statements))
-    assert took[0] == took[1] < 20
-
-
-def test_common_fields_are_walked_along_the_rarest(
-    store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storage.filter.selectivity._SAMPLE", 10)
-    _common_from(monkeypatch, 5)
-    calls = [TEXT_CALL if number % 5 == 0 else GOOD_CALL for number in range(100)]
-    store.save(inspected(*(trace(f"s{n}", call, started_s=float(n)) for n, call in enumerate(calls))))
-    for wanted in ("tool:get_time format:hermes", "format:hermes tool:get_time"):
-        statements.clear()
-        assert _names(store, wanted) == [f"s{n}" for n in range(95, -1, -5)]
-        (walk,) = (one for one in statements if "ORDER BY trace_tool.sort_at_s DESC, trace_tool.trace_id DESC" in one)
-        assert walk.startswith("SELECT trace_tool.trace_id")
 
 
 def test_a_trace_in_a_list_has_the_layers_at_which_it_differs(store: Store) -> None:

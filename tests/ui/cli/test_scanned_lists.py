@@ -1,4 +1,4 @@
-"""`list` and `search` with a filter that no index leads to print what they find while they look through the list."""
+"""`list` and `search` print what they find page by page, and what was found before an interrupt."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from inspector.inspection import inspect_trace
 from inspector.model import ExternalId, Instant, Part, Role, Trace, Turn
-from storage import Paging, ScanStep, open_store
+from storage import Listed, Paging, open_store
 from ui.cli.group import weaklink
 
 _TRACES = 30
@@ -20,13 +20,11 @@ _WAYS = (("list", "--json"), ("list",), ("list", "--color", "always"), ("search"
 
 @pytest.fixture(autouse=True)
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Thirty traces in stretches of four; every third has a name of its own."""
+    """Thirty traces in pages of four; every third has a name of its own."""
     path = tmp_path / "t.db"
     monkeypatch.setenv("WEAKLINK_DB", str(path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name, traces in (("FIRST_STEP", 4), ("_NARROWEST", 4), ("_WIDEST", 4)):
-        monkeypatch.setattr(f"storage.finding.{name}", traces)
-    monkeypatch.setattr("ui.cli.list_traces._SCREEN", 1)
+    monkeypatch.setattr("storage.listing._PAGE", 4)
     turns = (Turn(Role.USER, (Part("text", "The weather."),)),)
     made = [
         Trace(
@@ -55,20 +53,20 @@ def test_all_that_matches_is_printed_in_its_order(way: tuple[str, ...]) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("way", _WAYS)
-def test_ctrl_c_leaves_what_was_found_and_says_how_far_it_came(
+def test_ctrl_c_leaves_what_was_found_and_says_that_it_is_not_all(
     way: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Paging, "scan_step", _interrupted_at(4, Paging.scan_step))
+    monkeypatch.setattr(Paging, "page", _interrupted_at(2, Paging.page))
     done = _run(*way, "name:*0*of*")
     assert done.exit_code == 130
     assert [at for at in range(0, _TRACES, 3) if re.search(rf"run 0 of {at}\b", done.stdout)] == [18, 21, 24, 27]
-    assert f"interrupted; 12 of {_TRACES} traces were scanned" in done.stderr
+    assert "interrupted; the list is not complete" in done.stderr
 
 
-def _interrupted_at(number: int, step: Callable[..., ScanStep]) -> Callable[..., ScanStep]:
+def _interrupted_at(number: int, step: Callable[..., list[Listed]]) -> Callable[..., list[Listed]]:
     calls = 0
 
-    def counted(*words: Any, **options: Any) -> ScanStep:
+    def counted(*words: Any, **options: Any) -> list[Listed]:
         nonlocal calls
         calls += 1
         if calls == number:
@@ -79,9 +77,11 @@ def _interrupted_at(number: int, step: Callable[..., ScanStep]) -> Callable[...,
 
 
 def test_the_first_rows_are_printed_before_the_list_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Paging, "scan_step", _interrupted_at(2, Paging.scan_step))
+    monkeypatch.setattr(Paging, "page", _interrupted_at(2, Paging.page))
     done = _run("list", "--json", "name:*0*of*")
-    assert [json.loads(line)["name"] for line in done.stdout.splitlines()] == ["run 0 of 27"]
+    assert [json.loads(line)["name"] for line in done.stdout.splitlines()] == [
+        f"run 0 of {at}" for at in (27, 24, 21, 18)
+    ]
 
 
 def test_no_match_is_said_at_the_end() -> None:

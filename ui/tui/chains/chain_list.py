@@ -4,8 +4,6 @@
 walks to the end in the background; only then is the number of traces exact. Traces newer than the first page are
 `fresh`: they come before it and move no edge.
 
-If no index finds the traces that match a filter, the list is scanned in steps: their results are shown at once, on a
-page that fills up, and `scanned` is the position of the scan.
 """
 
 import asyncio
@@ -22,7 +20,7 @@ from textual.message import Message
 
 from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
-from storage import BY_TIME, CursorStep, ListCursor, Listed, ListSection, Order, ScanPlace, Store, TraceSummary
+from storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary
 from ui.tui.commands import LINE_COMMANDS, Command, bindings
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess, start_work
@@ -78,7 +76,6 @@ class TracePages(Struct):
     counted: int = 0
     is_complete: bool = False
     top: ListCursor | None = None
-    _last: ListCursor | None = None
     _kept: OrderedDict[int, list[TraceListRow]] = field(default_factory=OrderedDict)
 
     @property
@@ -99,19 +96,6 @@ class TracePages(Struct):
         self.edges += found.edges
         self.counted += found.count
         self.is_complete = found.is_last
-
-    def take(self, cursors: Sequence[ListCursor], *, is_last: bool) -> None:
-        """Add the next cursors, after all known ones; a page that grows by them is read again."""
-        if cursors and self.counted % PAGE:
-            self._kept.pop(self.counted // PAGE, None)
-        for cursor in cursors:
-            self.counted += 1
-            self._last = cursor
-            if self.counted % PAGE == 0:
-                self.edges.append(cursor)
-        self.is_complete = is_last
-        if is_last and self.counted % PAGE and self._last is not None:
-            self.edges.append(self._last)
 
     def length(self, page: int) -> int:
         """The number of known traces of a page."""
@@ -214,7 +198,6 @@ class ChainList(LineView, inherit_bindings=False):
         self._access = access
         self._filling = False
         self._goes_to_end = False
-        self.scanned: ScanPlace | None = None
         self._fitted: tuple[object, FittedColumns] | None = None
 
     @property
@@ -230,25 +213,12 @@ class ChainList(LineView, inherit_bindings=False):
         return row.cursor if row else None
 
     async def load(self, filter_text: str, order: Order) -> None:
-        """Read the list of a filter from its top, until the first page is full. Raises FilterError, StoreError."""
-        rows: list[TraceListRow] = []
-        place: ScanPlace | None = None
-        while len(rows) < PAGE:
-            step = partial(_step, filter_text=filter_text, order=order, limit=PAGE - len(rows), place=place)
-            is_first = place is None
-            found, place = await self._access.query(step)
-            rows += found
-            if is_first:
-                self.filter_text, self.order, self.pages = filter_text, order, TracePages()
-            self.scanned = place
-            self.pages.begin(rows, is_last=place is None)
-            if is_first:
-                self.show(self.source)
-            else:
-                self.renew()
-            self.post_message(self.Known())
-            if place is None:
-                return
+        """Read the first page of the list of a filter. Raises FilterError, StoreError."""
+        rows = await self._access.query(partial(_page, filter_text=filter_text, order=order, after=None))
+        self.filter_text, self.order, self.pages = filter_text, order, TracePages()
+        self.pages.begin(rows, is_last=len(rows) < PAGE)
+        self.show(self.source)
+        self.post_message(self.Known())
 
     async def walk(self, *, keep: TraceSummary | None) -> None:
         """Survey the rest of the list, so that all of it can be reached; put the cursor on `keep` on the way."""
@@ -268,14 +238,9 @@ class ChainList(LineView, inherit_bindings=False):
 
     async def _survey(self) -> None:
         """Survey the next traces, or find that there are none."""
-        filter_text, order = self.filter_text, self.order
-        if order in BY_TIME:
-            step = await self._access.query(partial(_cursors, filter_text=filter_text, order=order, place=self.scanned))
-            self.scanned = step.next
-            self.pages.take(step.cursors, is_last=step.next is None)
-        else:
-            survey = partial(_survey, filter_text=filter_text, order=order, after=self.pages.edges[-1])
-            self.pages.survey(await self._access.query(survey))
+        after = self.pages.edges[-1]
+        survey = partial(_survey, filter_text=self.filter_text, order=self.order, after=after)
+        self.pages.survey(await self._access.query(survey))
 
     async def go_to(self, summary: TraceSummary, cursor: ListCursor | None = None) -> bool:
         """Put the cursor on a trace anywhere in the list; return whether the known part of the list has it.
@@ -409,18 +374,6 @@ def _page(
     paging = store.paging()
     found = paging.page(filter_text, order, limit=limit, after=after)
     return rows_of(found, paging.call_counts([one.summary.id for one in found]))
-
-
-def _step(
-    store: Store, *, filter_text: str, order: Order, limit: int, place: ScanPlace | None
-) -> tuple[list[TraceListRow], ScanPlace | None]:
-    paging = store.paging()
-    step = paging.scan_step(filter_text, order, limit=limit, place=place)
-    return rows_of(step.found, paging.call_counts([one.summary.id for one in step.found])), step.next
-
-
-def _cursors(store: Store, *, filter_text: str, order: Order, place: ScanPlace | None) -> CursorStep:
-    return store.paging().cursor_step(filter_text, order, limit=SURVEYED, place=place)
 
 
 def _survey(store: Store, *, filter_text: str, order: Order, after: ListCursor) -> ListSection:

@@ -148,10 +148,6 @@ class ChainsScreen(actions.FollowedChains):
 
     def on_chain_list_known(self) -> None:
         """Show what is known of the list now."""
-        scanned = self.chains.scanned
-        if scanned is not None and scanned.total and not self.chains.pages.is_complete:
-            progress = f"scanned {scanned.looked_at:,} of {counted(scanned.total, 'trace')}; esc clears the filter"
-            self.query_one(StatusLine).working = progress
         self.say_all()
         self._look()
 
@@ -318,15 +314,10 @@ class ChainsScreen(actions.FollowedChains):
                 await self._index()
             self.pulse = await self._access.query(lambda store: store.paging().pulse())
             await self.chains.load(filter_text, self.order)
-            scans = self.chains.scanned is not None and self.chains.scanned.width > 0
-            if not scans:
-                await self.count_again()
+            await self.count_again()
             self.say_all()
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
-            if scans:  # counting takes as long as the survey, and cannot be cancelled
-                await self.count_again()
-                self.say_all()
         except FilterError as error:
             self.filter_text = self.chains.filter_text
             self.query_one(FilterBar).open(filter_text, before=self.chains.filter_text)

@@ -1,20 +1,13 @@
-"""The traces that match the filter, page by page, with a preview of the selected one.
-
-A page is scanned for in steps, over several redraws: each shows the traces that are found so far.
-"""
+"""The traces that match the filter, page by page, with a preview of the selected one."""
 
 from collections.abc import Sequence
-from time import monotonic
-from typing import NamedTuple
 
 import streamlit as st
-from msgspec import Struct, field
 
-from storage import ListCursor, Listed, Order, ScanPlace, TraceSummary, scan_from
+from storage import ListCursor, Listed, Order, TraceSummary
 from ui.views.styled_text import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, narrowed, nothing_found
-from ui.web.markup import put_sentence
 from ui.web.navigation import go_to_page, parameter, set_parameters
 from ui.web.queries import counted_traces, page_results, put_progress
 from ui.web.stores import store
@@ -26,12 +19,6 @@ _FOLLOW_S = 2.0
 _LONGEST_ID = 15  # digits: databases have no larger number
 _FOLLOWS = "weaklink_follows"
 _LOOKED = "weaklink_looked"
-
-STEPS_EVERY_S = 0.2
-"""The pause between two redraws of a list that is being scanned."""
-_DRAWN_AFTER_S = 0.3  # the time for the steps of one redraw
-_FRESH_S = 10.0  # how long the result of a scan over several redraws is reused
-_KEPT = "weaklink_list_scan"
 
 
 def show() -> None:
@@ -48,8 +35,8 @@ def show() -> None:
     put_progress(total, counted(total[query], "trace") if query in total else "")
     follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list every two seconds.")
     is_live = _running() > 0
-    every_s = STEPS_EVERY_S if is_scanning() else _LIVE_S if is_live else _FOLLOW_S if follows else None
-    st.fragment(_list, run_every=every_s)(filter_text, is_live=is_live, was_scanning=is_scanning())
+    every_s = _LIVE_S if is_live else _FOLLOW_S if follows else None
+    st.fragment(_list, run_every=every_s)(filter_text, is_live=is_live)
     if not is_live:
         st.fragment(_await_recording, run_every=_LIVE_S)()
 
@@ -65,22 +52,15 @@ def _await_recording() -> None:
         st.rerun()
 
 
-def _list(filter_text: str, *, is_live: bool, was_scanning: bool) -> None:
-    """Draw the list as it is now, or the part that is found so far.
-
-    The page is redrawn when the first recording begins or the last one has ended, and when a scan begins or ends.
-    """
+def _list(filter_text: str, *, is_live: bool) -> None:
+    """Draw the list as it is now; the page is redrawn when the first recording begins or the last one has ended."""
     running = _running()
-    listed, place = scanned_page(filter_text, _order(), _cursor(), limit=_PAGE + 1)
-    if is_live is not (running > 0) or was_scanning is not is_scanning():
+    listed = store().paging().page(filter_text, _order(), limit=_PAGE + 1, after=_cursor())
+    if is_live is not (running > 0):
         st.rerun()
-    if place is not None:
-        so_far = f"of {counted(place.total, 'trace')} " if place.total else ""
-        put_sentence("", aside=f"looked at {place.looked_at:,} {so_far}…")
     found = [one.summary for one in listed]
     if not found:
-        if place is None:
-            nothing_found(filter_text)
+        nothing_found(filter_text)
         return
     list_, look = st.columns([5, 3], gap="medium")
     with list_:
@@ -150,50 +130,3 @@ def _turn_to(after: ListCursor | None) -> None:
     named = f"{after.sort_at_s!r}_{after.id}{'_1' if after.rank else ''}" if after is not None else None
     set_parameters(after=named, look=None)
     st.rerun()
-
-
-class ScannedPage(NamedTuple):
-    """The traces of a page that are found so far; `place` is where the scan continues, None if all are found."""
-
-    found: list[Listed]
-    place: ScanPlace | None
-
-
-class _ListScan(Struct):
-    """The scan of one page, kept in the session; `shown` is the result of the last complete scan."""
-
-    key: tuple[str, Order, ListCursor | None, int]
-    place: ScanPlace | None
-    found: list[Listed] = field(default_factory=list)
-    shown: list[Listed] | None = None
-    ended_s: float = 0.0
-    is_long: bool = False
-
-
-def is_scanning() -> bool:
-    """Whether the scan of the last drawn page is still running."""
-    scan: _ListScan | None = st.session_state.get(_KEPT)
-    return scan is not None and scan.place is not None
-
-
-def scanned_page(filter_text: str, order: Order, after: ListCursor | None, *, limit: int) -> ScannedPage:
-    """Continue the scan of a page for a moment. Call it in each redraw; another page or filter starts a new scan."""
-    key = (filter_text, order, after, limit)
-    scan: _ListScan | None = st.session_state.get(_KEPT)
-    if scan is None or scan.key != key:
-        scan = _ListScan(key, scan_from(order, after))
-    elif scan.place is None and not (scan.is_long and monotonic() - scan.ended_s < _FRESH_S):
-        scan = _ListScan(key, scan_from(order, after), shown=scan.shown)
-    st.session_state[_KEPT] = scan
-    until_s = monotonic() + _DRAWN_AFTER_S
-    while scan.place is not None:
-        step = store().paging().scan_step(filter_text, order, limit=limit - len(scan.found), place=scan.place)
-        scan.found += step.found
-        scan.place = step.next if len(scan.found) < limit else None
-        if monotonic() >= until_s:
-            break
-    if scan.place is None:
-        scan.shown, scan.ended_s = scan.found, monotonic()
-        return ScannedPage(scan.found, None)
-    scan.is_long = True
-    return ScannedPage(scan.found if scan.shown is None else scan.shown, scan.place)

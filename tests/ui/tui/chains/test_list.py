@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import ExternalId, Instant, ParentTrace, ParentWhy, Part, Role, Trace, Turn
-from storage import CursorStep, Order, ScanPlace, Store, StoreSink, open_store
+from storage import ListCursor, ListSection, Order, Store, StoreSink, open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown
 from ui.tui.app import WeaklinkApp
@@ -126,14 +126,14 @@ async def test_of_a_long_list_only_pages_in_sight_are_read_and_its_end_is_one_ke
 async def test_the_end_is_reached_though_the_list_is_still_being_walked_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    walks, may_go_on = chain_list._cursors, Event()
+    walks, may_go_on = chain_list._survey, Event()
 
-    def held_up(store: Store, *, filter_text: str, order: Order, place: ScanPlace | None) -> CursorStep:
+    def held_up(store: Store, *, filter_text: str, order: Order, after: ListCursor) -> ListSection:
         may_go_on.wait(60)
-        return walks(store, filter_text=filter_text, order=order, place=place)
+        return walks(store, filter_text=filter_text, order=order, after=after)
 
     monkeypatch.setattr(chain_list, "SURVEYED", PAGE)
-    monkeypatch.setattr(chain_list, "_cursors", held_up)
+    monkeypatch.setattr(chain_list, "_survey", held_up)
     app = WeaklinkApp(filled(tmp_path / "runs.db", traces=3 * PAGE + 7))
     async with app.run_test(size=(80, 24)) as pilot:
         while not home(app).chains.pages.count:
