@@ -82,7 +82,7 @@ def check_file(place: DatabaseLocation, *, create: bool) -> None:
         if path.is_dir():
             raise StoreError(f"{place}: this is a folder; name a file in it")
         if not create and not path.exists():
-            raise NoDatabaseYetError(f"{place}: there is no database; `weaklink import` creates one")
+            raise NoDatabaseYetError(f"{place}: there is no database yet; `weaklink import PATH`, `weaklink run -- COMMAND` or `weaklink demo` creates one")
     except OSError as error:
         raise StoreError(f"{place}: cannot open the database: {error.strerror}") from error
 
@@ -95,7 +95,7 @@ def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, 
     with engine.connect() as connection:
         state = _state(connection)
     if state == "" and not create:
-        raise NoDatabaseYetError(f"{place}: the database is empty; `weaklink import` fills it")
+        raise NoDatabaseYetError(f"{place}: the database is empty; `weaklink import PATH`, `weaklink run -- COMMAND` or `weaklink demo` fills it")
     if state in REVISIONS[:-1]:
         raise StoreError(
             f"{place}: the database was created by an older version of weaklink; run `weaklink db upgrade`"

@@ -5,10 +5,11 @@ import sys
 
 import click
 
+from inspector.errors import StoreError
 from inspector.json_text import write_json
 from inspector.model.exchange import expanded
 from inspector.scanning import lazy_pattern
-from storage import open_store
+from storage import Store, TraceSummary, open_store
 from ui.cli.console import print_lines, screen_width
 from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from ui.views.context import context_diff_lines, context_lines
@@ -20,6 +21,7 @@ from ui.views.trace_json import trace_object
 from ui.views.turn import unfinished_turns
 from ui.views.why import why_lines
 
+_NEWEST = "latest"
 _RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
 
@@ -30,6 +32,7 @@ def show(
     context: int | None,
     context_diff: int | None,
     *,
+    last_broken: bool,
     full: bool,
     redactions: bool,
     why: bool,
@@ -37,18 +40,19 @@ def show(
     color: str,
 ) -> None:
     """`weaklink show`; see its help."""
-    if ranges is not None and as_json:
-        raise click.UsageError("--turns selects what is printed as text; --json always contains the whole trace.")
-    if redactions and (as_json or ranges is not None or context is not None or context_diff is not None):
-        raise click.UsageError("--redactions lists places of the whole trace as text; give it alone.")
-    if as_json and (context is not None or context_diff is not None):
-        raise click.UsageError("--context and --context-diff print text; --json always contains the whole trace.")
-    if why and (as_json or ranges is not None or context is not None or context_diff is not None):
-        raise click.UsageError("--why prints the reasons of the verdict alone; leave out the other options.")
+    _refuse_together(
+        named,
+        last_broken=last_broken,
+        ranges=ranges,
+        redactions=redactions,
+        why=why,
+        as_json=as_json,
+        has_context=context is not None or context_diff is not None,
+    )
     link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
-        summary = store.summary(trace_id(store, link.trace))
+        summary = _last_broken(store) if last_broken else store.summary(trace_id(store, link.trace))
         number, liveness = summary.id, summary.liveness
         trace, inspection = store.inspected(number)
         open_turns = unfinished_turns(store.open_turns(number), trace, inspection) if summary.open_turns else ()
@@ -104,3 +108,34 @@ def _turns_in(ranges: str, count: int) -> set[int]:
             f"{ranges!r} selects none of the {counted(count, 'turn')} of this trace", param_hint="--turns"
         )
     return found
+
+
+def _refuse_together(
+    named: str,
+    *,
+    last_broken: bool,
+    ranges: str | None,
+    has_context: bool,
+    redactions: bool,
+    why: bool,
+    as_json: bool,
+) -> None:
+    """Raise UsageError for options of which one would be ignored."""
+    if ranges is not None and as_json:
+        raise click.UsageError("--turns selects what is printed as text; --json always contains the whole trace.")
+    if redactions and (as_json or ranges is not None or has_context):
+        raise click.UsageError("--redactions lists places of the whole trace as text; give it alone.")
+    if as_json and has_context:
+        raise click.UsageError("--context and --context-diff print text; --json always contains the whole trace.")
+    if why and (as_json or ranges is not None or has_context):
+        raise click.UsageError("--why prints the reasons of the verdict alone; leave out the other options.")
+    if last_broken and named != _NEWEST:
+        raise click.UsageError("--last-broken names a trace; leave out ID.")
+
+
+def _last_broken(store: Store) -> TraceSummary:
+    """The newest broken trace. Raises StoreError if no trace is broken."""
+    found = store.traces("status:broken", limit=1)
+    if not found:
+        raise StoreError("no trace in this database is broken")
+    return found[0]

@@ -188,13 +188,16 @@ def test_a_trace_is_named_by_its_place_in_the_last_list_by_latest_and_by_the_beg
     assert b"the last list showed 3 traces" in weaklink("show", "#4", "--db", "t.db").stderr
     newest = listed(weaklink)[0]["id"]
     assert json.loads(weaklink("show", "latest", "--json", "--db", "t.db").stdout)["id"] == newest
+    assert json.loads(weaklink("show", "--json", "--db", "t.db").stdout)["id"] == newest
+    assert json.loads(weaklink("show", "--last-broken", "--json", "--db", "t.db").stdout)["id"] == ids[0]
+    assert b"leave out ID" in weaklink("show", "good", "--last-broken", "--db", "t.db").stderr
 
 
 def test_a_database_that_is_not_there_is_not_made_by_looking(weaklink: Run, tmp_path: Path) -> None:
     for command in (("list",), ("show", "1")):
         done = weaklink(*command, "--db", "none.db")
         assert (done.returncode, done.stdout) == (2, b"")
-        assert b"there is no database" in done.stderr
+        assert b"there is no database yet; `weaklink import PATH`, `weaklink run -- COMMAND` or" in done.stderr
     assert not (tmp_path / "none.db").exists()
 
 

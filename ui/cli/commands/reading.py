@@ -110,7 +110,8 @@ def search() -> None:
 
 
 @click.command("show")
-@click.argument("named", metavar="ID|LINK")
+@click.argument("named", metavar="[ID|LINK]", default="latest")
+@click.option("--last-broken", is_flag=True, help="Show the newest trace whose chain broke, instead of ID.")
 @click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
 @click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
 @click.option("--why", is_flag=True, help="Print which facts, words and places decided the verdict.")
@@ -136,7 +137,7 @@ def search() -> None:
 @declaring.color_option
 @declaring.implemented_by("ui.cli.show:show")
 def show() -> None:
-    """Show one trace: its verdict, break and answer, then its chain, and its turns with faults marked in place.
+    """Show one trace (the newest): its verdict, break and answer, its chain, and its turns with faults marked in place.
 
     ID is the number that `weaklink list` prints, the beginning of an id from its source, `latest`, or '#3' for the
     third trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows
