@@ -47,7 +47,6 @@ BENCHMARKS = {
     "attempts": "attempts:attempts",
     "cluster": "cluster:cluster",
     "scaling": "scaling:scaling",
-    "collector": "collector:collector",
     "team": "team:team",
     "verdicts": "verdicts:verdicts",
     "training": "training_data:commands",

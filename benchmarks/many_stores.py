@@ -13,7 +13,6 @@ from inspector.inspection import inspect_trace
 from storage import open_store, place_of, tables, upgrade_store
 from storage.engine import new_engine
 from storage.packing.blobs import from_blob, text_from_bytes
-from storage.partitions import STEP, prepare_partitions
 
 _MAKE = 3
 """Which stores these are: to be raised with every change of what is put into them."""
@@ -54,7 +53,6 @@ def _copy(connection: sa.Connection, times: int) -> None:
     """Copy the first traces, so that there are `times` as many; all within the database."""
     if times < 2:
         return
-    prepare_partitions(connection, range(0, times * ORIGINALS + 1, STEP))
     connection.exec_driver_sql("CREATE TEMP TABLE copy (k INTEGER PRIMARY KEY)")
     connection.execute(sa.text("INSERT INTO copy VALUES (:k)"), [{"k": k} for k in range(1, times)])
     copy = sa.table("copy", sa.column("k", sa.Integer))

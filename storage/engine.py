@@ -306,13 +306,6 @@ def vacuum(engine: sa.Engine) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
-def analyze(engine: sa.Engine, names: Sequence[str]) -> None:
-    """Run ANALYZE on these PostgreSQL tables, each in a separate transaction, without blocking other sessions."""
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT", **{_BARE: True}) as connection:
-        for name in names:
-            connection.exec_driver_sql(f'ANALYZE "{name}"')
-
-
 def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
     """Copy an SQLite database into a new file, as of one moment, while others read and write it.
 

@@ -66,7 +66,7 @@ class StoreSink:
         self._inspect = inspect
         self._owner = new_owner()
         self._idle_after_s = idle_after_s
-        self._buffer, self._room_bytes = BoundedBuffer(room_bytes), room_bytes
+        self._buffer = BoundedBuffer(room_bytes)
         self._chunks_waiting = 0
         self._inspect_at_s, self._idle_at_s = 0.0, math.inf
         self._is_behind = False
@@ -87,11 +87,6 @@ class StoreSink:
     def backlog(self) -> int:
         """The number of events that wait and that no transaction has begun to write."""
         return len(self._buffer)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the buffer is more than half full: a sender that can wait should wait."""
-        return self._buffer.held_bytes > self._room_bytes / 2
 
     @property
     def dropped(self) -> int:

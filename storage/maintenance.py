@@ -1,6 +1,5 @@
 """Store maintenance: counting, inspecting again, deleting old traces, checking the database for damage."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -14,14 +13,12 @@ from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import engine, tables
-from storage.blocks import IdRange
 from storage.checksums import RECORD_COLUMNS
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.exchanges import damaged_exchanges
 from storage.liveness import with_openness
 from storage.packing.blobs import from_blob
 from storage.packing.values import unpack_sums
-from storage.partitions import PARTITIONED, analyze_partitioned, past_partitions
 from storage.reading import NOT_INSPECTED, find_id
 from storage.record_rows import RecordRows, record_rows
 from storage.repair import (
@@ -36,7 +33,7 @@ from storage.salvage import damage_of_row, read_stored, read_stored_inspection
 from storage.summaries import row_of
 from storage.tables import Row, in_groups
 from storage.toolsets import drop_unused_toolsets, load_toolsets
-from storage.writing import delete_partition, delete_traces, rewrite_derived
+from storage.writing import delete_traces, rewrite_derived
 
 _OF_0_2_0 = "it is intact, but the checksum of its turns is one that weaklink 0.2.0 computed incorrectly"
 _MOST_OF_FILE = 100  # maximum number of problems that SQLite lists
@@ -148,14 +145,6 @@ def doomed_traces(connection: sa.Connection, retention: Retention) -> list[int]:
     return doomed
 
 
-def _holds_newer(connection: sa.Connection, ids: IdRange, before_s: float) -> bool:
-    """Whether any of these traces is from `before_s` or later, or still being recorded."""
-    trace = tables.trace.c
-    running = trace.id.in_(sa.select(tables.live.c.trace_id))
-    kept = sa.select(trace.id).where(trace.id >= ids.start, trace.id < ids.end, sa.or_(_age >= before_s, running))
-    return bool(connection.scalar(sa.select(kept.exists())))
-
-
 def _surplus(connection: sa.Connection, max_bytes: int | None) -> float:
     """About how many characters to delete so that the database takes at most `max_bytes`."""
     if max_bytes is None:
@@ -224,7 +213,7 @@ def _check_all(
 def _check_file(connection: sa.Connection) -> Iterator[str]:
     """Problems that the database finds in its own pages and indexes, and rows without a parent row."""
     if connection.dialect.name != "sqlite":  # a server checks its pages itself, if it was set up with checksums
-        for name in (*PARTITIONED, *(table.name for table in tables.BESIDE)):
+        for name in (*(table.name for table in tables.ROWS_OF_TRACES), "search_text"):
             query = f'SELECT count(*) FROM "{name}" AS one WHERE NOT EXISTS (SELECT FROM trace WHERE id = one.trace_id)'
             if count := connection.exec_driver_sql(query).scalar_one():
                 yield f"{count:,} rows of the table `{name}` refer to traces that do not exist"
@@ -352,31 +341,12 @@ class Maintenance:
             return len(doomed_traces(connection, retention))
 
     def prune(self, retention: Retention) -> int:
-        """Delete the traces that `retention` selects; the number of traces deleted.
-
-        A PostgreSQL partition without any trace to keep is dropped, each in a separate transaction.
-        """
-        deleted = 0
-        if retention.before_s is not None and not retention.keep_broken and not retention.keep_ok:
-            deleted = self._drop_partitions(retention.before_s)
+        """Delete the traces that `retention` selects; the number of traces deleted."""
         with self._database.writing() as connection:
             ids = doomed_traces(connection, retention)
             delete_traces(connection, ids)
             drop_unused_toolsets(connection)
-        self._drop_partitions(-math.inf)  # partitions that are empty now
-        analyze_partitioned(self._database)
-        return deleted + len(ids)
-
-    def _drop_partitions(self, before_s: float) -> int:
-        """Drop the partitions whose traces are all from before a time; the number of their traces."""
-        with self._database.reading() as connection:
-            past = past_partitions(connection)
-        deleted = 0
-        for ids in past:
-            with self._database.writing() as connection:
-                if not _holds_newer(connection, ids, before_s):
-                    deleted += delete_partition(connection, ids)
-        return deleted
+        return len(ids)
 
     def stats(self) -> StoreStats:
         """The counts over the whole store."""

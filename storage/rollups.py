@@ -168,12 +168,3 @@ def drop_rollups(connection: sa.Connection, ids: Iterable[int]) -> None:
         conditions.append(sa.and_(_rollup_columns.level == min(level).level, _rollup_columns.block.in_(numbers)))
         level = {block.above for block in level}
     connection.execute(sa.delete(tables.rollup).where(sa.or_(*conditions)))
-
-
-def drop_rollups_between(connection: sa.Connection, ids: IdRange) -> None:
-    """Delete the rollups of all blocks that contain ids of a range, however large it is."""
-    first, last = smallest(ids.start), smallest(ids.end - 1)
-    for _ in range(LEVELS):
-        is_met = sa.and_(_rollup_columns.level == first.level, _rollup_columns.block.between(first.number, last.number))
-        connection.execute(sa.delete(tables.rollup).where(is_met))
-        first, last = first.above, last.above

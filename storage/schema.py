@@ -1,6 +1,5 @@
 """The schema version of a database: creates new tables, refuses foreign ones, and upgrades old ones with Alembic."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from storage import tables
 from storage.engine import DatabaseLocation, write_ahead, writing
 from storage.packing.blobs import from_blob, key
 from storage.packing.values import unpack
-from storage.partitions import prepare_ids
 from storage.record_rows import outcome_columns
 from storage.tables import Row, in_groups
 from storage.writing import update_traces
@@ -60,7 +58,7 @@ def fill_in_facts(connection: sa.Connection) -> None:
 
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014", "v0015", "v0016")
+REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014", "v0015", "v0016", "v0017")
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
@@ -117,7 +115,6 @@ def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
         state = _state(connection)
         _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
-        prepare_ids(connection, 1, time.time())
         if state in _WITHOUT_FACTS:
             fill_in_facts(connection)
     return state != REVISIONS[-1]

@@ -30,7 +30,6 @@ from storage.listing import Paging, page
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import Maintenance
 from storage.marks import Bookmarks
-from storage.partitions import analyze_partitioned
 from storage.reading import find_id, find_ids
 from storage.record_rows import RecordRows
 from storage.running.following import Following
@@ -79,7 +78,6 @@ def upgrade_store(where: str | Path | None = None) -> bool:
         with database_errors(place):
             is_changed = upgrade(engine, place)
         Store(Database(engine, place)).statistics.sum_pending()
-        analyze_partitioned(Database(engine, place))
         return is_changed
     finally:
         engine.dispose()
@@ -187,9 +185,7 @@ class Store:
         done = self.search.index_pending(limit=limit)
         if limit is not None:
             return done or self.statistics.sum_pending(limit=1)
-        done += self.statistics.sum_pending()
-        analyze_partitioned(self._database)
-        return done
+        return done + self.statistics.sum_pending()
 
     def delete(self, ids: Iterable[int | str]) -> int:
         """Delete traces; the number of traces deleted."""

@@ -368,6 +368,9 @@ DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figur
 BESIDE = (search_pending, mark, live, live_piece)
 """Other tables with rows of traces: marks, and the state of traces that are pending or running."""
 
+ROWS_OF_TRACES = (*RECORD, *DERIVED, exchange, *BESIDE)
+"""All tables with rows of traces, but `trace` itself and the text index."""
+
 
 def in_groups(items: Iterable[_Item], size: int = 500) -> Iterator[list[_Item]]:
     """The items in lists of at most `size`, in order; databases limit the number of parameters of a statement."""

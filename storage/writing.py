@@ -17,13 +17,11 @@ from inspector.inspected import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
-from storage.blocks import IdRange
 from storage.derived_rows import DerivedRows, derived_rows, inspect_trace
 from storage.exchanges import replace_exchanges
 from storage.packing.blobs import escaped, unescaped
-from storage.partitions import drop_partition, prepare_ids, prepare_partitions
 from storage.record_rows import RecordRows, TraceExtent, record_rows
-from storage.rollups import SUMMED, drop_rollups, drop_rollups_between
+from storage.rollups import SUMMED, drop_rollups
 from storage.search import remove_from_index
 from storage.tables import UNKNOWN_TIME_S, Row, in_groups
 from storage.toolsets import intern_toolsets
@@ -237,7 +235,6 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
     ]
     if not rows:
         return {}
-    prepare_ids(connection, len(rows), now_s)
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     trace = tables.trace.c
     ids = {
@@ -251,7 +248,6 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
 
 def insert_trace_rows(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """Insert rows of traces that already have ids; call it before any other rows of these traces are inserted."""
-    prepare_partitions(connection, [row["id"] for row in rows])
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     drop_rollups(connection, [row["id"] for row in rows])
 
@@ -301,22 +297,8 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
     """Delete traces and all rows that belong to them, except the sets of tools."""
     for group in in_groups(ids):
         remove_from_index(connection, group)
-        delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.exchange, *tables.BESIDE), group)
+        delete_rows(connection, tables.ROWS_OF_TRACES, group)
         connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
-
-
-def delete_partition(connection: sa.Connection, ids: IdRange) -> int:
-    """Delete the traces of one of `past_partitions`, and the partition; the number of traces.
-
-    The cost does not depend on the number of partitioned rows; each row of `trace` costs about a microsecond.
-    """
-    drop_rollups_between(connection, ids)
-    for table in tables.BESIDE:
-        connection.execute(sa.delete(table).where(table.c.trace_id >= ids.start, table.c.trace_id < ids.end))
-    trace = tables.trace.c
-    done = connection.execute(sa.delete(tables.trace).where(trace.id >= ids.start, trace.id < ids.end)).rowcount
-    drop_partition(connection, ids)
-    return done
 
 
 def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:

@@ -1,7 +1,6 @@
 """A bounded in-memory queue of record events for a slow destination; adding an event never blocks."""
 
 from collections import deque
-from collections.abc import Iterable
 from threading import Event, RLock
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceStarted, TurnEnded
@@ -49,13 +48,6 @@ class SendQueue:
             self._events.append((event, size))
             self._held += size
         self._wake.set()
-
-    def put_back(self, events: Iterable[RecordEvent]) -> None:
-        """Put events at the head of the queue, in their order, even if there is no room."""
-        sized = [(event, event_weight(event)) for event in events]
-        with self._lock:
-            self._events.extendleft(reversed(sized))
-            self._held += sum(size for _, size in sized)
 
     def take(self, most_bytes: int) -> list[RecordEvent]:
         """Remove the first events of the queue, as many as fit into that size, but at least one if there is any."""

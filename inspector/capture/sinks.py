@@ -1,11 +1,10 @@
-"""Opens the sink for a place: a trace file, a running `weaklink record`, or what a package offers by entry point."""
+"""Opens the sink for a place: a database, a trace file, or what a package offers by entry point."""
 
 import re
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from inspector.capture.events import SINKS_ENTRY_POINT_GROUP, Sink
-from inspector.capture.remote_sink import RemoteSink
 from inspector.capture.trace_file_sink import TraceFileSink
 from inspector.errors import SinkError
 from inspector.scanning import lazy_pattern
@@ -20,17 +19,13 @@ _DATABASES = frozenset({"postgresql", "postgres", "sqlite"})
 def open_sink(place: str | Path | None = None) -> Sink:
     """Open a sink for a place; the caller closes it.
 
-    A path that ends in `.jsonl` is a trace file; `http://...` and `https://...` are the address of a running
-    `weaklink record`, with its `/t/TOKEN` if it requires one. Any other address is opened by the entry point in
-    `weaklink.sinks` that has the name of its scheme, if there is one. Everything else is a database, None the default
-    one.
+    A path that ends in `.jsonl` is a trace file. An address is opened by the entry point in `weaklink.sinks` that has
+    the name of its scheme, if there is one. Everything else is a database, None the default one.
 
     SinkError if the place cannot be opened, or nothing installed opens it; StoreError for a database.
     """
     text = "" if place is None else str(place)
     scheme = scheme_of(text)
-    if scheme in {"http", "https"}:
-        return RemoteSink(text)
     if is_trace_file(text):
         return TraceFileSink(text)
     return _from_entry_point(STORE if not scheme or scheme in _DATABASES else scheme, place)
@@ -62,8 +57,8 @@ def _from_entry_point(name: str, place: str | Path | None) -> Sink:
         )
     if found is None:
         raise SinkError(
-            f"No installed package provides a sink for `{name}://`; a place is a database, a path that ends in "
-            "`.jsonl`, or the `http://` address of a running `weaklink record`."
+            f"No installed package provides a sink for `{name}://`; a place is a database (a file, or "
+            "`postgresql://HOST/NAME` for several machines), or a path that ends in `.jsonl`."
         )
     try:
         make = found.load()

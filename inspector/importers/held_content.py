@@ -1,4 +1,4 @@
-"""The bytes of a stream, kept so that they can be read several times, without a readable copy on disk."""
+"""The bytes of a stream, kept so that they can be read several times."""
 
 import io
 from collections.abc import Iterable
@@ -6,10 +6,10 @@ from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
-from inspector.sealed_spool import EncryptedSpool
+from inspector.spool import RecordSpool
 
 MEMORY_BYTES = 32 << 20
-"""How much of a content is kept in memory; the rest is encrypted in a temporary file without a name."""
+"""How much of a content is kept in memory; the rest is in a temporary file without a name."""
 
 _BLOCK = 1 << 16
 
@@ -30,15 +30,12 @@ class FileContent(Protocol):
 class HeldContent:
     """All bytes of a stream: standard input, an upload, an unpacked archive.
 
-    Nothing is redacted before it is read as a whole, so the bytes are never written to disk in the clear: see
-    `EncryptedSpool`. `size_bytes` is their number. A context manager that discards the bytes at its end. Not
-    thread-safe.
+    Beyond `memory_bytes`, they are in a temporary file without a name (see `RecordSpool`). `size_bytes` is their
+    number. A context manager that discards the bytes at its end. Not thread-safe.
     """
 
     def __init__(self, stream: BinaryIO, *, memory_bytes: int = MEMORY_BYTES) -> None:
-        self._spool = EncryptedSpool(
-            memory_bytes // _BLOCK * _BLOCK
-        )  # whole blocks: positions are multiples of `_BLOCK`
+        self._spool = RecordSpool(memory_bytes)
         self.size_bytes = 0
         for block in _full_blocks(stream):
             self._spool.put(block)
@@ -76,7 +73,7 @@ def _full_blocks(stream: BinaryIO) -> Iterable[bytes]:
 class _HeldReader(io.RawIOBase):
     """Reads a spool of full blocks from any position."""
 
-    def __init__(self, spool: EncryptedSpool, size_bytes: int) -> None:
+    def __init__(self, spool: RecordSpool, size_bytes: int) -> None:
         self._spool = spool
         self._size = size_bytes
         self._at = 0

@@ -15,9 +15,9 @@ from msgspec import Struct, field, structs
 from inspector import model
 from inspector.apis.providers import decoder_for, parse_request, read_request
 from inspector.scanning import lazy_pattern
-from inspector.sealed_spool import EncryptedSpool
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.spool import RecordSpool
 from inspector.wire.content_encoding import ContentDecoder
 from inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
 from inspector.wire.provider_json import parse_json
@@ -410,7 +410,7 @@ class ExchangeSpool:
     """
 
     def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
-        self._spool = EncryptedSpool(spool_bytes)
+        self._spool = RecordSpool(spool_bytes)
 
     def __enter__(self) -> Self:
         return self

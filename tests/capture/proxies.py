@@ -2,12 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspector.capture.proxy import BoundAddress, OwnRoute, ProxyConfig, parse_upstream, run_proxy
+from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from inspector.sessions.exchange import ExchangeEnd, Headers, Observes, RequestHead
 from tests.capture.upstream import DEADLINE_S, Upstream
 
@@ -95,7 +95,6 @@ class Proxy:
 @contextmanager
 def recording(
     *upstreams: Upstream | str,
-    own_routes: Mapping[str, OwnRoute] | None = None,
     observes: Observes | None = None,
     **options: Any,
 ) -> Iterator[Proxy]:
@@ -114,7 +113,7 @@ def recording(
 
     def run() -> None:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(run_proxy(config, observes or seen, until=until, own_routes=own_routes, on_bound=on_bound))
+            runner.run(run_proxy(config, observes or seen, until=until, on_bound=on_bound))
 
     thread = threading.Thread(target=run, name="proxy")
     thread.start()

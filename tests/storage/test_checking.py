@@ -11,6 +11,7 @@ from inspector.capture.events import TurnEnded
 from inspector.errors import StoreError
 from inspector.inspection import inspect_trace
 from storage import Store, StoreSink, open_store, tables
+from storage.maintenance import Retention
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 
@@ -168,3 +169,18 @@ def test_a_copy_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
 def test_a_database_on_a_server_names_the_tool_that_copies_it(postgresql_database: str, tmp_path: Path) -> None:
     with open_store(postgresql_database) as store, pytest.raises(StoreError, match="pg_dump"):
         store.maintenance.back_up(tmp_path / "copy.db")
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_rows_of_no_trace_are_a_problem(store: Store) -> None:
+    """PostgreSQL has no foreign keys to `trace`."""
+    zeros = {column.name: 0 for column in tables.figures.c if column.name != "trace_id"}
+    with store._database.writing() as connection:
+        connection.execute(sa.insert(tables.figures), {"trace_id": 77, **zeros})
+        connection.execute(sa.insert(tables.live), {"trace_id": 78, "owner": "host 1 x", "beat_at_s": 0.0})
+    assert store.maintenance.check().problems == (
+        "1 rows of the table `figures` refer to traces that do not exist",
+        "1 rows of the table `live` refer to traces that do not exist",
+    )
+    assert store.recover() == 0
+    assert store.maintenance.prune(Retention(1.0)) == 0

@@ -1,7 +1,6 @@
 """The tables that the migrations make are the tables that the code speaks of."""
 
 import ast
-import re
 
 import pytest
 import sqlalchemy as sa
@@ -19,8 +18,6 @@ from storage.engine import new_engine, place_of, writing
 from storage.schema import REVISIONS, SCRIPTS, VERSION_TABLE, config, migrate
 from storage.tables import metadata
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-
-_PARTITION = re.compile(r"\w+_p\d+")
 
 
 def test_every_script_is_known_and_in_order() -> None:
@@ -48,13 +45,13 @@ def test_migrations_make_the_tables_of_the_code(store: Store) -> None:
         assert compare_metadata(MigrationContext.configure(connection, opts=ours), metadata) == []
 
 
-def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
-    """The text index is made by hand, in each database's own way; partitions are tables beside those of the code."""
-    return not (name or "").startswith("search_text") and not (kind == "table" and _PARTITION.fullmatch(name or ""))
+def _is_ours(name: str | None, _kind: str, _parents: object) -> bool:
+    """The text index is made by hand, in each database's own way."""
+    return not (name or "").startswith("search_text")
 
 
 def _is_on_both(made: object, name: str | None, kind: str, _reflected: bool, _other: object) -> bool:
-    """PostgreSQL has no foreign key on `trace`, which partitions make expensive, and folds case by expressions."""
+    """PostgreSQL has no foreign key on `trace`, whose rows `delete_traces` deletes, and folds case by expressions."""
     if kind == "index" and "_folded_" in (name or ""):
         return False
     return not (isinstance(made, sa.ForeignKeyConstraint) and made.elements[0].target_fullname == "trace.id")
@@ -74,6 +71,64 @@ def test_an_older_database_is_upgraded_with_what_it_holds(database: str) -> None
     assert upgrade_store(database) is True
     with open_store(database) as store:
         assert store.trace("a") == trace("a", GOOD_CALL)
+
+
+_PARTITIONED = (
+    *("external_id", "turn", "part", "inspection", "call", "diagnostic", "trace_tool", "trace_code", "argument"),
+    *("figures", "violation", "exchange", "search_text"),
+)
+
+
+def _partition(connection: sa.Connection, step: int) -> None:
+    """Split the tables by the ids of traces as versions before `v0017` did, with `step` ids to a partition."""
+    for name in _PARTITIONED:
+        of = f"""'"{name}"'\\:\\:regclass"""
+        keys = connection.execute(
+            sa.text(f"SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = {of}")
+        ).all()
+        defined = "SELECT relname, pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
+        indexes = connection.execute(sa.text(f"{defined} WHERE indrelid = {of} AND NOT indisprimary")).all()
+        statements = [f'ALTER TABLE "{name}" RENAME TO "{name}_old"']
+        statements += [f'ALTER TABLE "{name}_old" DROP CONSTRAINT "{key}"' for key, _ in keys]
+        statements += [f'DROP INDEX "{index}"' for index, _ in indexes]
+        like = f'(LIKE "{name}_old" INCLUDING DEFAULTS INCLUDING STORAGE)'
+        statements.append(f'CREATE TABLE "{name}" {like} PARTITION BY RANGE (trace_id)')
+        statements += [f'ALTER TABLE "{name}" ADD CONSTRAINT "{key}" {definition}' for key, definition in keys]
+        statements += [definition for _, definition in indexes]
+        for number in range(3):
+            bounds = f"FROM ({number * step or 'MINVALUE'}) TO ({(number + 1) * step})"
+            statements.append(f'CREATE TABLE "{name}_p{number}" PARTITION OF "{name}" FOR VALUES {bounds}')
+        statements += [f'INSERT INTO "{name}" SELECT * FROM "{name}_old"', f'DROP TABLE "{name}_old"']
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def test_a_database_with_partitions_is_upgraded_to_plain_tables_with_all_their_rows(postgresql_database: str) -> None:
+    with open_store(postgresql_database) as store:
+        store.save(inspected(*(trace(name, BAD_CALL) for name in "abcd")))
+        store.catch_up()
+        figures = store.statistics.figures()
+    engine = new_engine(place_of(postgresql_database))
+    with writing(engine) as connection:
+        command.downgrade(config(connection), "v0016")
+        _partition(connection, 2)
+    with pytest.raises(StoreError, match="weaklink db upgrade"):
+        open_store(postgresql_database)
+    assert upgrade_store(postgresql_database) is True
+    with open_store(postgresql_database) as store:
+        test_migrations_make_the_tables_of_the_code(store)
+        assert {one.name: store.trace(one.id) for one in store.traces("weather")} == {
+            name: trace(name, BAD_CALL) for name in "abcd"
+        }
+        assert store.statistics.figures() == figures
+        assert store.maintenance.check().problems == ()
+        store.save(inspected(trace("e", GOOD_CALL)))
+        store.catch_up()
+        assert len(store.traces("weather")) == 5
+    with engine.connect() as connection:
+        partitions = sa.text("SELECT relname FROM pg_class WHERE relkind = 'p' OR relname ~ '_p[0-9]$'")
+        assert connection.scalars(partitions).all() == []
+    engine.dispose()
 
 
 @pytest.mark.one_in(2)

@@ -20,7 +20,7 @@ _SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite", ".ha
 
 @contextmanager
 def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[list[PlacedFile]]:
-    """The files to read; standard input (`-`) and pipes are held in memory or encrypted while this is open.
+    """The files to read; standard input (`-`) and pipes are held while this is open.
 
     They are held because a source is read more than once. `source` is the source of every file if the user named one.
     Files that form one log are one item of the list; see `files_to_read`.

@@ -6,36 +6,25 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
-from platformdirs import user_state_path
 
-from inspector.capture.event_lines import EVENTS_PATH
-from inspector.capture.outbox_sink import Outbox, OutboxSink
 from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from inspector.capture.proxy.config import TOKEN_PREFIX
-from inspector.capture.proxy.server import events_route
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.errors import StoreError, WeaklinkError
-from inspector.host_header import is_loopback
-from inspector.scanning import lazy_pattern
 from storage import StoreSink, open_store
-from ui.cli.console import print_lines, print_notice, screen_width
+from ui.cli.console import print_lines, screen_width
 from ui.cli.redaction_options import redactor_of
 from ui.cli.run import SUMMED, SWITCH_S, RequestLines, farewell, lost_messages, run_command
 from ui.cli.server_parser_options import expected_format_name
 from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
-_UNSAFE = lazy_pattern(r"[^A-Za-z0-9.-]+")
 _POLL_S = 1.0  # how often the sink is checked for trouble
 
 
-def banner(
-    url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int, is_local: bool = True
-) -> Iterator[Line]:
+def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int) -> Iterator[Line]:
     """Where the proxy listens, what it forwards to, where the record goes, and how to configure clients.
 
     `upstreams` are pairs of path prefix and address; `url` is what clients use, with the token if one is needed.
@@ -52,10 +41,7 @@ def banner(
     for what, how in _instructions(base):
         yield (Run(f"  {what:<15}"), Run(how, Style.KEY))
     yield ()
-    if is_local:
-        yield (Run("In another terminal: "), Run("weaklink tail", Style.STRONG), Run("  (Ctrl-C ends the recording)"))
-    else:
-        yield (Run("Ctrl-C ends the recording"),)
+    yield (Run("In another terminal: "), Run("weaklink tail", Style.STRONG), Run("  (Ctrl-C ends the recording)"))
     yield ()
 
 
@@ -86,10 +72,6 @@ def record(
     format: str,
     server_parser: str,
     idle_after: float,
-    collector: str | None,
-    to_token: str,
-    queue: str | None,
-    queue_size: int,
     quiet: bool,
     no_redact: bool,
     no_content: bool,
@@ -100,8 +82,6 @@ def record(
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=environment)
     expected = expected_format_name(format, server_parser)
     if command:
-        if collector is not None:
-            raise click.UsageError("`--to` cannot be combined with a COMMAND, which is recorded into a database")
         if len(upstreams) > 1:
             raise click.UsageError("a COMMAND's clients have their own upstreams; give at most one --upstream for all")
         upstream = upstreams[0] if upstreams else None
@@ -127,24 +107,6 @@ def record(
         read_timeout_s=read_timeout,
     )
     sys.setswitchinterval(SWITCH_S)
-    if collector is not None:
-        if where is not None:
-            raise click.UsageError("`--to` records into the collector's database; omit `--db`")
-        if collector.lower().startswith("http:") and not is_loopback(urlsplit(collector).hostname or ""):
-            print_notice(
-                "the record and the token travel unencrypted to this collector; an https:// address encrypts them"
-            )
-        outbox = Outbox(Path(queue) if queue else _queue_of(collector), queue_size)
-        _record(
-            config,
-            OutboxSink(collector, outbox, token=to_token),
-            redacts,
-            collector,
-            format=expected,
-            is_quiet=quiet,
-            color=color,
-        )
-        return
     with open_store(where) as store:
         sink = StoreSink(store, idle_after_s=idle_after)
         _record(config, sink, redacts, str(store.place), format=expected, is_quiet=quiet, color=color)
@@ -152,15 +114,9 @@ def record(
             store.statistics.sum_pending(limit=SUMMED)
 
 
-def _queue_of(collector: str) -> Path:
-    """The folder of the queue for a collector."""
-    name = _UNSAFE.sub("-", urlsplit(collector).netloc) or "collector"
-    return user_state_path("weaklink", appauthor=False) / "outbox" / name
-
-
 def _record(
     config: ProxyConfig,
-    sink: StoreSink | OutboxSink,
+    sink: StoreSink,
     redacts: Redacts,
     place: str,
     *,
@@ -185,7 +141,7 @@ def _record(
 async def _serve(
     config: ProxyConfig,
     recorder: Recorder,
-    sink: StoreSink | OutboxSink,
+    sink: StoreSink,
     lines: RequestLines,
     *,
     place: str,
@@ -201,8 +157,7 @@ async def _serve(
             config,
             recorder,
             until=until,
-            own_routes={EVENTS_PATH: events_route(sink)},
-            on_bound=lambda address: _print_banner(address, config, place, color, is_local=isinstance(sink, StoreSink)),
+            on_bound=lambda address: _print_banner(address, config, place, color),
         )
     except OSError as error:
         raise RecordingError(
@@ -213,18 +168,17 @@ async def _serve(
         watcher.cancel()
 
 
-async def _watch_sink(sink: StoreSink | OutboxSink, lines: RequestLines) -> None:
+async def _watch_sink(sink: StoreSink, lines: RequestLines) -> None:
     """Print once each when the sink cannot write, and when it writes again."""
-    taker, where = ("collector", f"in {sink.place}") if isinstance(sink, OutboxSink) else ("database", "in memory")
     while True:
         await asyncio.sleep(_POLL_S)
-        lines.storing(sink.trouble, sink.backlog, taker=taker, where=where)
+        lines.storing(sink.trouble, sink.backlog)
 
 
-def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, color: str, *, is_local: bool) -> None:
+def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, color: str) -> None:
     url = f"{address.url}{TOKEN_PREFIX}/{config.token}" if config.token else address.url
     upstreams = [(upstream.prefix, upstream.url) for upstream in config.upstreams]
-    lines = banner(url, upstreams, place, width=screen_width(), is_local=is_local)
+    lines = banner(url, upstreams, place, width=screen_width())
     print_lines(lines, color=color, stream=sys.stderr)
     sys.stderr.flush()
 

@@ -16,12 +16,9 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from inspector.capture.client_addresses import ClientRoutes, client_variables, routes
-from inspector.capture.event_lines import EVENTS_PATH
 from inspector.capture.events import ExchangeFacts, RecordEvent, TraceStarted
-from inspector.capture.outbox_sink import OutboxSink
 from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from inspector.capture.proxy.config import DEFAULT_PORT
-from inspector.capture.proxy.server import events_route
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.diagnostics import Diagnostic
@@ -193,10 +190,7 @@ async def _supervised(
     lines: "RequestLines",
 ) -> CommandEnd:
     """Run the command while the proxy serves it."""
-    own_routes = {EVENTS_PATH: events_route(sink)}
-    async with running_proxy(
-        config, recorder, own_routes=own_routes, on_default=lambda one: lines.trouble(default_sentence(one))
-    ) as address:
+    async with running_proxy(config, recorder, on_default=lambda one: lines.trouble(default_sentence(one))) as address:
         supervisor.launch(command, client_variables(address, paths, os.environ))
         return await asyncio.to_thread(supervisor.wait)
 
@@ -304,14 +298,14 @@ class RequestLines:
         """Print a problem of the recorder."""
         self._print(message)
 
-    def storing(self, trouble: Exception | None, backlog: int, *, taker: str, where: str) -> None:
-        """Print a message when `taker` begins to refuse the record, and when it accepts it again."""
+    def storing(self, trouble: Exception | None, backlog: int) -> None:
+        """Print a message when the database begins to refuse the record, and when it accepts it again."""
         if trouble is not None and backlog and self._is_storing:
             self._is_storing = False
-            self._print(f"{trouble}. The traffic continues; the record is queued {where}.")
+            self._print(f"{trouble}. The traffic continues; the record is queued in memory.")
         elif not backlog and not self._is_storing:
             self._is_storing = True
-            self._print(f"The {taker} accepts the record again; the queue is empty.")
+            self._print("The database accepts the record again; the queue is empty.")
 
     def _print(self, message: str) -> None:
         with self._lock:
@@ -344,19 +338,13 @@ def farewell(requests: int, others: int, redacted: int, *, lost: Sequence[str]) 
         yield (Run(f"{GLYPHS[Severity.WARNING]} {sentence}", Style.WARNING),)
 
 
-def lost_messages(recorder: Recorder, sink: StoreSink | OutboxSink) -> Iterator[str]:
+def lost_messages(recorder: Recorder, sink: StoreSink) -> Iterator[str]:
     """What a recording lost or nearly lost, one sentence each."""
     if recorder.dropped_bytes:
         yield f"{recorder.dropped_bytes:,} bytes arrived faster than they could be recorded; their turns report it."
     if recorder.refused_events:
         yield f"{counted(recorder.refused_events, 'event')} could not be passed to the database."
-    if isinstance(sink, OutboxSink):
-        if sink.backlog:
-            waits = f"{counted(sink.backlog, 'batch', 'batches')} of events are queued in {sink.place}"
-            yield f"{waits}; the next `weaklink record --to` sends them."
-        if sink.dropped:
-            yield f"{counted(sink.dropped, 'event')} were dropped: the queue was full, or the collector refused them."
-    elif sink.trouble is not None:
+    if sink.trouble is not None:
         yield f"The database refused writes for a time: {visible_line(str(sink.trouble))}."
 
 

@@ -71,7 +71,7 @@ def _has_separate_lines(file: SourceFile, source: str | None) -> bool:
 
 @contextmanager
 def placed_block(block: Block) -> Iterator[PlacedFile]:
-    """The block as a file to read. Until the context ends, the rows of a table are in memory, or encrypted on disk."""
+    """The block as a file to read. Until the context ends, the rows of a table are held."""
     file = PlacedFile(str(path_of(block.path)), block.path, with_it=block.with_it, is_walked=block.is_walked)
     if block.kind == "lines":
         lines = BlockLines(block)

@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
 
-from inspector.capture.event_lines import EVENTS_PATH
 from inspector.errors import WeaklinkError
 from inspector.host_header import address_of, host_name, is_loopback
 from inspector.scanning import lazy_pattern
@@ -100,7 +99,6 @@ class Guard:
     """ASGI middleware that passes on only permitted requests.
 
     `role_of` returns the role of a token of the database, "" for an invalid token; results are cached for two seconds.
-    A recorder that posts events sends its token as `Authorization: Bearer`; the token needs the role `write`.
     """
 
     def __init__(
@@ -136,8 +134,6 @@ class Guard:
                 "or start it with `--name` and the name of this host."
             )
         origin = _header(scope, b"origin")
-        if scope["type"] == "http" and scope["path"] == EVENTS_PATH and not origin:
-            return self._recorder_refusal(scope)
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
         if (changes or origin) and not self._access.accepts_origin(origin, host):
             return 403, "Request refused: its `Origin` is not this dashboard; only the dashboard's pages may send it."
@@ -146,16 +142,6 @@ class Guard:
                 return 401, "This dashboard requires a token: append `?token=` and your token to its address."
             return 401, "This dashboard requires its token: open the address that `weaklink web` printed."
         return None
-
-    def _recorder_refusal(self, scope: _Message) -> tuple[int, str] | None:
-        """The same for a recorder; a web page cannot send its header, since no server here allows that (CORS)."""
-        if not self._access.needs_token:
-            return None
-        kind, _, word = _header(scope, b"authorization").partition(" ")
-        role = self._role(word.strip()) if kind.lower() == "bearer" else ""
-        if not role:
-            return 401, "This collector requires a token: pass `--to-token` or set WEAKLINK_COLLECTOR_TOKEN."
-        return None if role == _WRITES else (403, "This token is read-only; recorders require the role `write`.")
 
     def _role(self, word: str) -> str:
         """The role of a token, "" for an invalid one; the token of the command line has the role `write`."""

@@ -5,33 +5,26 @@ fragment of the page that was left; Streamlit then shows that page for a moment,
 "Bad delta path index". So timers are held back while a script runs: the next one is due soon.
 """
 
-import atexit
 import base64
 import hashlib
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # it brings no types
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
 
-from inspector.capture.event_lines import EVENTS_PATH, INSTANCE, EventIntake
 from inspector.errors import StoreError, WeaklinkError
 from inspector.scanning import lazy_pattern
-from storage import StoreSink
 from ui.web.guard import Access, Guard
 from ui.web.markup import theme_options
 from ui.web.results.opening import opened_again
-from ui.web.stores import DashboardOptions, current_options, set_options, store
+from ui.web.stores import DashboardOptions, set_options, store
 from ui.web.trace_api import trace_route
 
 _MOST_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
@@ -59,9 +52,6 @@ _LONGEST = 65_536  # bytes: messages on the state of a script are far shorter; l
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It is alone in its folder, since Streamlit puts that folder first on the import path."""
 
-_INTAKES: list[EventIntake] = []
-_LOCK = Lock()
-
 
 def serve(access: Access, where: str | None, *, is_local: bool, results: str = "") -> None:
     """Serve the dashboard until it is interrupted: over the database, or over results in Parquet.
@@ -75,7 +65,7 @@ def serve(access: Access, where: str | None, *, is_local: bool, results: str = "
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}
     App(
         SCRIPT,
-        routes=[trace_route(opened_again)] if results else [trace_route(), collector_route()],
+        routes=[trace_route(opened_again) if results else trace_route()],
         middleware=[guard, Middleware(IndexMiddleware, page=index), Middleware(TimerMiddleware)],
     ).run(config=options)
 
@@ -267,32 +257,3 @@ def _is_busy_after(message: _Message, *, is_busy: bool) -> bool:
     kind = parsed.WhichOneof("type")
     is_end = kind == "script_finished" and parsed.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
     return kind == "new_session" or (is_busy and not is_end)
-
-
-def collector_route() -> Route:
-    """The route that takes events; the guard lets only clients in that may write."""
-    return Route(EVENTS_PATH, _answer, methods=["POST"])
-
-
-async def _answer(request: Request) -> Response:
-    try:
-        intake = _intake()
-    except StoreError as error:
-        return Response(str(error), 503)
-    status, words = await intake.answer(request.headers, _pieces(request))
-    return Response(words or None, status, {INSTANCE: intake.instance})
-
-
-async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    async for piece in request.stream():
-        yield piece
-
-
-def _intake() -> EventIntake:
-    """The intake of events. The first request creates it; its sink writes to the database until the process ends."""
-    with _LOCK:
-        if not _INTAKES:
-            sink = StoreSink(current_options().where)
-            atexit.register(sink.close)
-            _INTAKES.append(EventIntake(sink))
-        return _INTAKES[0]

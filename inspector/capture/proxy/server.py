@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 from urllib.parse import urlsplit
@@ -12,8 +12,6 @@ import aiohttp
 from aiohttp import web
 from msgspec import Struct
 
-from inspector.capture.event_lines import INSTANCE, MAX_BODY_BYTES, EventIntake
-from inspector.capture.events import Sink
 from inspector.capture.proxy import access as refusal
 from inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
 from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, Upstream, leaves_root
@@ -23,9 +21,6 @@ from inspector.capture.safeguards import Clock
 from inspector.host_header import is_loopback
 from inspector.sessions.exchange import Observes, RequestHead
 from inspector.version import __version__
-
-OwnRoute: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-"""Answers a request to one of weaklink's own paths."""
 
 Intercept: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse | bytes]]
 """Answers a request in place of its upstream; takes its path without the token.
@@ -42,8 +37,6 @@ model servers use, closes it. So hardly any request uses a connection that is ju
 _LOG = logging.getLogger(__name__)
 _SILENT = logging.getLogger(f"{__name__}.aiohttp")
 _SILENT.disabled = True  # aiohttp quotes what it cannot parse, and that may be a token or a key
-
-Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class BoundAddress(Struct, frozen=True):
@@ -64,21 +57,19 @@ async def running_proxy(
     config: ProxyConfig,
     observes: Observes,
     *,
-    own_routes: Mapping[str, OwnRoute] | None = None,
     intercept: Intercept | None = None,
     on_default: Callable[[Upstream], object] = lambda upstream: None,
 ) -> AsyncIterator[BoundAddress]:
     """Run a proxy inside of the `async with`; yields the address where it listens.
 
-    `own_routes` are weaklink's own paths below `/weaklink/` (`/weaklink/events`); they take precedence over every
-    upstream, and require the token like all others. `intercept` may answer requests that would be forwarded.
-    `on_default` is called before the first request is sent to each upstream that nobody chose. On exit, the proxy
-    accepts nothing more, lets streams finish for `config.grace_s`, then ends them; before this returns, every observer
-    has the end of its exchange.
+    `intercept` may answer requests that would be forwarded. `on_default` is called before the first request is sent to
+    each upstream that nobody chose. On exit, the proxy accepts nothing more, lets streams finish for `config.grace_s`,
+    then ends them; before this returns, every observer has the end of its exchange. The path `/weaklink/` is the
+    proxy's own and shows its version.
 
     Raises OSError if it cannot listen, ProxyConfigError if an upstream is the proxy itself.
     """
-    proxy = _Proxy(config, observes, dict(own_routes or {}), intercept, on_default)
+    proxy = _Proxy(config, observes, intercept, on_default)
     server = web.Server(
         proxy.handle,
         handler_cancellation=True,
@@ -127,11 +118,10 @@ async def run_proxy(
     observes: Observes,
     *,
     until: asyncio.Event,
-    own_routes: Mapping[str, OwnRoute] | None = None,
     on_bound: Callable[[BoundAddress], object] = lambda address: None,
 ) -> None:
     """Run a proxy until the event is set; `on_bound` receives its address. Raises as `running_proxy` does."""
-    async with running_proxy(config, observes, own_routes=own_routes) as address:
+    async with running_proxy(config, observes) as address:
         on_bound(address)
         await until.wait()
 
@@ -169,7 +159,6 @@ class _Proxy:
         self,
         config: ProxyConfig,
         observes: Observes,
-        own_routes: dict[str, OwnRoute],
         intercept: Intercept | None,
         on_default: Callable[[Upstream], object],
     ) -> None:
@@ -179,7 +168,6 @@ class _Proxy:
         self._intercept = intercept
         self._on_default = on_default
         self._announced: set[str] = set()
-        self._own_routes = {f"{OWN_PREFIX}/": _show_version, OWN_PREFIX: _show_version, **own_routes}
         self._gate = Gate(config)
         self._clock = Clock()
 
@@ -194,9 +182,10 @@ class _Proxy:
         if isinstance(path, ProxyRefusal):
             return path.response(closes=True)
         bare = path.partition("?")[0]
-        if bare == OWN_PREFIX or bare.startswith(f"{OWN_PREFIX}/"):
-            route = self._own_routes.get(bare)
-            return await route(request) if route else refusal.NOT_OURS.response(closes=True)
+        if bare in (OWN_PREFIX, f"{OWN_PREFIX}/"):
+            return _version_response()
+        if bare.startswith(f"{OWN_PREFIX}/"):
+            return refusal.NOT_OURS.response(closes=True)
         return await self._forward(request, path)
 
     async def _forward(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
@@ -251,19 +240,6 @@ class _Proxy:
         return None
 
 
-async def _show_version(request: web.BaseRequest) -> web.StreamResponse:
+def _version_response() -> web.Response:
     body = json.dumps({"name": "weaklink", "version": __version__}).encode() + b"\n"
     return web.Response(body=body, content_type="application/json")
-
-
-def events_route(sink: Sink, *, most_bytes: int = MAX_BODY_BYTES) -> Handler:
-    """A handler for `POST /weaklink/events`, which answers as `EventIntake` does; 405 for any other method."""
-    intake = EventIntake(sink, most_bytes=most_bytes)
-
-    async def answer(request: web.BaseRequest) -> web.Response:
-        status, words = 405, "Record events must be sent with POST."
-        if request.method == "POST":
-            status, words = await intake.answer(request.headers, request.content.iter_any())
-        return web.Response(status=status, text=words or None, headers={INSTANCE: intake.instance})
-
-    return answer

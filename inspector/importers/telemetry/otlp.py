@@ -26,8 +26,8 @@ from inspector.importers.telemetry.span_traces import traces_of_spans
 from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from inspector.json_text import word_of
 from inspector.scanning import lazy_pattern
-from inspector.sealed_spool import EncryptedSpool, SpoolPosition
 from inspector.sessions.fingerprints import has_no_content, message_digest
+from inspector.spool import RecordSpool, SpoolPosition
 from inspector.wire.answer_reader import finish_meaning
 from inspector.wire.decoder import decode_answer
 from inspector.wire.events import DecodedRequest, DecodedTurn
@@ -85,7 +85,7 @@ class SpanSpool:
     """
 
     def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
-        self._spool = EncryptedSpool(spool_bytes)
+        self._spool = RecordSpool(spool_bytes)
         self._traces: dict[str, _SpooledTrace] = {}
 
     def __enter__(self) -> Self:

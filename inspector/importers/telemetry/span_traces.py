@@ -30,10 +30,10 @@ from inspector.importers.telemetry.spans import (
 )
 from inspector.model.exchange import renumbered
 from inspector.scanning import lazy_pattern
-from inspector.sealed_spool import EncryptedSpool, SpoolPosition
 from inspector.sessions.exchange import RequestHead
 from inspector.sessions.fingerprints import arguments_by_value, message_digest
 from inspector.sessions.resolver import Placement, SessionResolver
+from inspector.spool import RecordSpool, SpoolPosition
 from inspector.wire.events import DecodedTurn
 
 _SOURCE = "span"
@@ -490,7 +490,7 @@ class RowSpool:
 
     def __init__(self, trace_of: Callable[[JsonObject], str], session_of: Callable[[JsonObject], str]) -> None:
         self._trace_of, self._session_of = trace_of, session_of
-        self._spool = EncryptedSpool(SPOOL_BYTES)
+        self._spool = RecordSpool(SPOOL_BYTES)
         self._places: dict[str, list[SpoolPosition]] = {}
         self._traces: dict[str, str] = {}
         self._sessions: dict[str, str] = {}

@@ -14,8 +14,7 @@ from inspector.model import BodyState, ErrorPhase, Trace
 from inspector.trace_file import read_trace_file
 from storage import open_store
 from tests.capture import scripted_answers as scripted
-from tests.capture.events import Remembering, wait_until
-from tests.capture.server import EventsServer
+from tests.capture.events import wait_until
 from tests.ui.conftest import START, Run, environment
 from ui.cli.log import Form, detect_form
 
@@ -255,14 +254,6 @@ def test_a_full_disk_stops_no_pipe_and_is_told_at_the_end(tmp_path: Path) -> Non
     assert traces_in(tmp_path / "a.jsonl") == []
 
 
-def test_a_running_recorder_takes_it_by_url(weaklink: Run) -> None:
-    taken = Remembering()
-    with EventsServer(taken) as server:
-        done = weaklink("log", "--to", server.url, stdin=b"Hello")
-    assert done.returncode == 0
-    assert text_of(taken.trace()) == "Hello"
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -271,6 +262,7 @@ def test_a_running_recorder_takes_it_by_url(weaklink: Run) -> None:
         (("none.txt",), "cannot read none.txt: No such file or directory"),
         (("--format", "hermse"), "did you mean `hermes`"),
         (("--to", "none/a.jsonl"), "none/a.jsonl cannot be opened: No such file or directory."),
+        (("--to", "http://127.0.0.1:8788"), "a place is a database (a file, or `postgresql://HOST/NAME` for several"),
         (("--to", "gopher://x"), "No installed package provides a sink for `gopher://`"),
     ],
 )

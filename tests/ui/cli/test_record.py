@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPResponse
 from pathlib import Path
 
+import pytest
+
 from inspector.model import BodyState, ErrorPhase, Json, Trace
 from inspector.redaction.redactor import texts_of
 from storage import open_store
@@ -234,3 +236,14 @@ def _wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "words", [("--to", "https://debug.example"), ("--to-token=x",), ("--queue", "q"), ("--queue-size", "1GB")]
+)
+def test_an_option_that_was_removed_names_what_to_use_instead(weaklink: Run, words: tuple[str, ...]) -> None:
+    done = weaklink("record", "--upstream", "http://127.0.0.1:9", *words)
+    name = words[0].partition("=")[0]
+    instead = "recorders write to the team's PostgreSQL directly: use --db postgresql://HOST/NAME"
+    assert done.returncode == 2
+    assert f"{name} was removed; {instead}." in " ".join(done.stderr.decode().split())

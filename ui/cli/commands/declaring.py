@@ -65,6 +65,16 @@ def all_of(*options: _Option) -> Callable[[_Command], _Command]:
     return add
 
 
+def removed_options(*names: str, instead: str) -> Callable[[_Command], _Command]:
+    """Options of earlier versions: hidden, and whoever uses one is told what to use `instead`."""
+
+    def refuse(_: click.Context, option: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise click.UsageError(f"{option.opts[0]} was removed; {instead}.")
+
+    return all_of(*(click.option(name, hidden=True, expose_value=False, callback=refuse) for name in names))
+
+
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),

@@ -226,7 +226,7 @@ def prune() -> None:
 
     A trace is as old as its first request, or as its import if the source records no times. --keep-ok chooses by
     the identity of a trace, so that a later run keeps the same ones. Asks before it deletes; without a terminal it
-    requires --yes. `weaklink db vacuum` frees the space; on PostgreSQL a partition of old traces is dropped at once.
+    requires --yes. `weaklink db vacuum` frees the space.
 
     \b
     weaklink db prune --older-than 30d

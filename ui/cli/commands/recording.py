@@ -162,13 +162,12 @@ def serve() -> None:
     metavar="S",
     help="Seconds without an event after which a session is shown as idle.",
 )
-@click.option("--to", "collector", metavar="URL", help="Send the record to a team's `weaklink web` instead.")
-@click.option(
-    "--to-token", default="", envvar="WEAKLINK_COLLECTOR_TOKEN", metavar="TEXT", help="A token of the role `write`."
-)
-@click.option("--queue", metavar="DIR", help="Folder of the queue while the collector is unreachable.")
-@click.option(
-    "--queue-size", type=declaring.Size(), default="1GB", show_default=True, help="Maximum size of the queue."
+@declaring.removed_options(
+    "--to",
+    "--to-token",
+    "--queue",
+    "--queue-size",
+    instead="recorders write to the team's PostgreSQL directly: use --db postgresql://HOST/NAME",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
 @declaring.redaction_options
@@ -180,8 +179,8 @@ def record() -> None:
 
     Point clients at this proxy instead of the server; they receive byte for byte what the server sends. Traffic is
     recorded as it arrives, chunk by chunk, with keys, tokens and passwords redacted. One line per request shows the
-    status, the time to the first token, the tokens, and the faults found while the model was still writing. Loggers in
-    other processes can send their events here too. Press Ctrl-C to stop. With a COMMAND, this is `weaklink run`.
+    status, the time to the first token, the tokens, and the faults found while the model was still writing. Press
+    Ctrl-C to stop. With a COMMAND, this is `weaklink run`.
     """
 
 
@@ -206,9 +205,7 @@ def record() -> None:
     show_default=True,
     help="The content of FILE: text, or events as a provider streams them.",
 )
-@click.option(
-    "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
-)
+@click.option("--to", "to", metavar="PLACE", help="A database, or a trace file (*.jsonl).")
 @click.option("--quiet", "-q", is_flag=True, help="Do not pass standard input on to standard output.")
 @declaring.redaction_options
 @declaring.database_option
