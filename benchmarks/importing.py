@@ -114,7 +114,6 @@ def _once(path: Path, database: Path, lines: Sequence[str]) -> dict[str, float]:
     with open_store(database) as store:
         timed("writing", lambda: store.save_drafts(drafts))
         timed("text index", store.search.index_pending)
-        timed("sums", store.statistics.sum_pending)
     return took
 
 

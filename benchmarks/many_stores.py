@@ -46,7 +46,7 @@ def fill(where: str, traces: int) -> None:
     engine.dispose()
     with open_store(where) as store:
         store.save((one, inspect_trace(one)) for one in rare(traces))
-        store.catch_up()
+        store.search.index_pending()
 
 
 def _copy(connection: sa.Connection, times: int) -> None:

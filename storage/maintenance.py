@@ -17,14 +17,11 @@ from storage.checksums import RECORD_COLUMNS
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.exchanges import damaged_exchanges
 from storage.liveness import with_openness
-from storage.packing.blobs import from_blob
-from storage.packing.values import unpack_sums
 from storage.reading import NOT_INSPECTED, find_id
 from storage.record_rows import RecordRows, record_rows
 from storage.repair import (
     RepairReport,
     derived_tables,
-    repair_rollups,
     repair_toolsets,
     repair_trace,
     same_rows,
@@ -206,7 +203,6 @@ def _check_all(
         advance(1)
     toolsets = connection.execute(sa.select(tables.toolset.c.id, tables.toolset.c.hash)).all()
     problems += chain.from_iterable(_check_toolset(connection, *one) for one in toolsets)
-    problems += _check_rollups(connection)
     return IntegrityReport(tuple(problems), len(ids), turns, len(toolsets), without, outdated)
 
 
@@ -294,14 +290,6 @@ def _check_toolset(connection: sa.Connection, id_: int, digest: bytes) -> Iterat
         yield f"tool set {id_}: {error}"
 
 
-def _check_rollups(connection: sa.Connection) -> Iterator[str]:
-    for row in connection.execute(sa.select(tables.rollup)):
-        try:
-            unpack_sums(from_blob(row.body))
-        except engine.DAMAGE_ERRORS as error:
-            yield f"rollup of block {row.block} for `{row.question[:80]}`: {error}"
-
-
 class Maintenance:
     """Operations on a whole store: `Store.maintenance`. They raise the same errors as `Store`."""
 
@@ -370,7 +358,6 @@ class Maintenance:
         """
         with self._database.writing() as connection:
             repair_toolsets(connection)
-            repair_rollups(connection)
         with self._database.reading() as connection:
             all_ids = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
             selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, one) for one in ids]

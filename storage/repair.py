@@ -27,7 +27,7 @@ from storage.derived_rows import DerivedRows, derived_rows
 from storage.engine import DAMAGE_ERRORS
 from storage.exchanges import damaged_exchanges
 from storage.packing.blobs import escaped, from_blob
-from storage.packing.values import pack, unpack_sums
+from storage.packing.values import pack
 from storage.record_rows import RecordRows, record_rows
 from storage.salvage import SalvagedTrace, damage_of_row, read_stored, read_stored_inspection, with_damage
 from storage.search import remove_from_index
@@ -155,13 +155,3 @@ def repair_toolsets(connection: sa.Connection) -> None:
                 )
             else:
                 connection.execute(sa.update(toolset).where(toolset.c.id == id_).values(hash=new))
-
-
-def repair_rollups(connection: sa.Connection) -> None:
-    """Delete the sums of statistics that are damaged; they are computed again when they are needed."""
-    for row in connection.execute(sa.select(tables.rollup)).all():
-        try:
-            unpack_sums(from_blob(row.body))
-        except DAMAGE_ERRORS:
-            where = [tables.rollup.c[column.name] == getattr(row, column.name) for column in tables.rollup.primary_key]
-            connection.execute(sa.delete(tables.rollup).where(*where))

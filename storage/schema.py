@@ -60,6 +60,7 @@ def fill_in_facts(connection: sa.Connection) -> None:
 VERSION_TABLE = "weaklink_version"
 REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014", "v0015", "v0016", "v0017")
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
+_WAYS = "`weaklink import PATH`, `weaklink run -- COMMAND` or `weaklink demo`"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
 
@@ -80,7 +81,7 @@ def check_file(place: DatabaseLocation, *, create: bool) -> None:
         if path.is_dir():
             raise StoreError(f"{place}: this is a folder; name a file in it")
         if not create and not path.exists():
-            raise NoDatabaseYetError(f"{place}: there is no database yet; `weaklink import PATH`, `weaklink run -- COMMAND` or `weaklink demo` creates one")
+            raise NoDatabaseYetError(f"{place}: there is no database yet; {_WAYS} creates one")
     except OSError as error:
         raise StoreError(f"{place}: cannot open the database: {error.strerror}") from error
 
@@ -93,7 +94,7 @@ def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, 
     with engine.connect() as connection:
         state = _state(connection)
     if state == "" and not create:
-        raise NoDatabaseYetError(f"{place}: the database is empty; `weaklink import PATH`, `weaklink run -- COMMAND` or `weaklink demo` fills it")
+        raise NoDatabaseYetError(f"{place}: the database is empty; {_WAYS} fills it")
     if state in REVISIONS[:-1]:
         raise StoreError(
             f"{place}: the database was created by an older version of weaklink; run `weaklink db upgrade`"

@@ -1,7 +1,6 @@
 """Statistics over many traces as sums in the database: no trace is read.
 
-A query is a set of sums over groups of traces, which the database computes, and a result computed from the sums. All
-sums are integers, so sums of blocks of traces can be stored and added.
+A query is a set of sums over groups of traces, which the database computes, and a result computed from the sums.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,6 +8,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import takewhile
 from math import floor
+from operator import add
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
@@ -20,11 +20,9 @@ from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 from inspector.inspected import Inspection
 from inspector.model import Role, Trace
 from storage import tables
-from storage.blocks import IdRange
 from storage.derived_rows import measure_columns
 from storage.packing.blobs import unescaped
 from storage.packing.derived_values import texts_of
-from storage.packing.values import GroupSums, added_sums
 from storage.record_rows import at_s, totals_of
 
 DAY_S = 86_400.0
@@ -35,6 +33,8 @@ A_BIT = 1e-9
 
 _HEAD, _LONGEST = 1_000, 80
 _EPOCH = date(1970, 1, 1)
+GroupSums: TypeAlias = dict[tuple[str, ...], tuple[int, ...]]
+"""Integers by the values of their group's keys."""
 Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
 Answer_co = TypeVar("Answer_co", covariant=True)
 _TRACE_COLUMNS = tables.trace.c
@@ -71,18 +71,13 @@ class StatisticsQuery(Protocol[Answer_co]):
         """A unique name of the query, a few words."""
         ...
 
-    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
-        """The sums over the traces that match the conditions and, with `ids`, have an id in this range."""
+    def sums(self, connection: sa.Connection, conditions: Conditions = ()) -> GroupSums:
+        """The sums over the traces that match the conditions."""
         ...
 
     def answer(self, sums: GroupSums) -> Answer_co:
         """The sorted result, computed from the sums over all selected traces."""
         ...
-
-
-def within(column: sa.ColumnElement[int], ids: IdRange | None) -> Conditions:
-    """The conditions that a trace's id is in this range."""
-    return () if ids is None else (column >= ids.start, column < ids.end)
 
 
 def key_columns(by: Sequence[metrics_groups.GroupKey]) -> list[sa.Label[Any]]:
@@ -93,14 +88,12 @@ def key_columns(by: Sequence[metrics_groups.GroupKey]) -> list[sa.Label[Any]]:
 def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[metrics_groups.GroupKey], *, texts: int = 0) -> GroupSums:
     """Rows as sums: key values, `texts` more texts, then integers; all days outside the calendar share one key."""
     keys = len(by) + texts
-    return added_sums(
-        {
-            (*(_value(key, one) for key, one in zip(by, row, strict=False)), *map(unescaped, row[len(by) : keys])): (
-                tuple(int(one or 0) for one in row[keys:])
-            )
-        }
-        for row in rows
-    )
+    found: GroupSums = {}
+    for row in rows:
+        group = (*(_value(key, one) for key, one in zip(by, row, strict=False)), *map(unescaped, row[len(by) : keys]))
+        numbers = tuple(int(one or 0) for one in row[keys:])
+        found[group] = tuple(map(add, found[group], numbers)) if group in found else numbers
+    return found
 
 
 def _column(key: metrics_groups.GroupKey) -> sa.ColumnElement[Any]:
@@ -134,11 +127,11 @@ class FiguresBy(Struct, frozen=True):
         """See `StatisticsQuery`."""
         return " ".join(("figures", *self.by))
 
-    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+    def sums(self, connection: sa.Connection, conditions: Conditions = ()) -> GroupSums:
         """See `StatisticsQuery`."""
-        source, id_ = _source(self.by, is_filtered=bool(conditions))
+        source = _source(self.by, is_filtered=bool(conditions))
         keys = key_columns(self.by)
-        select = sa.select(*keys, sa.text(_sums_sql(self.by))).select_from(source).where(*conditions, *within(id_, ids))
+        select = sa.select(*keys, sa.text(_sums_sql(self.by))).select_from(source).where(*conditions)
         if metrics_groups.GroupKey.TOOL in self.by:
             select = select.where(tables.trace_tool.c.calls > 0)
         return sums_of(connection.execute(select.group_by(*keys)), self.by)
@@ -211,8 +204,8 @@ def _counted_in(by: Sequence[metrics_groups.GroupKey]) -> sa.Table:
     return tables.trace_tool if metrics_groups.GroupKey.TOOL in by else tables.figures
 
 
-def _source(by: Sequence[metrics_groups.GroupKey], *, is_filtered: bool) -> tuple[sa.FromClause, _Number]:
-    """The FROM clause to sum over, and the column of its trace id; `trace` is joined only if it is needed."""
+def _source(by: Sequence[metrics_groups.GroupKey], *, is_filtered: bool) -> sa.FromClause:
+    """The FROM clause to sum over; `trace` is joined only if it is needed."""
     counted = _counted_in(by)
     source: sa.FromClause = counted
     if metrics_groups.GroupKey.CODE in by:
@@ -221,8 +214,7 @@ def _source(by: Sequence[metrics_groups.GroupKey], *, is_filtered: bool) -> tupl
         source = source.join(found, found.c.trace_id == counted.c.trace_id)
     if is_filtered or set(by) - set(metrics_groups.MANY_VALUED):
         source = source.join(tables.trace, _trace.id == counted.c.trace_id)
-    id_: _Number = counted.c.trace_id
-    return source, id_
+    return source
 
 
 _ASPECTS: dict[metrics_groups.Aspect, sa.ColumnElement[str]] = {
@@ -261,12 +253,12 @@ class BreaksBy(Struct, frozen=True):
         """See `StatisticsQuery`."""
         return " ".join(("breaks", self.aspect, *self.by))
 
-    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+    def sums(self, connection: sa.Connection, conditions: Conditions = ()) -> GroupSums:
         """See `StatisticsQuery`."""
         value, keys = _ASPECTS[self.aspect].label("value"), key_columns(self.by)
         ended = _trace.abort_reason if self.aspect is metrics_groups.Aspect.ABORT else _trace.break_step
         select = sa.select(*keys, value, sa.func.count()).select_from(tables.trace)
-        rows = select.where(ended.is_not(None), *conditions, *within(_trace.id, ids), _counted)
+        rows = select.where(ended.is_not(None), *conditions, _counted)
         return sums_of(connection.execute(rows.group_by(*keys, value)), self.by, texts=1)
 
     def answer(self, sums: GroupSums) -> list[metrics_groups.Slice]:
@@ -285,13 +277,13 @@ class BrokenSchemas(Struct, frozen=True):
         """See `StatisticsQuery`."""
         return "violations"
 
-    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+    def sums(self, connection: sa.Connection, conditions: Conditions = ()) -> GroupSums:
         """See `StatisticsQuery`."""
         violation = tables.violation
         place = (violation.c.tool, violation.c.path, violation.c.code)
         source = violation.join(tables.trace, _trace.id == violation.c.trace_id) if conditions else violation
         select = sa.select(*place, sa.func.sum(violation.c.times), sa.func.count()).select_from(source)
-        rows = select.where(*conditions, *within(violation.c.trace_id, ids))
+        rows = select.where(*conditions)
         return sums_of(connection.execute(rows.group_by(*place)), (), texts=len(place))
 
     def answer(self, sums: GroupSums) -> list[Violations]:
@@ -308,10 +300,10 @@ class Uncounted(Struct, frozen=True):
         """See `StatisticsQuery`."""
         return "uncounted"
 
-    def sums(self, connection: sa.Connection, conditions: Conditions = (), ids: IdRange | None = None) -> GroupSums:
+    def sums(self, connection: sa.Connection, conditions: Conditions = ()) -> GroupSums:
         """See `StatisticsQuery`."""
         select = sa.select(sa.func.count()).select_from(tables.trace)
-        return sums_of(connection.execute(select.where(~_counted, *conditions, *within(_trace.id, ids))), ())
+        return sums_of(connection.execute(select.where(~_counted, *conditions)), ())
 
     def answer(self, sums: GroupSums) -> int:
         """See `StatisticsQuery`."""

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from storage import statistics, tables
-from storage.blocks import TraceBlock
 from storage.engine import Database, damage_errors
 from storage.filter import parse_filter
 from storage.filter.experiments import with_default_terms
@@ -17,7 +16,6 @@ from storage.filter.sql import conditions_of
 from storage.packing.blobs import from_blob, key
 from storage.packing.records import tool_from
 from storage.packing.values import unpack
-from storage.rollups import blocks_without_rollups, make_rollups, summed_query
 from storage.salvage import read_stored
 from storage.tables import in_groups
 
@@ -27,8 +25,6 @@ _Answer = TypeVar("_Answer")
 class TraceStatistics:
     """Figures over the traces of a store: `Store.statistics`. The database aggregates every result.
 
-    Without a filter, results are computed from the sums of whole blocks of traces that `sum_pending` stores. They are
-    the same without these sums, but then every trace is counted again, at a microsecond per trace and query.
     `filter` selects the traces, as in `Store.traces`; FilterError if it cannot be parsed. `by` are the keys to group
     by; ValueError if they cannot be combined. A running trace counts with its turns so far.
     """
@@ -60,30 +56,9 @@ class TraceStatistics:
         """The number of traces that the figures do not count, because their derived rows are missing."""
         return self._run(statistics.Uncounted(), filter)
 
-    def sum_pending(self, *, limit: int | None = None) -> int:
-        """Store the sums of blocks that changed, all or at most `limit` of them; the number of blocks summed.
-
-        A block has 4,096 traces, or consists of eight smaller blocks. Other writers wait while a block is summed, for
-        about a tenth of a second.
-        """
-        done = 0
-        for block in self._not_summed()[:limit]:
-            with self._database.writing() as connection, damage_errors(self._database.place, "a rollup"):
-                done += make_rollups(connection, block)
-        return done
-
-    def _not_summed(self) -> list[TraceBlock]:
-        """The blocks without sums; a separate query, because the user may not have permission to write."""
-        with self._database.reading() as connection:
-            return blocks_without_rollups(connection)
-
     def _run(self, query: statistics.StatisticsQuery[_Answer], filter_: str) -> _Answer:
         with self._database.reading() as connection:
-            conditions = _conditions(connection, filter_)
-            if conditions:
-                return query.answer(query.sums(connection, conditions))
-            with damage_errors(self._database.place, "a rollup"):
-                return query.answer(summed_query(connection, query))
+            return query.answer(query.sums(connection, _conditions(connection, filter_)))
 
     def prompts(self, hashes: Sequence[str]) -> dict[str, statistics.Prompt]:
         """Descriptions of the prompts with these hashes; reads one trace for each."""

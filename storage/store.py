@@ -68,17 +68,14 @@ def upgrade_store(where: str | Path | None = None) -> bool:
     """Upgrade the database to this weaklink's version of the tables; whether that changed it.
 
     Records stay as they are. A trace whose inspection has the layout of another version of weaklink is inspected
-    whenever it is read, until `reinspect` stores a new inspection. The sums for statistics are updated. Raises
-    StoreError like `open_store`.
+    whenever it is read, until `reinspect` stores a new inspection. Raises StoreError like `open_store`.
     """
     place = place_of(where)
     check_file(place, create=False)
     engine = new_engine(place)
     try:
         with database_errors(place):
-            is_changed = upgrade(engine, place)
-        Store(Database(engine, place)).statistics.sum_pending()
-        return is_changed
+            return upgrade(engine, place)
     finally:
         engine.dispose()
 
@@ -176,16 +173,6 @@ class Store:
             for group in drafts:
                 saved += write(connection, group, now_s)
         return saved
-
-    def catch_up(self, *, limit: int | None = None) -> int:
-        """Update the text index, then the sums of statistics, for traces that were saved since the last call.
-
-        Updates everything, or at most `limit` traces or one block; the number of traces and blocks, 0 if none is left.
-        """
-        done = self.search.index_pending(limit=limit)
-        if limit is not None:
-            return done or self.statistics.sum_pending(limit=1)
-        return done + self.statistics.sum_pending()
 
     def delete(self, ids: Iterable[int | str]) -> int:
         """Delete traces; the number of traces deleted."""

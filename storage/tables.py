@@ -135,16 +135,6 @@ violation = sa.Table(
     sqlite_with_rowid=False,
 )
 
-rollup = sa.Table(
-    "rollup",
-    metadata,
-    sa.Column("question", sa.Text, primary_key=True),
-    number("level"),
-    number("block"),
-    blob("body"),
-    sa.Index(None, "level", "block"),
-)
-
 argument = sa.Table(
     "argument",
     metadata,
@@ -233,10 +223,6 @@ for _name in ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step"
     sa.Index(None, trace.c[_name])
 
 
-for _name in ("errors", "warnings", "infos"):
-    sa.Index(f"ix_trace_with_{_name}", trace.c.sort_at_s, trace.c.id, sqlite_where=trace.c[_name] > 0)
-
-
 _has_code = trace.c.break_code.is_not(None)
 _is_broken_without_code = sa.and_(trace.c.break_code.is_(None), trace.c.break_outcome.is_not(None))
 sa.Index("ix_trace_break_code", trace.c.break_code, trace.c.sort_at_s, trace.c.id, sqlite_where=_has_code)
@@ -286,7 +272,6 @@ external_id = sa.Table(
     text("name"),
     text("value"),
     sa.Index(None, "value", "trace_id"),
-    sa.Index("ix_external_id_folded_value", "value", "trace_id"),  # case-insensitive: see migration v0016
     sqlite_with_rowid=False,
 )
 

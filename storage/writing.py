@@ -1,7 +1,6 @@
 """Writes traces and inspections: adds new ones, and replaces shorter versions with longer ones.
 
-Runs one statement for each table and batch. All rows that statistics sum are written here, so that the first change
-drops the rollups of their blocks.
+Runs one statement for each table and batch.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +20,6 @@ from storage.derived_rows import DerivedRows, derived_rows, inspect_trace
 from storage.exchanges import replace_exchanges
 from storage.packing.blobs import escaped, unescaped
 from storage.record_rows import RecordRows, TraceExtent, record_rows
-from storage.rollups import SUMMED, drop_rollups
 from storage.search import remove_from_index
 from storage.tables import UNKNOWN_TIME_S, Row, in_groups
 from storage.toolsets import intern_toolsets
@@ -237,19 +235,16 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
         return {}
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
     trace = tables.trace.c
-    ids = {
+    return {
         bytes(identity): id_
         for group in in_groups(drafts)
         for identity, id_ in connection.execute(sa.select(trace.identity, trace.id).where(trace.identity.in_(group)))
     }
-    drop_rollups(connection, ids.values())
-    return ids
 
 
 def insert_trace_rows(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """Insert rows of traces that already have ids; call it before any other rows of these traces are inserted."""
     _insert(connection, tables.trace, list(rows[0]), [tuple(row.values()) for row in rows])
-    drop_rollups(connection, [row["id"] for row in rows])
 
 
 def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
@@ -304,7 +299,6 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
 def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """Update traces: every row has `trace_id` and the same columns to set."""
     if rows:
-        drop_rollups(connection, (row["trace_id"] for row in rows))
         columns = [name for name in rows[0] if name != "trace_id"]
         statement = sa.update(tables.trace).where(tables.trace.c.id == sa.bindparam("trace_id"))
         connection.execute(statement.values({name: sa.bindparam(name) for name in columns}), rows)
@@ -313,8 +307,6 @@ def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
 def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequence[int]) -> None:
     """Delete the rows of these traces from these tables."""
     for table in some:
-        if table in SUMMED:
-            drop_rollups(connection, ids)
         for group in in_groups(ids):
             connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
 
@@ -329,8 +321,6 @@ def insert_rows(
     found = [(id_, some) for id_, some in rows if some]
     if not found:
         return
-    if table in SUMMED:
-        drop_rollups(connection, (id_ for id_, _ in found))
     columns = list(found[0][1][0])
     names = ["trace_id", *(() if times_s is None else ("sort_at_s",)), *columns]
     values_of = itemgetter(*columns) if len(columns) > 1 else lambda row: tuple(row[name] for name in columns)

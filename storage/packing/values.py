@@ -6,10 +6,10 @@ narrowest array that restores every one of them.
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import chain
-from operator import add, sub
+from operator import sub
 from typing import Any, TypeAlias
 
 import msgspec
@@ -27,38 +27,6 @@ _SIGNED = ((2**7, BYTES), (2**15, "h"), (2**31, "i"), (2**63, "q"))
 _TEXT, _INTEGER, _DECIMAL, _PAIRS, _DEEP = 1, 2, 3, 4, 5
 _MAX_DEPTH = 100
 _REFUSED = (UnicodeEncodeError, OverflowError, RecursionError)
-GroupSums: TypeAlias = dict[tuple[str, ...], tuple[int, ...]]
-"""Integers by the key of their group; all keys have the same length, and all tuples of integers too."""
-
-
-def pack_sums(sums: GroupSums) -> bytes:
-    """Sums as bytes."""
-    keys = list(zip(*sums, strict=True))
-    numbers = [pack_integers(column) for column in zip(*sums.values(), strict=True)]
-    return pack([len(sums), keys, numbers])
-
-
-def unpack_sums(raw: bytes) -> GroupSums:
-    """The inverse of `pack_sums`."""
-    count, keys, numbers = unpack(raw)
-    columns = [unpack_integers(column) for column in numbers]
-    groups = zip(*keys, strict=True) if keys else ((),) * count
-    return dict(zip(groups, zip(*columns, strict=True), strict=True))
-
-
-def added_sums(parts: Iterable[GroupSums]) -> GroupSums:
-    """The sums of all parts, group by group."""
-    whole: GroupSums = {}
-    for part in parts:
-        if not whole:
-            whole = dict(part)
-            continue
-        for key, numbers in part.items():
-            current = whole.get(key)
-            whole[key] = numbers if current is None else tuple(map(add, current, numbers))
-    return whole
-
-
 Buffer: TypeAlias = bytes | memoryview
 """Bytes, or a view of bytes."""
 

@@ -50,7 +50,7 @@ def fill(where: str) -> None:
     with open_store(where) as store:
         store.save((one, inspect_trace(one)) for one in stored_traces())
         store.marks.put("bad", step=1, note="look here")
-        store.catch_up()
+        store.search.index_pending()
 
 
 def store_database(kind: str, revision: str, where: str) -> None:

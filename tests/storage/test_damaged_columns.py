@@ -76,7 +76,7 @@ def _fill(store: Store) -> int:
     exchanges = [RecordedExchange("POST", "/v1", request=b"{" + b"a" * 300 + b"%d" % at, answer=b"b") for at in (1, 2)]
     with store._database.writing() as connection:
         put_exchanges(connection, first.id, packed_exchanges(exchanges))
-    store.catch_up()
+    store.search.index_pending()
     return first.id
 
 

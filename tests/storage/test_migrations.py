@@ -106,7 +106,7 @@ def _partition(connection: sa.Connection, step: int) -> None:
 def test_a_database_with_partitions_is_upgraded_to_plain_tables_with_all_their_rows(postgresql_database: str) -> None:
     with open_store(postgresql_database) as store:
         store.save(inspected(*(trace(name, BAD_CALL) for name in "abcd")))
-        store.catch_up()
+        store.search.index_pending()
         figures = store.statistics.figures()
     engine = new_engine(place_of(postgresql_database))
     with writing(engine) as connection:
@@ -123,7 +123,7 @@ def test_a_database_with_partitions_is_upgraded_to_plain_tables_with_all_their_r
         assert store.statistics.figures() == figures
         assert store.maintenance.check().problems == ()
         store.save(inspected(trace("e", GOOD_CALL)))
-        store.catch_up()
+        store.search.index_pending()
         assert len(store.traces("weather")) == 5
     with engine.connect() as connection:
         partitions = sa.text("SELECT relname FROM pg_class WHERE relkind = 'p' OR relname ~ '_p[0-9]$'")

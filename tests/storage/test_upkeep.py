@@ -139,11 +139,10 @@ def test_of_an_erased_session_no_word_is_left_in_the_file(tmp_path: Path) -> Non
             made = trace(word, GOOD_CALL.replace("Oslo", word), words=f"{word} " * 30, model=f"model-{word}")
             store.save(inspected(replace(made, external_ids=(*made.external_ids, *(shared if at % 2 else ())))))
             store.marks.put(at + 1, note=f"note {word}")
-        store.catch_up()
+        store.search.index_pending()
         ids = store.ids_of(["erased-session"])
         assert len(ids) == 20
         store.erase(ids)
-        store.statistics.sum_pending()
         assert [one.id for one in store.traces(words[0])] == [1]
         assert store.traces(words[1]) == []
         assert store.maintenance.check().problems == ()
@@ -161,17 +160,17 @@ def test_nothing_of_an_erased_session_is_in_any_table_index_or_sum(store: Store)
 
     kept = [trace(f"kept {at}", GOOD_CALL, BAD_CALL) for at in range(3)]
     store.save(inspected(*kept))
-    store.catch_up()
+    store.search.index_pending()
     before = sums()
     word = token_hex(8)
     made = trace(word, GOOD_CALL.replace("Oslo", word), BAD_CALL, words=f"{word} " * 30, model=f"model-{word}")
     (saved,) = store.save(inspected(made))
     store.marks.put(saved.id, note=word)
-    store.catch_up()
+    store.search.index_pending()
     assert [one.id for one in store.traces(word)] == [saved.id]
     assert sums() != before
     store.erase([saved.id])
-    store.catch_up()
+    store.search.index_pending()
     assert store.traces(word) == []
     assert sums() == before
     assert store.maintenance.check().problems == ()

@@ -131,7 +131,6 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         with progress_bar("repairing", _traces_in(store) if numbers is None else len(numbers)) as advance:
             found = store.maintenance.repair(inspect_trace, numbers, advance)
-        store.statistics.sum_pending()
     for sentence in (*found.repaired, *(f"not repaired: {one}" for one in found.left)):
         sys.stdout.write(f"{visible_line(sentence)}\n")
     if not found.repaired and not found.left:
@@ -159,7 +158,7 @@ def scan(
         if found and not dry_run and (yes or _may_replace(len(found))):
             for start in range(0, len(found), _REPLACED_AT_ONCE):
                 store.rewrite({id_: _redacted(store, id_, redactor) for id_ in found[start:][:_REPLACED_AT_ONCE]})
-            store.catch_up()
+            store.search.index_pending()
             state = "secrets replaced"
         else:
             state = "nothing replaced" if found else "no secret found"
@@ -260,7 +259,6 @@ def prune(
         if not yes and not _agreed(store, store.maintenance.count_to_prune(retention)):
             ctx.exit(0)
         gone = store.maintenance.prune(retention)
-        store.statistics.sum_pending()
     sys.stdout.write(f"{counted(gone, 'trace')} deleted\n")
 
 
@@ -274,7 +272,6 @@ def delete(ctx: click.Context, ids: tuple[str, ...], where: str | None, *, yes: 
         if not yes and not _agreed(store, len(numbers)):
             ctx.exit(0)
         store.erase(numbers)
-        store.statistics.sum_pending()
     sys.stdout.write(f"{counted(len(numbers), 'trace')} deleted\n")
 
 
@@ -303,7 +300,6 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
         total = store.maintenance.stats().traces if numbers is None else len(numbers)
         damaged: list[StoreError] = []
         done = _reinspected(store, numbers, total, damaged.append)
-        store.statistics.sum_pending()
     for error in damaged:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
     sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")

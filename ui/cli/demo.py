@@ -32,7 +32,7 @@ def demo(where: str | None, color: str) -> None:
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(place) as store:
         _import_samples(store)
-        store.catch_up()
+        store.search.index_pending()
         summaries = sorted(store.traces(limit=_MOST), key=lambda summary: summary.id)
         width = screen_width()
         maps = minimaps(store, summaries, width // 5)

@@ -330,7 +330,7 @@ def import_round(
         finally:  # Ctrl-C keeps what is finished
             saver.flush()
         progress.begin("text index")
-        store.catch_up()
+        store.search.index_pending()
 
 
 def _report(done: FileCallback, file: PlacedFile, reports: FileReports) -> None:

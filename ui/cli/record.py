@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 import click
 
@@ -13,11 +12,11 @@ from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, r
 from inspector.capture.proxy.config import TOKEN_PREFIX
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
-from inspector.errors import StoreError, WeaklinkError
+from inspector.errors import WeaklinkError
 from storage import StoreSink, open_store
 from ui.cli.console import print_lines, screen_width
 from ui.cli.redaction_options import redactor_of
-from ui.cli.run import SUMMED, SWITCH_S, RequestLines, farewell, lost_messages, run_command
+from ui.cli.run import SWITCH_S, RequestLines, farewell, lost_messages, run_command
 from ui.cli.server_parser_options import expected_format_name
 from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
@@ -110,8 +109,6 @@ def record(
     with open_store(where) as store:
         sink = StoreSink(store, idle_after_s=idle_after)
         _record(config, sink, redacts, str(store.place), format=expected, is_quiet=quiet, color=color)
-        with suppress(StoreError):  # it only makes reading faster, and the next import does it
-            store.statistics.sum_pending(limit=SUMMED)
 
 
 def _record(

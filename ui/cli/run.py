@@ -22,7 +22,7 @@ from inspector.capture.proxy.config import DEFAULT_PORT
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import Redacts
 from inspector.diagnostics import Diagnostic
-from inspector.errors import StoreError, WeaklinkError
+from inspector.errors import WeaklinkError
 from inspector.model import ExternalId, ParentTrace, Span, ToolCall
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
@@ -54,8 +54,6 @@ _SERVER = lazy_pattern(
     r"https?://[A-Za-z0-9.-]{1,100}(?::\d{1,5}(?:/[\w./-]{0,100})?|/(?:[\w.-]{1,50}/){0,3}v1)(?![\w-])"
 )
 _TITLE = 60
-SUMMED = 16
-"""The number of blocks of traces that a recording sums up at its end; each takes a tenth of a second."""
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: "the upstream closed the connection",
     ExchangeEnd.CLIENT_LEFT: "the client disconnected",
@@ -157,8 +155,6 @@ def run_command(
             finally:
                 recorder.close()
                 sink.close()
-            with suppress(StoreError):
-                store.statistics.sum_pending(limit=SUMMED)
             found = store.traces(f"session:{run_id}", limit=_MOST_LINES + 1)
             failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
             is_broken = any(one.abort_reason != "client" for one in failed)

@@ -93,7 +93,7 @@ def import_files(
             progress.done += 1
             wake()
         progress.is_indexing = True
-        _index(store.catch_up, progress)
+        _index(store.search.index_pending, progress)
 
 
 def _index(index: Callable[..., int], progress: FileProgress) -> None:

@@ -1,6 +1,7 @@
-"""Plain tables on PostgreSQL, where earlier versions of weaklink had split the rows of traces into partitions by time.
+"""Plain tables: no partitions, no stored sums of statistics, no indexes that only weaklink's own planner read.
 
-The rows are copied, in the order of their traces, into a table that takes the name of the partitioned one.
+Earlier versions had split the rows of traces on PostgreSQL by time. The rows are copied, in the order of their traces,
+into a table that takes the name of the partitioned one.
 """
 
 import sqlalchemy as sa
@@ -15,6 +16,7 @@ _TABLES = (
     *("external_id", "turn", "part", "inspection", "call", "diagnostic", "trace_tool", "trace_code", "argument"),
     *("figures", "violation", "exchange", "search_text"),
 )
+_WITH_SOME = ("errors", "warnings", "infos")
 _PARTITIONED = "SELECT relname FROM pg_class WHERE relkind = 'p' AND relnamespace = current_schema()::regnamespace"
 _CONSTRAINTS = """
 SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '"{name}"'::regclass ORDER BY contype DESC
@@ -26,7 +28,12 @@ WHERE indrelid = '"{name}"'::regclass AND NOT indisprimary ORDER BY indexrelid
 
 
 def upgrade() -> None:
+    op.drop_table("rollup")
+    op.drop_index("ix_external_id_folded_value", "external_id")
+    for name in _WITH_SOME:
+        op.drop_index(f"ix_trace_with_{name}", "trace")
     if op.get_bind().dialect.name != "postgresql":
+        op.drop_index("search_text_times", "trace")
         return
     partitioned = _query(_PARTITIONED)
     for name in _TABLES:
@@ -36,7 +43,25 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Nothing: the versions before work on plain tables too."""
+    """The versions before work on plain tables too."""
+    op.create_table(
+        "rollup",
+        sa.Column("question", sa.Text, primary_key=True),
+        sa.Column("level", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("block", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+    )
+    op.create_index("ix_rollup_level_block", "rollup", ["level", "block"])
+    for name in _WITH_SOME:
+        where = sa.text(f"{name} > 0")
+        op.create_index(
+            f"ix_trace_with_{name}", "trace", ["sort_at_s", "id"], sqlite_where=where, postgresql_where=where
+        )
+    if op.get_bind().dialect.name == "postgresql":
+        op.execute('CREATE INDEX ix_external_id_folded_value ON external_id (lower(value) COLLATE "C", trace_id)')
+    else:
+        op.execute("CREATE INDEX ix_external_id_folded_value ON external_id (value COLLATE NOCASE, trace_id)")
+        op.execute("CREATE INDEX search_text_times ON trace (id / 4096, sort_at_s)")
 
 
 def _make_plain(name: str) -> None:

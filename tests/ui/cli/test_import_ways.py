@@ -91,7 +91,7 @@ def by_round(paths: list[str], database: Path, jobs: int) -> list[FileReport]:
 def one_by_one(paths: list[str], database: Path) -> list[FileReport]:
     with open_store(database) as store:
         reports = [import_file(store, path, None, Redactor()) for path in paths]
-        store.catch_up()
+        store.search.index_pending()
     return reports
 
 
@@ -194,11 +194,11 @@ def test_what_was_kept_and_is_gone_by_the_time_it_is_written_is_inspected_then(t
     with open_store(tmp_path / "kept.db") as kept, open_store(tmp_path / "new.db") as new:
         for path in paths:
             import_file(kept, path, None, Redactor())
-        kept.catch_up()
+        kept.search.index_pending()
         items = [list(read_file(PlacedFile(path), None, Redactor(), kept.stored_inspection)) for path in paths]
         drafts = [item.draft for some in items for item in some if isinstance(item, ReadTrace)]
         assert {type(draft) for draft in drafts} == {UninspectedRows}
         for some in items:
             save_file(new, some)
-        new.catch_up()
+        new.search.index_pending()
     assert tables(tmp_path / "new.db") == tables(tmp_path / "kept.db")

@@ -63,7 +63,6 @@ def test_sums_leave_them_out_unless_asked(folder: Path) -> None:
             assert [one.traces for one in store.statistics.figures("forks:yes")] == [7]
             assert [one.traces for one in store.statistics.figures(by=(GroupKey.SOURCE,))] == [1]
             assert store.statistics.uncounted() == 0
-            store.statistics.sum_pending()
         assert store.paging().count() == 1
         assert store.paging().status_counts() == {"ok": 1}
         assert sum(store.paging().status_counts("forks:yes").values()) == 7

@@ -37,7 +37,7 @@ def counted_dashboard(demo_database: Path, tmp_path_factory: pytest.TempPathFact
         traces = [demo.trace(one.id) for one in demo.traces(limit=1_000)]
         made = [_dated(trace, index, now_s) for index, trace in enumerate(sorted(traces, key=lambda one: one.name))]
         store.save([(trace, inspect_trace(trace)) for trace in made])
-        store.catch_up()
+        store.search.index_pending()
     with dashboard(home, home / "counted.db") as address:
         yield address
 

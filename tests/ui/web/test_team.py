@@ -23,7 +23,7 @@ class _Team:
         self.database = home / "team.db"
         with open_store(self.database) as store:
             store.save([(one, inspect_trace(one)) for one in [trace("a", BAD_CALL)]])
-            store.catch_up()
+            store.search.index_pending()
             self.ann = store.tokens.create("ann", TokenRole.WRITE)
             self.bob = store.tokens.create("bob", TokenRole.READ)
 

@@ -73,7 +73,7 @@ def _imported_samples() -> list[FileReport]:
     require_write()
     with open_store(current_options().where) as opened, sample_files() as paths:
         reports = [import_file(opened, path, None, Redactor()) for path in paths]
-        opened.catch_up()
+        opened.search.index_pending()
         return reports
 
 
@@ -82,5 +82,5 @@ def _imported(name: str, file: IO[bytes]) -> FileReport:
     require_write()
     with held_file(cast("BinaryIO", file), name, name) as placed, open_store(current_options().where) as opened:
         (done,) = save_file(opened, read_file(placed, None, Redactor()))
-        opened.catch_up()
+        opened.search.index_pending()
         return done
