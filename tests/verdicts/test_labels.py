@@ -192,7 +192,7 @@ def _counts(folders: tuple[str, ...]) -> tuple[Counter[str], Counter[str | None]
     return statuses, kinds
 
 
-@pytest.mark.parametrize("halves", [("tuning", "held-out")], ids=["seen"])
+@pytest.mark.parametrize("halves", [("tuning", "held-out"), BLIND], ids=["seen", "blind"])
 def test_each_set_is_large_and_its_halves_have_the_same_mix(halves: tuple[str, str]) -> None:
     statuses, kinds = _counts(halves)
     assert statuses.total() >= 60
