@@ -2,8 +2,9 @@
 
 Without names it runs those of the core, which take less than ten minutes. `all` runs every one: the others make a
 database of a million traces (`queries`, `tui`, `web`), want mitmproxy beside them (`proxy`), start Ray (`cluster`), or
-take minutes. `--write` puts what they print into docs/performance.md (`cluster` and `scaling` into docs/scaling.md),
-with the machine's description.
+take minutes. `verdicts FOLDER ...` measures folders of `tests/verdicts`; with `--differences` it prints each verdict
+that differs from its label. `--write` puts what the others print into docs/performance.md (`cluster` and `scaling` into
+docs/scaling.md), with the machine's description.
 """
 
 import io
@@ -71,6 +72,8 @@ class _Tee(io.StringIO):
 
 def main(words: list[str]) -> int:
     """Run the named benchmarks, those of the core where none is named; 2 for a name that there is not."""
+    if words[:1] == ["verdicts"] and len(words) > 1 and "--write" not in words:
+        return int(import_module("benchmarks.verdicts").print_folders(words[1:]))
     names = [word for word in words if word != "--write"]
     unknown = [name for name in names if name not in BENCHMARKS and name != "all"]
     if unknown:

@@ -1,12 +1,13 @@
 """Agreement with labelled sessions: what happened to a call, what became of it, what the agent said, where it broke.
 
 The sessions and labels are in `tests/verdicts/` (its README has the definitions). `tuning` may shape a rule, `held-out`
-only measures.
+only measures, and so do `blind/one` and `blind/two`, whose authors did not read the rules.
 """
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,21 +45,38 @@ class Agreement(Struct):
 
 
 def verdicts() -> None:
-    """Print the agreement of both halves; for `tuning` also each difference."""
-    print("| half | sessions | measure | agreement | goal |")
+    """Print the agreement of `tuning` and `held-out`; for `tuning` also each difference."""
+    _print(("tuning", "held-out"), differences_of=("tuning",))
+
+
+def print_folders(words: Sequence[str]) -> int:
+    """Print the agreement of the named folders, with `--differences` each difference; 2 for a folder without labels."""
+    folders = [word for word in words if word != "--differences"]
+    unknown = [folder for folder in folders if not any((FOLDER / folder).glob(f"*{_SUFFIX}"))]
+    if unknown or not folders:
+        known = sorted({str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(f"*{_SUFFIX}")})
+        missing = f"no folder with labels is called {', '.join(unknown)}" if unknown else "--differences needs a folder"
+        sys.stderr.write(f"{missing}; there are: {', '.join(known)}\n")
+        return 2
+    _print(folders, differences_of=folders if "--differences" in words else ())
+    return 0
+
+
+def _print(folders: Sequence[str], *, differences_of: Sequence[str]) -> None:
+    print("| folder | sessions | measure | agreement | goal |")
     print("| --- | --- | --- | --- | --- |")
-    halves = {half: agreement_of(FOLDER / half) for half in ("tuning", "held-out")}
-    for half, found in halves.items():
-        for measure, total in found.total.items():
-            share = 100 * found.right[measure] / total
+    agreements = {folder: agreement_of(FOLDER / folder) for folder in folders}
+    for folder, agreement in agreements.items():
+        for measure, total in agreement.total.items():
+            right = agreement.right[measure]
             goal = f"{GOALS[measure]} %" if measure in GOALS else ""
-            print(
-                f"| {half} | {found.sessions} | {measure} |"
-                f" {found.right[measure]} of {total} ({share:.1f} %) | {goal} |"
-            )
-        print(f"| {half} | {found.sessions} | healthy called broken | {found.healthy_broken} of {found.healthy} | 0 |")
-    for line in halves["tuning"].differences:
-        print(f"tuning: {line}")
+            share = 100 * right / total
+            print(f"| {folder} | {agreement.sessions} | {measure} | {right} of {total} ({share:.1f} %) | {goal} |")
+        called_broken = f"{agreement.healthy_broken} of {agreement.healthy}"
+        print(f"| {folder} | {agreement.sessions} | healthy called broken | {called_broken} | 0 |")
+    for folder in differences_of:
+        for line in agreements[folder].differences:
+            print(f"{folder}: {line}")
 
 
 def agreement_of(folder: Path) -> Agreement:

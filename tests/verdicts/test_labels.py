@@ -1,4 +1,4 @@
-"""The labels of `tuning/` and `held-out/`: each refers to a call of its session, in the words of the README.
+"""The labels of every folder: each refers to a call of its session, in the words of the README.
 
 The sessions are read here by a few lines per format, so that no code of weaklink decides what the labels mean.
 """
@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parent
-LABELS = sorted(FOLDER.glob("*/*.labels.json"))
+BLIND = ("blind/one", "blind/two")
+FOLDERS = ("tuning", "held-out", *BLIND)
+LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))
 KINDS = {"failure", "finding", "probe", "rejected", "not-run", None}
 REPAIRS = {"answered", "same-intent", "other-tool", "worked-around", "not-needed"}
 SAID = {"reported", "silent", "concealed"}
@@ -66,7 +68,29 @@ def _openhands(documents: list[Any]) -> Iterator[str | None]:
 def _messages(messages: list[Any]) -> Iterator[str | None]:
     for message in messages:
         if message["role"] == "assistant":
-            yield from (call["id"] for call in message.get("tool_calls") or ())
+            yield from [call["id"] for call in message.get("tool_calls") or ()] or _in_text(message["content"] or "")
+
+
+def _in_text(text: str) -> list[None]:
+    """A call in the text has no id."""
+    return [None] * text.count("<tool_call>")
+
+
+def _sharegpt(rows: list[Any]) -> Iterator[str | None]:
+    for message in rows[0]["conversations"]:
+        if message["from"] == "gpt":
+            yield from _in_text(message["value"])
+
+
+def _langsmith(rows: list[Any]) -> Iterator[str | None]:
+    for row in rows:
+        if row["run_type"] == "llm":
+            yield from (call["id"] for call in row["outputs"]["generations"][0][0]["message"]["kwargs"]["tool_calls"])
+
+
+def _trace_file(rows: list[Any]) -> Iterator[str | None]:
+    for row in rows:
+        yield from (call["id"] for call in row.get("turn", {}).get("calls", ()))
 
 
 def _swe_agent(documents: list[Any]) -> Iterator[str | None]:
@@ -94,11 +118,15 @@ _READERS = {
     "tau-bench": lambda documents: _messages(documents[0][0]["traj"]),
     "inspect": lambda documents: _messages(documents[0]["samples"][0]["messages"]),
     "harbor-atif": _harbor,
+    "hermes-sessions": lambda rows: _messages(rows[0]["messages"]),
+    "sharegpt": _sharegpt,
+    "langsmith": _langsmith,
+    "trace-file": _trace_file,
 }
 
 
 def test_each_session_has_labels_and_each_labels_file_a_session() -> None:
-    files = {path for folder in ("tuning", "held-out") for path in (FOLDER / folder).iterdir()}
+    files = {path for folder in FOLDERS for path in (FOLDER / folder).iterdir()}
     assert files == set(LABELS) | set(map(_session, LABELS))
 
 
@@ -122,9 +150,19 @@ def test_labels_refer_to_calls_in_the_words_of_the_readme(path: Path) -> None:
             assert (result["became"], result["by"], result["said"]) == (None, None, None)
             continue
         assert result["said"] in SAID
+        if path.is_relative_to(FOLDER / "blind"):
+            assert ("sentence" in result) == (result["said"] != "silent")
+            assert _is_in(result.get("sentence", ""), _records(_session(path)))
         assert result["became"] in REPAIRS | {None}
         assert (result["by"] is not None) == (result["became"] not in ("not-needed", None))
         assert result["by"] is None or result["call"] < result["by"] <= len(calls)
+
+
+def _is_in(sentence: str, value: Any) -> bool:
+    """Whether a text of a JSON value holds the sentence, itself or in the JSON that the text is."""
+    if isinstance(value, dict | list):
+        return any(_is_in(sentence, member) for member in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and (sentence in value or json.dumps(sentence, ensure_ascii=False)[1:-1] in value)
 
 
 @pytest.mark.parametrize("path", LABELS, ids=lambda path: path.name.removesuffix(".labels.json"))
@@ -142,21 +180,30 @@ def test_status_and_break_follow_from_the_results(path: Path) -> None:
     assert not is_recovered or labels["status"] in ("recovered", "broken", "aborted")
 
 
-def test_the_set_is_large_and_both_halves_have_the_same_mix() -> None:
+def _counts(folders: tuple[str, ...]) -> tuple[Counter[str], Counter[str | None]]:
+    """The statuses of the sessions, and the kinds of the labelled results."""
     statuses: Counter[str] = Counter()
     kinds: Counter[str | None] = Counter()
-    halves: Counter[str] = Counter()
     for path in LABELS:
-        labels = _labels(path)
-        statuses[labels["status"]] += 1
-        halves[path.parent.name] += 1
-        kinds.update(result["kind"] for result in labels["results"])
+        if path.parent.relative_to(FOLDER).as_posix() in folders:
+            labels = _labels(path)
+            statuses[labels["status"]] += 1
+            kinds.update(result["kind"] for result in labels["results"])
+    return statuses, kinds
+
+
+@pytest.mark.parametrize("halves", [("tuning", "held-out"), BLIND], ids=["seen", "blind"])
+def test_each_set_is_large_and_its_halves_have_the_same_mix(halves: tuple[str, str]) -> None:
+    statuses, kinds = _counts(halves)
     assert statuses.total() >= 60
     assert statuses["broken"] >= 25
     assert statuses.total() - statuses["broken"] >= 25
     assert kinds.total() - kinds[None] >= 160
     assert kinds[None] >= 40
-    assert abs(halves["tuning"] - halves["held-out"]) <= statuses.total() // 10
+    for half in halves:
+        of_half, _ = _counts((half,))
+        assert abs(2 * of_half.total() - statuses.total()) <= statuses.total() // 10
+        assert abs(2 * of_half["broken"] - statuses["broken"]) <= statuses["broken"] // 5
 
 
 def test_no_two_sessions_are_equal() -> None:
