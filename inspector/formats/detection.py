@@ -27,11 +27,15 @@ _DOTS = lazy_pattern(r"(?<=[0-9])\.(?=[0-9])")
 
 
 class Detection(Struct, frozen=True):
-    """The format that a text or a model's name points to, the confidence (0 to 1), and the reason, in one sentence."""
+    """The format that a text or a model's name points to, the confidence (0 to 1), and the reason, in one sentence.
+
+    `fits_model` is False if no format lists the model's name, or if the text contains calls of another format.
+    """
 
     format: Format
     confidence: float
     reason: str
+    fits_model: bool = True
 
 
 def detect_format(text: str = "", model: str = "") -> Detection:
@@ -68,7 +72,7 @@ def _against_name(
         reason = (
             f"The text contains calls of `{by_text.name}`, although the model's name `{model}` suggests `{named.name}`."
         )
-        return Detection(by_text, text_confidence, reason)
+        return Detection(by_text, text_confidence, reason, fits_model=False)
     return Detection(
         named, max(_NAME_ALONE, name_confidence), f"The model's name `{model}` matches `{by_model.pattern}`."
     )
@@ -146,7 +150,7 @@ def _without_name(by_text: Format, text_confidence: float, model: str) -> Detect
     else:
         evidence = f"nothing indicates a format; `{by_text.name}` is the default."
     reason = unknown + evidence
-    return Detection(by_text, text_confidence, reason[0].upper() + reason[1:])
+    return Detection(by_text, text_confidence, reason[0].upper() + reason[1:], fits_model=not model)
 
 
 class NamedBy(Struct, frozen=True):

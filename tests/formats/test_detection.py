@@ -32,6 +32,11 @@ def test_a_model_is_known_by_the_names_that_people_use(model: str, expected: str
     assert f"`{model}`" in found.reason
 
 
+def test_every_pattern_matches_a_name_without_its_provider() -> None:
+    names = {re.sub(r"\[.*?\]", "5", pattern.strip("*")) for known in formats() for pattern in known.models}
+    assert {name for name in names if bare_name(name) != name} == set()
+
+
 def test_every_format_is_somebodys() -> None:
     assert {expected for _, expected in named()} <= BUILT_IN
     without = BUILT_IN - {expected for _, expected in named()}
@@ -73,7 +78,14 @@ def test_nothing_to_go_by_is_said() -> None:
     found = detect_format()
     assert (found.format.name, found.confidence) == ("hermes", 0.0)
     assert found.reason == "Nothing indicates a format; `hermes` is the default."
-    assert detect_format(model="my-model").reason.startswith("No format lists the model `my-model`;")
+    unknown = detect_format(model="my-model")
+    assert unknown.reason.startswith("No format lists the model `my-model`;")
+    assert not unknown.fits_model
+    assert not detect_format(HERMES_CALL, "my-model").fits_model
+    assert not detect_format(HERMES_CALL, "mistral-small").fits_model
+    assert detect_format(HERMES_CALL, "hermes-4").fits_model
+    assert detect_format("Hi.", "mistral-small").fits_model
+    assert detect_format(HERMES_CALL).fits_model
 
 
 PATTERNS = [one.confidence for one in formats() if isinstance(one.confidence, DetectionPatterns)]

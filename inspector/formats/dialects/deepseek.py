@@ -153,7 +153,7 @@ DEEPSEEK_V3 = Format(
     name="deepseek_v3",
     summary="DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
     aliases=("deepseek", "deepseekv3", "deepseek_r1", "deepseekr1"),
-    models=("*deepseek-v3", "*deepseek-v3-*", "*deepseek_v3*", "*deepseek-r1*", "*deepseek_r1*", "*deepseek*"),
+    models=("*deepseek*",),
     confidence=DetectionPatterns(
         calls={rf"{SECTION.call_opener}\s*function{SEPARATOR}": 0.98},
         hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.7, r"<｜(?:User|Assistant)｜>": 0.6},
@@ -176,7 +176,7 @@ DEEPSEEK_V31 = Format(
     name="deepseek_v31",
     summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
     aliases=("deepseekv31", "deepseek_v3.1", "deepseek-v3.1"),
-    models=("*deepseek-v3.1*", "*deepseek-v31*", "*deepseek_v3.1*", "*deepseek_v31*", "*deepseek-v3.2-exp*"),
+    models=("*deepseek-v3.1*", "*deepseek-v31*", "*deepseek-v3.2-exp*"),
     confidence=DetectionPatterns(
         calls={rf"{SECTION.call_opener}(?!\s*function{SEPARATOR})[^\s<{{]+{SEPARATOR}": 0.98},
         hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.65, r"<｜(?:User|Assistant)｜>": 0.55},
@@ -221,10 +221,8 @@ DEEPSEEK_V32 = _format(
     "deepseek_v32",
     "function_calls",
     aliases=("deepseek_v3.2", "dsml"),
-    models=("*deepseek-v3.2*", "*deepseek_v32*"),
+    models=("*deepseek-v3.2*", "*deepseek-v32*"),
     result="function_results",
 )
 
-DEEPSEEK_V4 = _format(
-    "deepseek_v4", "tool_calls", aliases=(), models=("*deepseek-v4*", "*deepseek_v4*"), result="tool_result"
-)
+DEEPSEEK_V4 = _format("deepseek_v4", "tool_calls", aliases=(), models=("*deepseek-v4*",), result="tool_result")
