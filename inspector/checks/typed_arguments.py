@@ -2,13 +2,14 @@
 
 A parameter in tags, or a ReAct value, is a text. If the schema accepts a string, the value is the text, unchanged. If
 it accepts only other types, the text is parsed as strict JSON, and kept as text if that fails or gives another type, so
-that the check of the schema reports the fault (`True` and `None` are Python, and stay texts). A property without a
+that the check of the schema reports the fault. A property without a
 schema, or whose schema states no type, stays a text too: guessing would turn a postal code or a version number into a
 number. A schema that accepts a string and other types keeps the text, except `null` if it accepts null, and an object
 or array if it accepts that: nobody means those as text.
 
-An object or array that is nearly JSON (single quotes, Python's literals, a trailing comma) is repaired and reported by
-its J rules, as in a JSON payload. Values in nested tags inside a value are converted by the schema at their place.
+An object or array that is nearly JSON (single quotes, a trailing comma) and Python's `True` and `None` are repaired and
+reported by their J rules, as in a JSON payload. Values in nested tags inside a value are converted by the schema at
+their place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from inspector.rules.json_syntax import MALFORMED_PARAMETERS
 _MOST_STEPS = 32
 _DEEPEST = 64
 _WRAPPERS = ("input", "arguments")
+_PYTHON_LITERALS = ("True", "False", "None")
 _KINDS = {
     JsonKind.OBJECT: "object",
     JsonKind.ARRAY: "array",
@@ -132,9 +134,9 @@ def _read(text: str, types: frozenset[str]) -> Iterator[_Value]:
 
 
 def _repaired(parameter: Parameter, types: frozenset[str]) -> Iterator[_Value]:
-    """The value of an object or array that is nearly JSON, with its faults; nothing if a string may be meant."""
+    """The value of a text that is nearly JSON, with its faults; nothing if a string may be meant."""
     text = parameter.text
-    if not types or "string" in types or text.strip()[0] not in "{[":
+    if not types or "string" in types or (text.strip()[0] not in "{[" and text.strip() not in _PYTHON_LITERALS):
         return
     reading = read_json(text)
     if reading.strict or not reading.repairable or len(reading.nodes) != 1 or not _fits(reading.nodes[0], types):

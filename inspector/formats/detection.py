@@ -22,23 +22,29 @@ _PLAIN = 0.8
 """From this confidence on the text contains calls of a format, rather than just resembling it."""
 
 _NAME_ALONE = 0.7
+_VERSION = lazy_pattern(r"(?:_[a-z])?[0-9]")
 _SEPARATORS = lazy_pattern(r"[\s_.]+")
 _DOTS = lazy_pattern(r"(?<=[0-9])\.(?=[0-9])")
 
 
 class Detection(Struct, frozen=True):
-    """The format that a text or a model's name points to, the confidence (0 to 1), and the reason, in one sentence."""
+    """The format that a text or a model's name points to, the confidence (0 to 1), and the reason, in one sentence.
+
+    `fits_model` is False if no format lists the model's name, or if the text contains calls of another format than the
+    name suggests.
+    """
 
     format: Format
     confidence: float
     reason: str
+    fits_model: bool = True
 
 
 def detect_format(text: str = "", model: str = "") -> Detection:
     """The format that a model's name or a sample of its text points to.
-
-    Calls that the text clearly contains outweigh the name, and the name outweighs a mere resemblance. If both fit, the
-    name chooses among the formats that share a syntax. Without any evidence the result is `hermes` with confidence 0.
+    Calls that the text clearly contains outweigh the name, except calls of another version of the family whose version
+    the name states; the name outweighs a mere resemblance. If both fit, the name chooses among the formats that share a
+    syntax. Without any evidence the result is `hermes` with confidence 0.
     """
     return _detected(text, model, registered_formats())
 
@@ -62,16 +68,31 @@ def _detected(text: str, model: str, _: tuple[Format, ...]) -> Detection:
 def _against_name(
     by_model: "NamedBy", name_confidence: float, by_text: Format, text_confidence: float, model: str
 ) -> Detection:
-    """The format of a text that does not show what the model's name suggests."""
+    """The format of a text that does not show what the model's name suggests.
+
+    A name that states the version counts more than calls of another version of its family: a server with the parser of
+    the model's own version does not read them.
+    """
     named = by_model.format
+    if text_confidence >= _PLAIN and _family(named) == _family(by_text) and _VERSION.search(by_model.pattern):
+        reason = (
+            f"The model's name `{model}` matches `{by_model.pattern}`, although the text contains calls of "
+            f"`{by_text.name}`."
+        )
+        return Detection(named, text_confidence, reason, fits_model=False)
     if text_confidence >= _PLAIN:
         reason = (
             f"The text contains calls of `{by_text.name}`, although the model's name `{model}` suggests `{named.name}`."
         )
-        return Detection(by_text, text_confidence, reason)
+        return Detection(by_text, text_confidence, reason, fits_model=False)
     return Detection(
         named, max(_NAME_ALONE, name_confidence), f"The model's name `{model}` matches `{by_model.pattern}`."
     )
+
+
+def _family(known: Format) -> str:
+    """The first letters of a format's name: `deepseek` of `deepseek_v31`."""
+    return _VERSION.split(known.name, 1)[0]
 
 
 def _by_text(text: str) -> tuple[Format, float]:
@@ -146,7 +167,7 @@ def _without_name(by_text: Format, text_confidence: float, model: str) -> Detect
     else:
         evidence = f"nothing indicates a format; `{by_text.name}` is the default."
     reason = unknown + evidence
-    return Detection(by_text, text_confidence, reason[0].upper() + reason[1:])
+    return Detection(by_text, text_confidence, reason[0].upper() + reason[1:], fits_model=not model)
 
 
 class NamedBy(Struct, frozen=True):

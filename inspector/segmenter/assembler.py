@@ -23,6 +23,9 @@ _LINE_END = 64  # code points before a marker that show whether it is within a s
 _IN_SENTENCE = lazy_pattern(r"[\w,][ \t]+\Z")
 _SENTENCE = lazy_pattern(r"(?:[ \t]+[a-z]|[.,;:!?][ \t]+[A-Za-z])[^\[\](){}<>]*")
 _MAY_BE_MENTIONED = (SpanKind.TOOL_CALL, SpanKind.REASONING)
+_UNREAD = ParseResult(complete=True)
+"""The content of a span that no reader reads."""
+
 _WORDS = lazy_pattern(r"\s*[^\W\d_][^\[\](){}<>]*")
 Readings: TypeAlias = dict[Range, tuple[SpanClosed, ParseResult]]
 """By the ranges of spans: their events and the readers' results; the same event always gives the same result."""
@@ -113,15 +116,15 @@ class Assembler:
     def _close(self, event: SpanClosed) -> None:
         span, text = event.span, event.inner_text
         kind = span.kind
-        complete, calls_before = True, len(self.calls)
+        reading, calls_before = _UNREAD, len(self.calls)
         if event.reading is not None:
-            span, complete = self._keep(event.reading, event)
+            span, reading = self._keep(event.reading, event)
         for read_kind, reader in self._readers if event.reading is None else ():
             if read_kind is kind:
-                span, complete = self._keep(self._read(reader, event), event)
+                span, reading = self._keep(self._read(reader, event), event)
                 break
         if event.wanted:
-            self._not_closed(event, complete=complete, holds_calls=len(self.calls) > calls_before)
+            self._not_closed(event, reading, holds_calls=len(self.calls) > calls_before)
         if event.call is None and (not text.isascii() or "\x00" in text):
             self.faults += character_faults(text, span.inner.start)
         if kind is SpanKind.TOOL_CALL:
@@ -136,13 +139,13 @@ class Assembler:
         self.spans.append(span)
         self._opened = None
 
-    def _not_closed(self, event: SpanClosed, *, complete: bool, holds_calls: bool) -> None:
+    def _not_closed(self, event: SpanClosed, reading: ParseResult, *, holds_calls: bool) -> None:
         """Report a span whose closing marker is missing; a call span without text is reported elsewhere."""
         if event.span.kind is SpanKind.REASONING and holds_calls:
             self.faults.append(messages.open_reasoning(event))
         elif event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip():
             end = self._payload_end(event)
-            fault = messages.unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event))
+            fault = messages.unterminated(event, reading, end=end, repeats=self._repeated_by(event))
             self.faults.append(fault)
             if event.span.kind is SpanKind.TOOL_CALL:
                 self._unclosed_call = fault
@@ -258,8 +261,8 @@ class Assembler:
         elif self._after_call is None:
             self._after_call = event
 
-    def _keep(self, reading: ParseResult, event: SpanClosed) -> tuple[Span, bool]:
-        """Keep the content of a closed span; returns the span with its children, and whether that content is whole."""
+    def _keep(self, reading: ParseResult, event: SpanClosed) -> tuple[Span, ParseResult]:
+        """Keep the content of a closed span; returns the span with its children, and the content."""
         index = len(self.spans)
         reading = _without_inventions(event, reading)
         for call in reading.calls:
@@ -271,8 +274,8 @@ class Assembler:
         if reading.decoded is not None:
             self.decoded[index] = reading.decoded
         if reading.children:
-            return msgspec.structs.replace(event.span, children=reading.children), reading.complete
-        return event.span, reading.complete
+            return msgspec.structs.replace(event.span, children=reading.children), reading
+        return event.span, reading
 
     def _payload_end(self, event: SpanClosed) -> int:
         """The end of the payload of an unclosed span: before the words that are addressed to the user."""

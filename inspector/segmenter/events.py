@@ -27,6 +27,7 @@ AMBIGUITY_LIMIT = 65_536
 class ParseResult(msgspec.Struct, frozen=True):
     """The parsed content of a span. `complete` says that it is whole, with or without its closing marker.
 
+    `open_ended` says that a stream ended where the content may be whole, or may go on: only its marker would show it.
     `decoded` is the text that the span's inner text encodes, if the two differ (as in a JSON string).
     """
 
@@ -37,6 +38,7 @@ class ParseResult(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
     complete: bool = False
     decoded: str | None = None
+    open_ended: bool = False
 
 
 class SpanOpened(msgspec.Struct, frozen=True):

@@ -399,7 +399,7 @@ class Machine(PayloadReading):
         assert transition.rule is not None
         start = self._window.base + at
         marker = transition.marker[transition.lead :]
-        seen = 1 if transition is self._state.other_transition else len(marker)
+        seen = 1 if transition in (self._state.other_transition, self._state.otherwise) else len(marker)
         place = Range(start, start + (transition.taken or seen))
         expected = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:

@@ -8,7 +8,7 @@ from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.model import Span, SpanKind
 from inspector.rules import markers
 from inspector.rules.rule import Rule
-from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
 _UNCLOSED = MappingProxyType(
@@ -183,12 +183,13 @@ def _closing(closed: SpanClosed, payload_to: int) -> Fix:
     return Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True)
 
 
-def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span | None = None) -> Fault:
+def unterminated(closed: SpanClosed, reading: ParseResult, *, end: int, repeats: Span | None = None) -> Fault:
     """The fault of a span without its closing marker.
 
-    `complete` says that its content is nevertheless whole, up to `end`; `repeats` is an earlier span whose text it
-    begins to repeat.
+    `reading` is its content, up to `end` if it is nevertheless whole; `repeats` is an earlier span whose text it begins
+    to repeat.
     """
+    complete = reading.complete
     content = closed.inner_text.rstrip()
     last = closed.span.inner.start + len(content)
     opener = closed.wanted.replace("/", "", 1)
@@ -201,6 +202,8 @@ def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span 
         if repeats is not None:
             message = f"{message[:-1]}; the truncated text repeats an earlier call, so nothing was lost."
     fix = _closing(closed, end) if complete else None
+    if fix is not None and reading.open_ended:
+        fix = Fix(fix.edits, safe=False)
     hint = f"Close it with `{closed.wanted}`." if complete else None
     related = (Related(repeats.range, "The call that is repeated."),) if repeats is not None else ()
     return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix, related=related)

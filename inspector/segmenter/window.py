@@ -4,7 +4,7 @@ import re
 
 from inspector.model import Span, ToolCall
 from inspector.segmenter.events import ParseEvent, SpanClosed, SpanOpened
-from inspector.segmenter.table import State, Table, Transition
+from inspector.segmenter.table import HERE, State, Table, Transition
 from inspector.text import Range
 
 _SHORT = 512
@@ -110,8 +110,12 @@ class SearchWindow:
         return sorted((match for match in found if self._counts(state, match)), key=re.Match.start)
 
     def _counts(self, state: State, match: re.Match[str]) -> bool:
-        ahead = state.by_marker[match[0]].ahead
-        return ahead is None or ahead.counts(self.text, match.end(), final=True) is True
+        transition: Transition | None = state.by_marker[match[0]]
+        while transition is not None and transition.target != HERE:
+            if transition.ahead is None or transition.ahead.counts(self.text, match.end(), final=True):
+                return True
+            transition = transition.otherwise
+        return False
 
 
 def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:

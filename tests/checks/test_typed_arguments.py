@@ -61,8 +61,8 @@ def test_a_text_becomes_what_the_schema_takes(text: str, schema: Json, value: Js
         ('{"b": 1}', {"type": "string"}),
         ("three", {"type": "integer"}),
         ("3.5", {"type": "integer"}),
-        ("True", {"type": "boolean"}),
-        ("None", {"type": ["integer", "null"]}),
+        ("True", {"type": "integer"}),
+        ("None", {"type": ["string", "null"]}),
         ('"3"', {"type": "integer"}),
         ("[1]", {"type": "object"}),
         ("", {"type": "object"}),
@@ -74,6 +74,18 @@ def test_a_text_becomes_what_the_schema_takes(text: str, schema: Json, value: Js
 )
 def test_a_text_stays_a_text(text: str, schema: Json) -> None:
     assert value_of(text, schema) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "types", "value"),
+    [("True", "boolean", True), ("False", ["boolean", "null"], False), ("None", ["integer", "null"], None)],
+)
+def test_a_literal_of_python_is_read_and_reported(text: str, types: Json, value: Json) -> None:
+    tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": types}}})
+    found = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
+    (call,) = found.calls
+    assert (call.arguments, call.valid, call.recovered) == ({"a": value}, False, True)
+    assert faults(found) == [("python-literal", text, None)]
 
 
 def test_what_the_wire_typed_is_left_alone() -> None:

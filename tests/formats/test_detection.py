@@ -11,9 +11,13 @@ from inspector.formats import registry
 from inspector.formats.detection import bare_name, detect_format
 from inspector.formats.format import DetectionPatterns, literal_beginning, literals_of, required_literals
 from inspector.formats.registry import formats
+from inspector.model import ToolCall
+from inspector.segmentation import segment
+from inspector.text import Range
 from tests.strategies import texts
 
 NAMES = Path(__file__).parents[1] / "cases" / "detection" / "model_names.txt"
+XML_CALL = "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>"
 HERMES_CALL = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 BUILT_IN = {known.name for known in formats()}
 
@@ -30,6 +34,11 @@ def test_a_model_is_known_by_the_names_that_people_use(model: str, expected: str
     assert found.format.name == expected
     assert found.confidence >= 0.7
     assert f"`{model}`" in found.reason
+
+
+def test_every_pattern_matches_a_name_without_its_provider() -> None:
+    names = {re.sub(r"\[.*?\]", "5", pattern.strip("*")) for known in formats() for pattern in known.models}
+    assert {name for name in names if bare_name(name) != name} == set()
 
 
 def test_every_format_is_somebodys() -> None:
@@ -73,7 +82,63 @@ def test_nothing_to_go_by_is_said() -> None:
     found = detect_format()
     assert (found.format.name, found.confidence) == ("hermes", 0.0)
     assert found.reason == "Nothing indicates a format; `hermes` is the default."
-    assert detect_format(model="my-model").reason.startswith("No format lists the model `my-model`;")
+    unknown = detect_format(model="my-model")
+    assert unknown.reason.startswith("No format lists the model `my-model`;")
+    assert not unknown.fits_model
+    assert not detect_format(HERMES_CALL, "my-model").fits_model
+    assert not detect_format(HERMES_CALL, "mistral-small").fits_model
+    assert detect_format(HERMES_CALL, "hermes-4").fits_model
+    assert detect_format("Hi.", "mistral-small").fits_model
+    assert detect_format(HERMES_CALL).fits_model
+
+
+M1_CALLS = '<tool_calls>\n{"name": "get_horoscope", "arguments": {"sign": "Leo"}}\n</tool_calls>'
+V3_CALLS = (
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```<｜tool▁call▁end｜>"
+    "<｜tool▁calls▁end｜>"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "format", "code"),
+    [
+        (M1_CALLS, "MiniMaxAI/MiniMax-M2", "minimax_m2", "F309"),
+        (V3_CALLS, "deepseek-ai/DeepSeek-V3.1", "deepseek_v31", "F313"),
+    ],
+)
+def test_a_model_that_writes_calls_of_another_version_is_reported(
+    text: str, model: str, format: str, code: str
+) -> None:
+    found = detect_format(text, model)
+    assert (found.format.name, found.fits_model) == (format, False)
+    assert f"`{format}`" not in found.reason
+    assert "although the text contains calls of" in found.reason
+    assert code in {diagnostic.rule.code for diagnostic in segment(text, model=model).diagnostics}
+
+
+def test_a_name_without_a_version_does_not_outweigh_calls() -> None:
+    assert detect_format(V3_CALLS, "my-deepseek").format.name == "deepseek_v3"
+    assert detect_format(XML_CALL, "Qwen-of-mine").format.name == "qwen3_coder"
+
+
+SHARED_SYNTAX = {
+    "hermes": {"qwen", "ernie45", "granite4"},
+    "jamba": {"apriel", "hunyuan"},
+    "phi4": {"firefunction"},
+    "qwen3_coder": {"step3p5"},
+    "json_schema": {"xlam"},
+}
+"""By the format that is detected without a name: those that write the same text."""
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_no_format_is_mistaken_for_another(name: str) -> None:
+    known = registry.find_format(name)
+    call = ToolCall("get_weather", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
+    assert known.expresses(call)
+    found = detect_format(known.write_calls([call]))
+    assert name in {found.format.name, *SHARED_SYNTAX.get(found.format.name, ())}
+    assert found.confidence >= 0.7
 
 
 PATTERNS = [one.confidence for one in formats() if isinstance(one.confidence, DetectionPatterns)]

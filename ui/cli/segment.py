@@ -179,6 +179,8 @@ def segment_text(
     text = read_text(file)
     if not text:
         click.echo(f"weaklink: {'standard input' if file == STDIN else file} is empty", err=True)
+    if format == AUTO and model and not (detection := detect_format(text[:_DETECTED_BY], model)).fits_model:
+        click.echo(f"weaklink: {visible_line(detection.reason)}", err=True)
     found = segment(text, format, prompt=prompt, tools=tools, model=model)
     if as_text or (sys.stdout.isatty() and not as_json):
         name = "<stdin>" if file == STDIN else file

@@ -6,7 +6,7 @@ skips from one such character to the next. The text is parsed in another format 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import groupby
@@ -240,6 +240,10 @@ def _patterns(one: Format) -> tuple[str, ...]:
     return tuple(sign.removeprefix(_LINE_START) for sign in signs.calls) if isinstance(signs, DetectionPatterns) else ()
 
 
+_BARS = "|｜‖¦"
+"""The bars in special tokens, and what models, tokenizers and proxies write for them."""
+
+_ANY_BARS = f"[{_BARS}]{{1,3}}"
 _PLAIN = tuple(str.maketrans(signs, plain) for signs, plain in (("▁", "_"), ("｜▁", "|_")))
 
 
@@ -253,6 +257,7 @@ class NearMarkers:
         self._stems = _stems(self._openers)
         self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
+        self._other_bars = _other_bars(self._beginnings, markers.all)
         self._near_calls = own.near_calls
         self.signs = frozenset((rarest_sign([one]), one) for one, _ in self._stems) | _first_signs(self._cuts)
         """Pairs as in ForeignCalls; without them and brackets, `faults` finds only what `is_nearly_called` finds."""
@@ -288,7 +293,12 @@ class NearMarkers:
             match = sign.search(text)
             if match is not None and not is_quoted(text, match.start()):
                 found.append(self._near(Range(*match.span()), match[0], opener))
-        present = [(text.find(stem), stem, opener) for stem, opener in self._stems if stem in text]
+        barred = self._other_bars.search(text, 0, end) if self._other_bars is not None else None
+        if barred is not None and not is_quoted(text, barred.start()):
+            near = barred[0]
+            found.append(self._near(Range(*barred.span()), near, self._meant(near, self._openers[0])))
+        stems = self._stems if barred is None else ()
+        present = [(text.find(stem), stem, opener) for stem, opener in stems if stem in text]
         reported: set[str] = set()
         for at, stem, opener in sorted(present):
             if at >= end or opener in reported or is_quoted(text, at):
@@ -361,6 +371,21 @@ def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
             for plain in _PLAIN:
                 stems.setdefault(match[0].translate(plain), opener)
     return tuple(stems.items())
+
+
+def _other_bars(openers: Sequence[str], markers: Iterable[str]) -> re.Pattern[str] | None:
+    """Matches an opener whose bars are others, or several, or have a space after them; None if none has bars."""
+    barred = [opener for opener in openers if opener[:1] == "<" and opener[1:2] in ("|", "｜")]
+    if not barred:
+        return None
+    own = "|".join(re.escape(marker) for marker in sorted(markers) if marker[:1] == "<")
+    alike = "|".join(map(_with_any_bars, barred))
+    return re.compile(f"(?!{own})<(?:{alike})")
+
+
+def _with_any_bars(opener: str) -> str:
+    pieces = (re.escape(piece).replace("▁", "[▁_ ]") for piece in lazy_pattern(f"[{_BARS}]").split(opener[1:]))
+    return f"{_ANY_BARS} ?".join(pieces)
 
 
 def _cut_openers(openers: Sequence[str]) -> tuple[str, ...]:

@@ -100,6 +100,9 @@ _CALL_DEEPSEEK_V31 = NamedCallReader(
 )
 
 _PREFIX = "｜DSML｜"
+_BLOCKS = ("function_calls", "tool_calls", "toolcalls", "tool_call", "tool")
+"""The names of blocks that V3.2 and V4 write, or write for their own (vllm:vllm/parser/deepseek_v4.py)."""
+
 _ROLES, _ROLE_STATE = role_tokens("<｜", "｜>", "User", "Assistant", after="</think>")
 
 _TURNS = (
@@ -153,10 +156,10 @@ DEEPSEEK_V3 = Format(
     name="deepseek_v3",
     summary="DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
     aliases=("deepseek", "deepseekv3", "deepseek_r1", "deepseekr1"),
-    models=("*deepseek-v3", "*deepseek-v3-*", "*deepseek_v3*", "*deepseek-r1*", "*deepseek_r1*", "*deepseek*"),
+    models=("*deepseek-v3*", "*deepseek-r1*", "*deepseek*"),
     confidence=DetectionPatterns(
         calls={rf"{SECTION.call_opener}\s*function{SEPARATOR}": 0.98},
-        hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.7, r"<｜(?:User|Assistant)｜>": 0.6},
+        hints={"[|｜‖]tool▁(?:calls|outputs)▁(?:begin|end)": 0.7, r"<｜(?:User|Assistant)｜>": 0.6},
     ),
     new_parser=table_parser(DEEPSEEK_TABLE),
     readers=reader_table(_CALL, ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,))),
@@ -176,10 +179,10 @@ DEEPSEEK_V31 = Format(
     name="deepseek_v31",
     summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
     aliases=("deepseekv31", "deepseek_v3.1", "deepseek-v3.1"),
-    models=("*deepseek-v3.1*", "*deepseek-v31*", "*deepseek_v3.1*", "*deepseek_v31*", "*deepseek-v3.2-exp*"),
+    models=("*deepseek-v3.1*", "*deepseek-v31*", "*deepseek-v3.2-exp*"),
     confidence=DetectionPatterns(
         calls={rf"{SECTION.call_opener}(?!\s*function{SEPARATOR})[^\s<{{]+{SEPARATOR}": 0.98},
-        hints={"<｜tool▁(?:calls|outputs)▁(?:begin|end)｜>": 0.65, r"<｜(?:User|Assistant)｜>": 0.55},
+        hints={"[|｜‖]tool▁(?:calls|outputs)▁(?:begin|end)": 0.65, r"<｜(?:User|Assistant)｜>": 0.55},
     ),
     new_parser=table_parser(DEEPSEEK_TABLE),
     readers=reader_table(_CALL_DEEPSEEK_V31, ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,))),
@@ -192,13 +195,16 @@ def _format(name: str, wrapper: str, *, aliases: tuple[str, ...], models: tuple[
     """The Format whose calls are in `wrapper` tags and whose results are in `result` tags."""
     enclosed = Enclosed(f"<{_PREFIX}{wrapper}>", f"</{_PREFIX}{wrapper}>")
     tags = InvokeTags(enclosed, _PREFIX, is_typed=True, anywhere=True)
-    calls = XmlCalls((tags.call,), (enclosed,))
+    others = (Enclosed(f"<{_PREFIX}{name}>", f"</{_PREFIX}{name}>") for name in _BLOCKS if name != wrapper)
+    calls = XmlCalls((tags.call,), (enclosed, *others))
     return xml_format(
         name=name,
         summary=f"DSML: <{_PREFIX}invoke> with typed parameters, in <{_PREFIX}{wrapper}> tags",
         aliases=aliases,
         models=models,
-        signs=DetectionPatterns(calls={f"<{_PREFIX}{wrapper}>": 0.95, f"<{_PREFIX}invoke": 0.8}, hints={_PREFIX: 0.6}),
+        signs=DetectionPatterns(
+            calls={f"<{_PREFIX}{wrapper}>": 0.95, f"<{_PREFIX}invoke": 0.8}, hints={r"[|｜‖]DSML[|｜‖]": 0.6}
+        ),
         calls=calls,
         table=dialect_table(
             calls=calls.transitions,
@@ -221,10 +227,8 @@ DEEPSEEK_V32 = _format(
     "deepseek_v32",
     "function_calls",
     aliases=("deepseek_v3.2", "dsml"),
-    models=("*deepseek-v3.2*", "*deepseek_v32*"),
+    models=("*deepseek-v3.2*", "*deepseek-v32*"),
     result="function_results",
 )
 
-DEEPSEEK_V4 = _format(
-    "deepseek_v4", "tool_calls", aliases=(), models=("*deepseek-v4*", "*deepseek_v4*"), result="tool_result"
-)
+DEEPSEEK_V4 = _format("deepseek_v4", "tool_calls", aliases=(), models=("*deepseek-v4*",), result="tool_result")

@@ -149,7 +149,7 @@ GEMMA4 = _format(
     "gemma4",
     '<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
     aliases=("gemma-4",),
-    models=("*gemma-4*", "*gemma4*"),
+    models=("*gemma-4*", "*gemma4*", "*diffusiongemma*"),
     patterns=DetectionPatterns(
         calls={r"<\|tool_call>\s*call:": 0.95},
         hints={r"<\|tool_call>|<tool_call\|>": 0.7, r"<\|turn>|<\|channel>thought": 0.5},

@@ -32,6 +32,8 @@ _STOPS = (END, CALL, RETURN)
 _HEADER, _ASSISTANT = "`<|channel|>` and `<|message|>`", "`<|start|>assistant`"
 _BEFORE = "`<|channel|>final<|message|>` before the text that ends"
 _CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
+"""The state of each channel's content."""
+
 _TYPES = ("json", "code", "text")
 _NAMED = Lookahead(Repeat(r"[A-Za-z_]", 1, 1))
 _TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
@@ -58,13 +60,14 @@ _CALL = NamedCallReader(
     code_header=lazy_pattern(r"[\s\S]*\bcode\s?<\|message\|>"),
 )
 
-_ON_ANALYSIS = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis)")
+_OTHER_BARS = lazy_pattern(r"<(?!\|channel\|>)[|｜‖¦]{1,3}channel[|｜‖¦]{1,3}>(?=(?:commentary|analysis|final) to=)")
+_MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")
 _RESULT_HEADER = lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
 _BUILT_IN = lazy_pattern(r"python|(?:browser|container)\..+")
 _NAME = lazy_pattern(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
 
 _STARTS = (
-    opening(f"{START}assistant", "assistant"),
+    *(opening(f"{START}{space}assistant", "assistant") for space in ("", " ")),  # the space is LLM-jp's
     *(
         Transition(f"{START}{role}", MarkerSplit.BEFORE, "others", width=len(START))
         for role in ("user", "system", "developer")
@@ -84,6 +87,17 @@ _TURNS = (
 
 _RECIPIENTS = tuple(Transition(to, MarkerSplit.BEFORE, "call", width=0, ahead=_NAMED) for to in (" to=", "to="))
 
+_IN_CONTENT = Transition(
+    " to=functions.",
+    MarkerSplit.BEFORE,
+    "call",
+    rules.MALFORMED_HEADER,
+    width=0,
+    ahead=Lookahead(Repeat(r"[\w.\-]", 1, 64), Repeat(" ", 0, 1), (CHANNEL, CONSTRAIN, MESSAGE)),
+    expects=_ASSISTANT,
+)
+"""A recipient whose message begins within the content of another: its header has lost the tokens before it."""
+
 _MISPLACED = tuple(
     Transition(to, MarkerSplit.BEFORE, "call", rules.MALFORMED_HEADER, width=0, expects=_ON_COMMENTARY)
     for to in (" to=functions.", "to=functions.")
@@ -98,7 +112,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
     yield from _beginnings()
     yield from _headers()
     yield tool_turn(_RESULTS, transitions.turns)
-    leaving = (*_INVENTED, *_TURNS, _NO_START)
+    leaving = (*_INVENTED, *_TURNS, _NO_START, _IN_CONTENT)
     yield State("analysis", SpanKind.REASONING, _closed_by(END, leaving), label="analysis", closer=END)
     yield State(
         "call",
@@ -151,7 +165,7 @@ def _beginnings() -> Iterator[State]:
     unopened = (
         Transition(stop, MarkerSplit.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS
     )
-    yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, _NO_START))
+    yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, _NO_START, _IN_CONTENT))
     text = _malformed(MarkerSplit.BEFORE, "text", _ASSISTANT)
     between = (*_RESULTS, *_STARTS, _UNKNOWN, *strays, _NO_START)
     yield State("between", SpanKind.MARKUP, between, label="turn_end", other=r"\S", other_transition=text)
@@ -190,41 +204,42 @@ def _headers() -> Iterator[State]:
         "channel",
         SpanKind.MARKUP,
         (
-            *(Transition(name, MarkerSplit.NONE, f"{target} header") for name, target in _CHANNELS.items()),
+            *(Transition(name, MarkerSplit.NONE, f"{name} header") for name in _CHANNELS),
             Transition(MESSAGE, MarkerSplit.AFTER, "text"),
             *leaving,
         ),
         label="turn_header",
         other=r"\S",
         other_transition=_malformed(
-            MarkerSplit.NONE, "text junk", "a channel's name, `analysis`, `commentary` or `final`,"
+            MarkerSplit.NONE, "commentary junk", "a channel's name, `analysis`, `commentary` or `final`,"
         ),
     )
-    for target in sorted(set(_CHANNELS.values())):
+    for name, target in _CHANNELS.items():
         message = Transition(MESSAGE, MarkerSplit.AFTER, target)
-        constrain = Transition(CONSTRAIN, MarkerSplit.NONE, f"{target} type")
-        types = (Transition(word, MarkerSplit.NONE, f"{target} type") for word in _TYPES)
-        space = Transition(" ", MarkerSplit.NONE, f"{target} type")
-        recipients = (*_RECIPIENTS, *_MISPLACED) if target == "analysis" else _RECIPIENTS
+        constrain = Transition(CONSTRAIN, MarkerSplit.NONE, f"{name} type")
+        types = (Transition(word, MarkerSplit.NONE, f"{name} type") for word in _TYPES)
+        space = Transition(" ", MarkerSplit.NONE, f"{name} type")
+        recipients = (*_RECIPIENTS, *_MISPLACED) if name != "commentary" else _RECIPIENTS
         transitions = (message, constrain, *recipients, *leaving)
         no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
-        into_junk = _malformed(MarkerSplit.NONE, f"{target} junk", f"`{MESSAGE}`")
+        into_junk = _malformed(MarkerSplit.NONE, f"{name} junk", f"`{MESSAGE}`")
         yield State(
-            f"{target} header",
+            f"{name} header",
             SpanKind.MARKUP,
             (*transitions, space),
             "turn_header",
             other=r"\S",
             other_transition=into_junk,
         )
-        yield State(f"{target} junk", SpanKind.MARKUP, (*transitions, space), "turn_header")
+        yield State(f"{name} junk", SpanKind.MARKUP, (*transitions, space), "turn_header")
         yield State(
-            f"{target} type",
+            f"{name} type",
             SpanKind.MARKUP,
             (*transitions, *types),
             "turn_header",
             other=r"\S",
-            other_transition=no_message,
+            other_transition=replace(into_junk, ahead=Lookahead(Repeat(r"\w", 0, 32), MESSAGE)),
+            otherwise=no_message,
         )
     yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
     yield State(
@@ -238,7 +253,7 @@ def _headers() -> Iterator[State]:
 
 
 HARMONY_TABLE = dialect_table(
-    calls=(*_INVENTED, _NO_START),
+    calls=(*_INVENTED, _NO_START, _IN_CONTENT),
     call_states=_states,
     reasoning=(),
     turns=_TURNS,
@@ -251,12 +266,12 @@ HARMONY_TABLE = dialect_table(
 def _read_call(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A call of a user's tool belongs on the channel `commentary`."""
     reading = _CALL(closed)
-    misplaced = _ON_ANALYSIS.match(closed.inner_text)
+    misplaced = _MISPLACED_CALL.match(closed.inner_text)
     if misplaced is None:
         return reading
     place = Range(*misplaced.span("channel")).moved(closed.span.inner.start)
-    message = "A user's tool is called on the channel `analysis`; such calls belong to `commentary`."
-    hint = "Read calls on every channel: a server that hides `analysis` loses this one."
+    message = f"A user's tool is called on the channel `{misplaced['channel']}`; such calls belong to `commentary`."
+    hint = "Read calls on every channel: a server that reads only `commentary` loses this one."
     faults = (Fault(MALFORMED_HEADER, place, message, hint), *reading.faults)
     return ParseResult(calls=reading.calls, faults=faults, complete=reading.complete)
 
@@ -293,7 +308,7 @@ HARMONY = Format(
     name="harmony",
     summary="gpt-oss: channels, the recipient in a message's header",
     aliases=("gpt-oss", "gpt_oss", "openai-harmony"),
-    models=("*gpt-oss*", "*gpt_oss*", "*gptoss*"),
+    models=("*gpt-oss*", "*gptoss*", "*llm-jp-4.1*"),
     confidence=DetectionPatterns(
         calls={
             r"\bto=(?:functions\.)?[\w.\-]{1,80}[^{\n]{0,60}<\|message\|>": 0.97,
@@ -305,5 +320,6 @@ HARMONY = Format(
     readers=reader_table(_read_call, ReasoningReader(("to=functions.",)), results=_read_result),
     write_calls=_write_calls,
     expresses=_expresses,
+    near_calls=((_OTHER_BARS, CHANNEL),),
     builtin_tools=frozenset({"python", "browser.search", "browser.open", "browser.find", "container.exec"}),
 )

@@ -52,7 +52,7 @@ HY_V3 = xml_format(
     name="hy_v3",
     summary="<tool_call>NAME<tool_sep> with <arg_key> and <arg_value> pairs, in <tool_calls> tags",
     aliases=("hunyuan_v3", "hy3"),
-    models=("*hy3*", "*hy-v3*", "*hunyuan-3*"),
+    models=("*hy3*", "*hy-v3*", "*hunyuan-3*", "*hunyuan-v3*"),
     signs=DetectionPatterns(calls={r"<tool_call>[^<>\n]+<tool_sep>": 0.95}, hints={r"<tool_sep>": 0.6}),
     calls=_CALLS,
     table=dialect_table(

@@ -52,7 +52,7 @@ INTERNLM2 = json_format(
     name="internlm2",
     summary="<|action_start|><|plugin|>{...}<|action_end|>, arguments under `parameters`",
     aliases=(),
-    models=("*internlm*",),
+    models=("*internlm*", "*intern-s1*"),
     markers=JsonMarkers(
         (
             Enclosed("<|action_start|><|plugin|>", "<|action_end|>"),

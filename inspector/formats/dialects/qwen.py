@@ -52,8 +52,11 @@ _CALLS = _TAGS.calls
 QWEN3_CODER = xml_format(
     name="qwen3_coder",
     summary="<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",
-    aliases=("qwen3_xml", "nemotron3"),
-    models=("*qwen3-coder*", "*qwen3.5*", "*nemotron-3*", "*mimo-v2*"),
+    aliases=("qwen3_xml", "nemotron3", "nemotron_v3", "step5", "nanbeige", "mimo"),
+    models=(
+        *("*qwen3-coder*", "*qwen3.[5-9]*", "*nemotron-3*", "*mimo-v2*", "*step-5*", "*nanbeige4*", "*trinity-large*"),
+        *("*granite-4.2*", "*minicpm-v-4[.-]6*", "*intern-s2*"),
+    ),
     signs=DetectionPatterns(
         calls={
             r"<tool_call>\s*<function=[^<>\s]+>": 0.95,

@@ -87,8 +87,11 @@ def _write_call(call: ToolCall) -> str:
 GLM45 = xml_format(
     name="glm45",
     summary="<tool_call>NAME with <arg_key> and <arg_value> pairs",
-    aliases=("glm", "glm46", "glm47", "glm4_moe"),
-    models=("*glm-4.5*", "*glm-4.6*", "*glm-4.7*", "*glm-5*", "*glm4_moe*"),
+    aliases=("glm", "glm46", "glm47", "glm4_moe", "laguna", "poolside_v1", "ling3", "spark25"),
+    models=(
+        *("*glm-4.[5-9]*", "*glm-5*", "*glm4-moe*", "*macaron-v1*", "*laguna*", "*ling-3*", "*ling3*", "*ring-2.6*"),
+        *("*spark-x2.5*", "*spark2.5*"),
+    ),
     signs=DetectionPatterns(
         calls={r"<tool_call>[\w.-]+\s*<arg_key>": 0.95, r"<tool_call>[\w.-]+\s*</tool_call>": 0.9},
         hints={r"</?arg_(?:key|value)>": 0.7, r"<\|observation\|>|\[gMASK\]": 0.5},

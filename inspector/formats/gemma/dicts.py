@@ -42,7 +42,7 @@ _SWALLOWED = lazy_pattern(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
 _LOOK_BACK = 100
 _CONTINUES = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")
 _CLOSERS = {"{": "}", "[": "]"}
-_KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
+_KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']++(?:(?:[ \t]++[^\s:,{}\[\]<>\"']++){0,8}(?=[ \t]*+:))?")
 
 
 class GemmaValues:

@@ -73,7 +73,9 @@ class PythonCallReader(Struct, frozen=True):
 
     def _reading(self, text: str, start: int) -> ParseResult:
         found = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
-        return ParseResult(calls=found.calls, faults=found.faults, complete=found.complete)
+        return ParseResult(
+            calls=found.calls, faults=found.faults, complete=found.complete, open_ended=found.is_list_open
+        )
 
 
 def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> ParseResult:
@@ -96,19 +98,21 @@ def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") 
 
 
 class PythonCalls(Struct):
-    """The calls of a text, its faults, and whether the last call is whole."""
+    """The calls of a text, its faults, whether the last call is whole, and whether its list has no closing bracket."""
 
     calls: tuple[ToolCall, ...]
     faults: tuple[Fault, ...]
     complete: bool
+    is_list_open: bool
 
 
 class _ReadCall(Struct):
-    """One call, and the cursor's counts after it."""
+    """One call, the cursor's counts after it, and whether its list is not closed: servers parse none of it."""
 
     call: ToolCall
     breaks: int
     hopeless: int
+    is_list_open: bool = False
 
 
 def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: bool = True) -> PythonCalls:
@@ -122,14 +126,14 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
     while cursor.skip():
         _lead_in(cursor, found)
         is_list = cursor.peek() == "["
-        opened = cursor.at
+        opened, calls_before = cursor.at, len(found)
         cursor.at += is_list
         _read_list(cursor, found, is_list=is_list)
         if is_list and not cursor.is_cut and cursor.skip() == "]":
             cursor.at += 1
             cursor.skip()
         elif is_list:
-            _end_of_list(cursor, found, opened)
+            _end_of_list(cursor, found[calls_before:], opened)
         _after_calls(cursor, found)
         if found:
             found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
@@ -147,7 +151,7 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
         call = ToolCall(None, content, content, valid=False, range=place.moved(base))
         found.append(_ReadCall(call, cursor.breaks, 1))
     faults = tuple(fault.moved(base) for fault in cursor.found.finished())
-    return PythonCalls(tuple(_with_validity(found)), faults, not cursor.is_cut)
+    return PythonCalls(tuple(_with_validity(found)), faults, not cursor.is_cut, found[-1].is_list_open)
 
 
 def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
@@ -155,7 +159,7 @@ def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
     calls, breaks, hopeless = [], 0, 0
     for read in found:
         call = read.call
-        valid = read.breaks == breaks and call.name is not None
+        valid = read.breaks == breaks and call.name is not None and not read.is_list_open
         readable = read.hopeless == hopeless and call.name is not None
         breaks, hopeless = read.breaks, read.hopeless
         if valid:
@@ -296,7 +300,7 @@ def _no_call(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> 
 
 
 def _end_of_list(cursor: PythonCursor, found: list[_ReadCall], opened: int) -> None:
-    """Report a list without its closing bracket."""
+    """Report a list, whose calls are `found`, without its closing bracket."""
     if cursor.is_cut:
         return
     cursor.skip()
@@ -304,6 +308,8 @@ def _end_of_list(cursor: PythonCursor, found: list[_ReadCall], opened: int) -> N
         cursor.cut("a list of calls", "]", closable=False)
     elif found:
         cursor.flag(say.missing_closer(cursor.text, found[-1].call.range.end - cursor.base, "]"))
+        for read in found:
+            read.is_list_open = True
     elif cursor.at == opened + 1:
         cursor.at = len(cursor.text)
 

@@ -17,7 +17,7 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.xml import messages
-from inspector.formats.xml.syntax import BARE_NAME, XmlSyntax
+from inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSyntax
 from inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, Parameter, ToolCall
@@ -59,12 +59,17 @@ class XmlCallReader(Struct, frozen=True):
             return _empty(closed)
         if _JSON_BODY.match(closed.inner_text):
             return self._json_body(closed)
+        if closed.span.range.end - closed.span.inner.end in map(len, EMPTY_ENDS):
+            return ParseResult(calls=(_empty_call(closed),), complete=True)
         is_cut = bool(closed.wanted) and closed.ended_at is None
         call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if not is_cut else None
         if call is not None:
             return ParseResult(calls=(call,), complete=True)
         whole = self._read_completed(text) if is_cut and self.nested is not None else None
-        return _moved(whole if whole is not None else self._read(text, is_cut=is_cut), start, closed.span.range)
+        reading = whole if whole is not None else self._read(text, is_cut=is_cut)
+        if is_cut and not self.syntax.call_end and not _begins_closer(text.rstrip(), self.syntax.closer):
+            reading = _open_ended(reading)
+        return _moved(reading, start, closed.span.range)
 
     def _read_completed(self, text: str) -> ParseResult | None:
         """Read a call with nested tags that the stream's end cuts off, as if its open tags were closed there.
@@ -173,6 +178,28 @@ class XmlCallReader(Struct, frozen=True):
         return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
 
 
+def _begins_closer(text: str, closer: str) -> bool:
+    """Whether a text ends with the beginning of a closing tag, which shows that the call is whole."""
+    return any(text.endswith(closer[:size]) for size in range(closer.find("/") + 1, len(closer)))
+
+
+def _open_ended(reading: ParseResult) -> ParseResult:
+    """The reading of a cut call that only its span's closer would end: another parameter may have followed the last."""
+    *calls, last = reading.calls
+    recovered = last.valid or last.recovered
+    return msgspec.structs.replace(
+        reading,
+        calls=(*calls, msgspec.structs.replace(last, valid=False, recovered=recovered)),
+        open_ended=True,
+    )
+
+
+def _empty_call(closed: SpanClosed) -> ToolCall:
+    """The call of a tag that closes itself; the fault of its marker says so."""
+    span = closed.span
+    return ToolCall(closed.inner_text, {}, "", valid=False, range=span.range, recovered=True, name_range=span.inner)
+
+
 def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
     """The names of the tags open at the end of a text, and the end of the text without a tag that is cut short there.
 
@@ -272,6 +299,7 @@ def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
         calls=calls,
         faults=tuple(_cut(fault.moved(distance), span) for fault in reading.faults),
         complete=reading.complete,
+        open_ended=reading.open_ended,
     )
 
 

@@ -6,14 +6,14 @@ opening tag counts only before another tag or at the end of a line, so that one 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from inspector.formats.dialect import Enclosed, Transitions, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
 from inspector.formats.xml.follower import xml_payload
-from inspector.formats.xml.syntax import XmlSyntax
+from inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
@@ -22,6 +22,7 @@ from inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClos
 from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
 
 _CALL_END = "call_end"
+_EMPTY = Lookahead(QUOTED_NAME, EMPTY_ENDS)
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
 
 
@@ -40,6 +41,11 @@ class XmlCall(Struct, frozen=True):
     ahead: Lookahead | None = None
     tail: str = ""
     is_drafted: bool = True
+
+    @property
+    def is_attribute(self) -> bool:
+        """Whether the tool's name is an attribute of the opening tag, which may close itself then: `<f name="g"/>`."""
+        return self.opener.endswith('"')
 
 
 class XmlCalls(Struct, frozen=True):
@@ -70,6 +76,8 @@ class XmlCalls(Struct, frozen=True):
             yield self._call_state(call, "bare", HOME, transitions)
             if self.wrappers:
                 yield self._call_state(call, "call", "calls", transitions)
+                if call.is_attribute:
+                    yield self._empty_state(call)
             if call.tail:
                 yield self._end_state(call)
         if self.wrappers:
@@ -101,6 +109,19 @@ class XmlCalls(Struct, frozen=True):
     @staticmethod
     def _into(call: XmlCall, kind: str) -> Transition:
         return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
+
+    @staticmethod
+    def _into_wrapped(call: XmlCall) -> Transition:
+        opens = Transition(call.opener, MarkerSplit.BEFORE, f"call {call.opener}")
+        empty = structs.replace(opens, target=f"empty {call.opener}", ahead=_EMPTY, otherwise=opens)
+        return empty if call.is_attribute else opens
+
+    @staticmethod
+    def _empty_state(call: XmlCall) -> State:
+        """The state of a call in a wrapper whose tag closes itself: the tool's name alone."""
+        rule = rules.WRONG_BRACKET_VARIANT
+        ends = (Transition(end, MarkerSplit.AFTER, "calls", rule, expects=f'">{call.closer}') for end in EMPTY_ENDS)
+        return State(f"empty {call.opener}", SpanKind.TOOL_CALL, tuple(ends), call.label, closer=call.closer)
 
     def _call_state(self, call: XmlCall, kind: str, then: str, transitions: Transitions) -> State:
         others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
@@ -149,7 +170,7 @@ class XmlCalls(Struct, frozen=True):
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
-        calls = tuple(Transition(call.opener, MarkerSplit.BEFORE, f"call {call.opener}") for call in self.calls)
+        calls = tuple(map(self._into_wrapped, self.calls))
         between = tuple(Transition(marker, MarkerSplit.NONE, HERE) for marker in self.between)
         json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
         into = (*self._into_wrappers, *calls, *transitions.invented, *transitions.turns)

@@ -14,6 +14,9 @@ NAME = Repeat(r'[^<>"\n]', 1, 128)
 QUOTED_NAME = Repeat(r'[^>"\n]', 1, 128)
 """A name in quotes within a tag."""
 
+EMPTY_ENDS = ('"/>', '" />')
+"""The ends of a tag that closes itself, from the quote after a name on."""
+
 BARE_NAME = r"[^\s<>{}\"'`]+"
 """An expression for a tool's name outside any tag."""
 

@@ -129,7 +129,7 @@ def arg_syntax(*, separator: str = "") -> XmlSyntax:
         lead=OPENER if separator else "",
         anywhere=True,
         bad_is_empty=True,
-        bad_tag=r"[^<>\n]*(?:</[a-z_]*>?)?(?:\s*<[a-z_]*>?(?![^<]*</))?",
+        bad_tag=r"[^<>\n]*(?:</(?!arg_value)[a-z_]*>?)?(?:\s*<(?!/arg_value)[a-z_]*>?(?![^<]*</))?",
     )
 
 

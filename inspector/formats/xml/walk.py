@@ -183,7 +183,16 @@ class _Walker:
         tag = self._syntax.tags.match(self._text, at)
         if tag is None:
             return not self._is_strict and self._is_cut_closer(at)
+        if self._is_strict and tag.lastgroup == "call_end":
+            return self._call_may_follow(tag.end())
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
+
+    def _call_may_follow(self, at: int) -> bool:
+        """Whether the text ends at `at`, or another call begins there: what closes a call in a value is data."""
+        space = _SPACE.match(self._text, at)
+        at = space.end() if space is not None else at
+        tag = self._syntax.tags.match(self._text, at)
+        return at == len(self._text) or (tag is not None and tag.lastgroup == "call")
 
     def _is_cut_closer(self, at: int) -> bool:
         """Whether the rest of the text from `at` on is the beginning of a closing tag that the end cuts short."""

@@ -138,3 +138,17 @@ def test_text_for_people_can_be_forced(weaklink: Run) -> None:
 @pytest.mark.parametrize("options", [("--json", "--text"), ("--jsonl", "--text")])
 def test_options_that_exclude_each_other(weaklink: Run, options: tuple[str, ...]) -> None:
     assert weaklink("segment", *options).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("my-model", "No format lists the model `my-model`; the text contains markers of `hermes`."),
+        ("mistral-small", "The text contains calls of `hermes`, although the model's name `mistral-small` suggests"),
+        ("hermes-4", ""),
+    ],
+)
+def test_a_model_that_does_not_fit_the_text_is_reported(weaklink: Run, model: str, said: str) -> None:
+    done = weaklink("segment", "--model", model, stdin=CALL.replace(",}", "}").encode())
+    assert done.stderr.decode().startswith(f"weaklink: {said}" if said else "")
+    assert bool(done.stderr) == bool(said)

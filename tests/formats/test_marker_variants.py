@@ -1,0 +1,57 @@
+"""Special tokens whose bars are others, or several: each is read as a call or reported, in every format with bars."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from inspector.formats.detection import detect_format
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format, formats
+from inspector.model import ToolCall
+from inspector.segmentation import segment
+from inspector.text import Range
+
+CALL = ToolCall("f", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
+BARS = ("||", "｜", "｜｜", "‖", "¦")
+
+
+def written() -> Iterator[tuple[Format, str]]:
+    for known in formats():
+        text = known.write_calls([CALL]) if known.expresses(CALL) else ""
+        if text.startswith(("<|", "<｜")):
+            yield known, text
+
+
+CASES = [
+    (known.name, text.replace(text[1], bars))
+    for known, text in written()
+    for bars in (*BARS, "|")
+    if bars != text[1]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("format", "text"), CASES)
+def test_other_bars_are_read_or_reported(format: str, text: str) -> None:
+    found = segment(text, format)
+    assert found.calls or found.diagnostics
+    near = [diagnostic for diagnostic in found.diagnostics if diagnostic.rule.code == "F314"]
+    assert len(near) <= 1, "one cause, one diagnostic"
+
+
+def test_many_formats_have_bars() -> None:
+    assert {"cohere", "deepseek_v3", "deepseek_v4", "gemma4", "kimi_k2", "step3"} <= {name for name, _ in CASES}
+
+
+@pytest.mark.parametrize("bars", ["|", "｜｜", "‖"])
+@pytest.mark.parametrize("name", ["deepseek_v3", "deepseek_v31", "deepseek_v32", "deepseek_v4"])
+def test_other_bars_are_reported_without_a_model(name: str, bars: str) -> None:
+    text = find_format(name).write_calls([CALL]).replace("｜", bars)
+    assert detect_format(text).confidence > 0.5
+    assert segment(text).diagnostics
+
+
+def test_the_block_of_another_version_is_reported_once() -> None:
+    text = find_format("deepseek_v32").write_calls([CALL])
+    found = segment(text, "deepseek_v4")
+    assert [call.arguments for call in found.calls] == [CALL.arguments]
+    assert [diagnostic.rule.code for diagnostic in found.diagnostics] == ["F315"]
