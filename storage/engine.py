@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-import platformdirs
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import event, exc
@@ -18,6 +17,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import OperationalError
 
 from inspector.errors import StoreError
+from inspector.user_folder import user_folder
 from storage.packing.blobs import DamagedBlobError
 
 VARIABLE = "WEAKLINK_DB"
@@ -80,11 +80,6 @@ class DatabaseLocation(Struct, frozen=True):
             return str(self.path)
         shown = self.url.set(drivername=self.url.get_backend_name(), query={})
         return shown.render_as_string(hide_password=True)
-
-
-def user_folder() -> Path:
-    """The folder of the user's default database."""
-    return platformdirs.user_data_path("weaklink", appauthor=False)
 
 
 def place_of(where: str | Path | None) -> DatabaseLocation:

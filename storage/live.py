@@ -16,7 +16,6 @@ from inspector.errors import StoreError
 from inspector.inspected import Inspection
 from inspector.model import Trace
 from storage.derived_rows import inspect_trace
-from storage.engine import user_folder
 from storage.liveness import IDLE_AFTER_S
 from storage.running.rows import new_owner
 from storage.running.session import BoundedBuffer, RecordedSession, SessionWrite
@@ -141,12 +140,11 @@ class StoreSink:
             for session in (*self._ended, *self._sessions.values())
         )
         place = self._store.place
-        folders = (place.path.parent,) if place.path is not None else ()
-        return spill(
-            [one for one in found if one is not None],
-            (*folders, user_folder()),
-            place=str(place),
-        )
+        beside = place.path.parent if place.path is not None else None
+        unsaved = [trace for trace in found if trace is not None]
+        if not unsaved:
+            return "All requests are stored; the next command that reads the database ends the open sessions."
+        return spill(unsaved, beside, database=str(place)).sentence
 
     def _run(self) -> None:
         pause_s = _EVERY_S

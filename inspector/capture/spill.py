@@ -7,7 +7,7 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from msgspec import Struct
 from inspector.model import Trace
 from inspector.text import counted
 from inspector.trace_file.writing import write_trace_file
+from inspector.user_folder import user_folder
 
 _MAX_NAMED = 20  # sessions in a sentence
 _MAX_NAME = 60  # characters
@@ -27,17 +28,24 @@ class UnsavedTrace(Struct, frozen=True):
     requests: int
 
 
-def spill(unsaved: Sequence[UnsavedTrace], folders: Iterable[Path], *, place: str = "") -> str:
-    """Write the traces to a new trace file, readable by its owner only, in the first of `folders` that takes it.
+class SpillResult(Struct, frozen=True):
+    """What became of traces that could not be stored: a sentence, and their new file, None if they are lost."""
 
-    Falls back to the folder for temporary files. Returns a sentence with the file and the command that imports it into
-    the database `place`; or, if no folder takes it, with the number of lost requests of each session.
+    sentence: str
+    path: Path | None = None
+
+
+def spill(unsaved: Sequence[UnsavedTrace], beside: Path | None, *, database: str = "") -> SpillResult:
+    """Write the traces to a new trace file, readable by its owner only, in the first folder that takes it.
+
+    These are `beside`, the user's data folder, and the folder for temporary files. The sentence has the file and, for
+    traces of a `database`, the command that imports it; or, if no folder takes it, the number of lost requests of each
+    session.
     """
-    if not unsaved:
-        return "All requests are stored; the next command that reads the database ends the open sessions."
     name = f"weaklink-unsaved-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    are = "is" if _requests(unsaved) == 1 else "are"
     why = ""
-    for folder in dict.fromkeys((*folders, Path(tempfile.gettempdir()))):
+    for folder in (*(() if beside is None else (beside,)), user_folder(), Path(tempfile.gettempdir())):
         path = _new_path(folder, name)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -45,9 +53,13 @@ def spill(unsaved: Sequence[UnsavedTrace], folders: Iterable[Path], *, place: st
         except OSError as error:
             why = why or f"{folder}: {error.strerror or error}"
             continue
-        command = shlex.join(["weaklink", "import", str(path), *(("--db", place) if place else ())])
-        return f"{_total(unsaved)} could not be stored and are in {path} instead; `{command}` stores them."
-    return f"{_total(unsaved)} are lost, since no folder can be written ({why}): {', '.join(_each(unsaved))}."
+        sentence = f"{_total(unsaved)} could not be stored and {are} in the trace file {path} instead"
+        if not database:
+            return SpillResult(f"{sentence}.", path)
+        command = shlex.join(["weaklink", "import", str(path), "--db", database])
+        return SpillResult(f"{sentence}; `{command}` stores them.", path)
+    lost = ", ".join(_each(unsaved))
+    return SpillResult(f"{_total(unsaved)} {are} lost, since no folder can be written ({why}): {lost}.")
 
 
 def _new_path(folder: Path, name: str) -> Path:
@@ -58,8 +70,11 @@ def _new_path(folder: Path, name: str) -> Path:
 
 
 def _total(unsaved: Sequence[UnsavedTrace]) -> str:
-    requests = counted(sum(one.requests for one in unsaved), "request")
-    return f"{requests} of {counted(len(unsaved), 'session')}"
+    return f"{counted(_requests(unsaved), 'request')} of {counted(len(unsaved), 'session')}"
+
+
+def _requests(unsaved: Sequence[UnsavedTrace]) -> int:
+    return sum(one.requests for one in unsaved)
 
 
 def _each(unsaved: Sequence[UnsavedTrace]) -> Iterator[str]:
@@ -69,4 +84,4 @@ def _each(unsaved: Sequence[UnsavedTrace]) -> Iterator[str]:
         yield f"{counted(one.requests, 'request')} of `{name}`"
     if len(unsaved) > _MAX_NAMED:
         more = unsaved[_MAX_NAMED:]
-        yield f"{counted(sum(one.requests for one in more), 'request')} of {len(more):,} more"
+        yield f"{counted(_requests(more), 'request')} of {len(more):,} more"

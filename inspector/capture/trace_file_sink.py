@@ -15,10 +15,11 @@ from typing import assert_never
 from msgspec import Struct, field, structs
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.send_queue import ROOM_BYTES, SendQueue
+from inspector.capture.send_queue import ROOM_BYTES, SendQueue, event_weight
+from inspector.capture.spill import UnsavedTrace, spill
 from inspector.errors import SinkError
 from inspector.model import Chunk, Generation, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange
+from inspector.model.exchange import RecordedExchange, RecordedTrace, with_exchanges
 from inspector.model.trace import turn_so_far
 from inspector.trace_file.lines import HEADER_KEY, VERSION
 from inspector.trace_file.writing import header_line, trace_lines
@@ -36,7 +37,8 @@ class TraceFileSink:
     `close` writes the traces that are open, with their open turns truncated. If the process is killed, the open traces
     are lost, so record into a database where that matters. Traces are held in memory until they are written; queued
     events are bounded by `room_bytes`, and `dropped` counts the events beyond it. If the file cannot be written,
-    `trouble` is the error, traces wait, and the sink tries again each second.
+    `trouble` is the error, traces wait, and the sink tries again each second. If they take more than `room_bytes`, or
+    the file still cannot be written at the end, they go into another trace file (see `inspector.capture.spill`).
 
     SinkError if the file cannot be opened, is no trace file of this version, or ends within a trace.
     """
@@ -46,7 +48,8 @@ class TraceFileSink:
         self._room = room_bytes
         self._queue = SendQueue(room_bytes)
         self._open: dict[str, TraceAssembler] = {}
-        self._ended: list[bytes] = []
+        self._ended: list[UnsavedTrace] = []
+        self._spilled: list[str] = []
         self._lost = 0
         self._retry_now = Event()
         self.trouble: Exception | None = None
@@ -72,7 +75,11 @@ class TraceFileSink:
         self._queue.put(event)
 
     def close(self) -> None:
-        """Write what is held. SinkError if that fails; the traces are then lost."""
+        """Write what is held.
+
+        SinkError if not all of the recording is in the file. It says how many requests of how many sessions are in
+        which other trace file, or lost.
+        """
         if self._queue.closing.is_set():
             return
         self._queue.close()
@@ -80,15 +87,15 @@ class TraceFileSink:
         self._thread.join()
         try:
             self._take()
-            self._ended += [_encoded(assembler) for assembler in self._open.values()]
+            self._ended += [_unsaved(assembler) for assembler in self._open.values()]
             self._open.clear()
             self._write()
         except OSError as error:
-            self._lost += len(self._ended)
-            what = "1 trace" if len(self._ended) == 1 else f"{len(self._ended)} traces"
-            raise SinkError(f"{self._path}: {what} could not be written: {error.strerror or error}.") from error
+            self._spill(error)
         finally:
             os.close(self._file)
+        if self._spilled:
+            raise SinkError(" ".join(self._spilled))
 
     def _begin(self) -> None:
         with _locked(self._file):
@@ -108,7 +115,8 @@ class TraceFileSink:
                 self._write()
             except OSError as error:
                 self.trouble = error
-                self._drop_oldest()
+                if sum(map(_weight, self._ended)) > self._room:
+                    self._spill(error)
                 self._retry_now.wait(_RETRY_S)
             else:
                 self.trouble = None
@@ -119,12 +127,13 @@ class TraceFileSink:
                 assembler = self._open.setdefault(event.key, TraceAssembler())
                 assembler.take(event)
                 if assembler.ended:
-                    self._ended.append(_encoded(self._open.pop(event.key)))
+                    self._ended.append(_unsaved(self._open.pop(event.key)))
 
     def _write(self) -> None:
         while self._ended:
+            lines = _encoded(self._ended[0].trace)
             with _locked(self._file):
-                self._append(self._ended[0])
+                self._append(lines)
             del self._ended[0]
 
     def _append(self, raw: bytes) -> None:
@@ -139,11 +148,12 @@ class TraceFileSink:
                 os.ftruncate(self._file, before)
             raise
 
-    def _drop_oldest(self) -> None:
-        """Drop the oldest traces beyond the bound."""
-        while len(self._ended) > 1 and sum(map(len, self._ended)) > self._room:
-            del self._ended[0]
-            self._lost += 1
+    def _spill(self, error: OSError) -> None:
+        """Put the traces that wait into another file, because of this error."""
+        result = spill(self._ended, self._path.absolute().parent)
+        self._spilled.append(f"{self._path}: {error.strerror or error}. {result.sentence}")
+        self._lost += len(self._ended) if result.path is None else 0
+        self._ended.clear()
 
 
 @contextmanager
@@ -155,8 +165,24 @@ def _locked(file: int) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _encoded(assembler: "TraceAssembler") -> bytes:
-    return "".join(trace_lines(assembler.trace(), assembler.exchanges)).encode("ascii")
+def _unsaved(assembler: "TraceAssembler") -> UnsavedTrace:
+    trace = assembler.trace()
+    requests = sum(turn.role is Role.ASSISTANT for turn in trace.turns)
+    return UnsavedTrace(with_exchanges(trace, assembler.exchanges), requests)
+
+
+def _exchanges_of(trace: Trace) -> tuple[RecordedExchange, ...]:
+    return trace.exchanges if isinstance(trace, RecordedTrace) else ()
+
+
+def _encoded(trace: Trace) -> bytes:
+    return "".join(trace_lines(trace, _exchanges_of(trace))).encode("ascii")
+
+
+def _weight(ended: UnsavedTrace) -> int:
+    """About how many bytes a trace takes in memory."""
+    exchanges = _exchanges_of(ended.trace)
+    return event_weight(TraceStarted("", ended.trace)) + sum(exchange.size_bytes for exchange in exchanges)
 
 
 def check_end(path: Path, file: int) -> None:

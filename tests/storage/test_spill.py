@@ -161,7 +161,7 @@ def test_a_server_that_is_gone_leaves_a_file(tmp_path: Path, monkeypatch: pytest
     found = programs()
     if found is None:
         pytest.skip(NOT_INSTALLED)
-    monkeypatch.setattr("storage.live.user_folder", lambda: tmp_path)
+    monkeypatch.setattr("inspector.capture.spill.user_folder", lambda: tmp_path)
     monkeypatch.setattr("storage.live._HELD_BYTES", 0)
     whole = agent("a")
     with ExitStack() as server:
@@ -175,7 +175,7 @@ def test_a_server_that_is_gone_leaves_a_file(tmp_path: Path, monkeypatch: pytest
             server.pop_all().close()
     for event in [*_turns(whole, 4, 7), TraceEnded("a")]:
         sink.accept(event)
-    with pytest.raises(StoreError, match="1 request of 1 session could not be stored and are in"):
+    with pytest.raises(StoreError, match="1 request of 1 session could not be stored and is in"):
         sink.close()
     store.close()
     (rest,) = read_trace_file(_spilled(tmp_path / "w.db"))

@@ -16,7 +16,6 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
-import platformdirs
 from msgspec import Struct
 
 from inspector.chain.steps import Step
@@ -24,6 +23,7 @@ from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
 from inspector.model.columns import Entries
 from inspector.text import Range
+from inspector.user_folder import user_folder
 from ui.views.dissect.dissection import Dissection
 
 SCHEME = "weaklink"
@@ -165,7 +165,7 @@ class SavedView(Struct, frozen=True):
 
 def views_file() -> Path:
     """The path of the file of saved views."""
-    return platformdirs.user_data_path("weaklink", appauthor=False) / "views.json"
+    return user_folder() / "views.json"
 
 
 def saved_views() -> list[SavedView]:

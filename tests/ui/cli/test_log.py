@@ -250,7 +250,9 @@ def test_a_full_disk_stops_no_pipe_and_is_told_at_the_end(tmp_path: Path) -> Non
     start = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *START, "log", "-f", "hermes", "--to", "a.jsonl"]
     done = subprocess.run(start, input=raw, capture_output=True, cwd=tmp_path, env=env, timeout=120, check=False)
     assert (done.returncode, done.stdout == raw) == (2, True)
-    assert b"a.jsonl: 1 trace could not be written: File too large." in done.stderr
+    said = " ".join(done.stderr.decode().split())
+    assert "a.jsonl: File too large. 1 request of 1 session is lost, since no folder can be written (" in said
+    assert f"({tmp_path}: File too large): 1 request of `recording=" in said
     assert traces_in(tmp_path / "a.jsonl") == []
 
 
