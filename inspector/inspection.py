@@ -21,6 +21,7 @@ from inspector.checks.recording import check_arrivals, check_finish, check_recor
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.api.call_reading import read_structured_part
+from inspector.formats.api.refused_calls import read_error
 from inspector.formats.detection import detect_format, expected_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
@@ -31,11 +32,12 @@ from inspector.rules.catalogue import select_rules
 from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
 from inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_SERVER
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER, TEXT_AFTER_CALL
+from inspector.rules.recording import ERROR_INSIDE_200, UPSTREAM_ERROR
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmentation, segment_whole
 from inspector.text import Range
 from inspector.version import __version__
-from inspector.wire.events import PROMPT_PART
+from inspector.wire.events import ERROR_PART, PROMPT_PART
 
 REASONING_BUDGET = 30_000
 """The default limit on the tokens of reasoning in one turn."""
@@ -113,10 +115,25 @@ def analyse_parts(
     diagnostics += ending_diagnostics(trace, found.chain, found.invented_at)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     diagnostics = layers.without_consequences(diagnostics, faults, CALL_WITHOUT_RESULT)
+    diagnostics = _without_refusals(diagnostics, parts)
     differences = [*layers.run_differences(trace, found.chain.steps), *history_diagnostics(trace)]
     from_server = (one for one in faults if one.rule.owner)
     chain = layers.with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
     return chain, diagnostics + differences
+
+
+def _without_refusals(found: Sequence[Diagnostic], parts: Iterable[PartInspection]) -> list[Diagnostic]:
+    """The diagnostics without what follows from a refused call: the server's error, and that the call has no result."""
+    refused = {part.turn for part in parts if part.part == ERROR_PART and part.calls}
+    return [
+        one
+        for one in found
+        if one.location.turn not in refused
+        or not (
+            one.rule in (UPSTREAM_ERROR, ERROR_INSIDE_200)
+            or (one.rule is CALL_WITHOUT_RESULT and one.location.part == ERROR_PART)
+        )
+    ]
 
 
 def data_flow_of(trace: Trace, inspection: Inspection) -> DataFlow:
@@ -177,11 +194,14 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
     request = ""
     defined, requested = OfferedTools(), OfferedTools(reported=reported)
     echoes = EchoFilter()
+    repeated = repeated_turns(trace.turns)
     for number, turn in enumerate(trace.turns, 1):
         tools = turn.generation.tools if turn.generation is not None else ()
         if tools and tools != requested.definitions:
             requested = OfferedTools(tools, reported=reported)
         read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
+        if number not in repeated:
+            read = [_with_refused_call(part, *one) for part, one in zip(turn.parts, read, strict=True)]
         if is_apart and turn.role is Role.ASSISTANT:
             read = [_without_quoted(part, *one, request) for part, one in zip(turn.parts, read, strict=True)]
         elif turn.role is Role.USER:
@@ -209,6 +229,17 @@ def stores_calls_apart(trace: Trace) -> bool:
     answer of the session has structured calls.
     """
     return trace.provenance.source in _CALLS_APART or any(turn.calls for turn in trace.turns)
+
+
+def _with_refused_call(
+    part: Part, inspected: PartInspection, faults: Sequence[Diagnostic]
+) -> tuple[PartInspection, Sequence[Diagnostic]]:
+    """The inspection of a server's error with the call that it refuses, if it refuses one."""
+    refused = read_error(part.text) if part.name == ERROR_PART else None
+    if refused is None:
+        return inspected, faults
+    found = [fault.at(inspected.turn, part.name) for fault in refused.faults]
+    return replace(inspected, spans=refused.spans, calls=refused.calls), found
 
 
 def _without_quoted(

@@ -3,6 +3,9 @@
 import os
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -57,3 +60,27 @@ pytest.register_assert_rewrite("tests.case_files")  # its comparison shows the l
 def update_goldens(request: pytest.FixtureRequest) -> bool:
     """Whether a golden test shall write down what it got instead of comparing."""
     return bool(request.config.getoption("--update-goldens"))
+
+
+_USER_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+_numbers = count()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def users_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of all user's folders (data, settings, state, cache); what outlives a test has its own in it."""
+    folder = tmp_path_factory.mktemp("users")
+    with pytest.MonkeyPatch.context() as patched:
+        _move_user_folders(patched, folder / "all")
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def own_user_folders(users_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test has its own user's folders, which do not exist yet: it never reads or writes the developer's."""
+    _move_user_folders(monkeypatch, users_folder / str(next(_numbers)))
+
+
+def _move_user_folders(patched: pytest.MonkeyPatch, folder: Path) -> None:
+    for name in _USER_FOLDERS:
+        patched.setenv(name, str(folder / name.removeprefix("XDG_").lower()))

@@ -19,7 +19,6 @@ import msgspec
 from inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,
-    RefusedCall,
     ResultPiece,
     TextPiece,
     TurnBegins,
@@ -35,6 +34,7 @@ from inspector.apis.located_pieces import (
     text_of,
     truth,
 )
+from inspector.apis.refused_calls import refused_by_gemini
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.json_text import Json, word_of
 from inspector.model.calls import ToolDefinition
@@ -492,9 +492,8 @@ class GeminiShapes:
                 continue
             self._has_ended = True
             yield from cut_off(reason, ("MAX_TOKENS",))
-            message = string(candidate, *_FINISH_MESSAGE)
-            if reason.scalar == "MALFORMED_FUNCTION_CALL":
-                yield RefusedCall(message if message is not None and is_filled(message) else reason)
+            if (refused := refused_by_gemini(candidate)) is not None:
+                yield refused
 
 
 def _is_response(node: JsonNode) -> bool:

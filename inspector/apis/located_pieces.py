@@ -52,9 +52,15 @@ class ApiCallPiece(msgspec.Struct, frozen=True):
 
 
 class RefusedCall(msgspec.Struct, frozen=True):
-    """A call that the server itself could not read, as a string from the server describes it."""
+    """A call that the server itself refused, in a string of its JSON (see `inspector.apis.refused_calls`).
+
+    `written` is what the model wrote, as a range of the string's value; empty if the server does not say it. `reason`
+    is what the server returned instead of the call, in its own words.
+    """
 
     node: JsonNode
+    written: Range
+    reason: str
 
     @property
     def place(self) -> Range:

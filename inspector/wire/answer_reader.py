@@ -21,8 +21,8 @@ _WORDS = {
         "IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION"
     ),
     FinishReason.ERROR: (
-        "error failed MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MALFORMED_RESPONSE "
-        "MISSING_THOUGHT_SIGNATURE"
+        "error failed MALFORMED_FUNCTION_CALL malformed_function_call UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS "
+        "MALFORMED_RESPONSE MISSING_THOUGHT_SIGNATURE"
     ),
 }
 
@@ -138,7 +138,7 @@ class AnswerFaults:
                 message = f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
                 found.append(events.FaultSeen(self.last_part, recording.CUT_OFF_BY_LENGTH, message))
             case FinishReason.ERROR:
-                self.fail(f"finish reason {finish}", "", None, found, in_answer=True)
+                self.fail(f"finish reason {finish}", finish, None, found, in_answer=True)
 
 
 def _quoted(text: str) -> str:
@@ -281,6 +281,7 @@ def finish_meaning(word: str) -> FinishReason:
     """What a server's finish reason means; OTHER for an unknown word.
 
     Sources: the API references of OpenAI, Anthropic and Google; text-generation-inference (`eos_token`), Mistral
-    (`model_length`), OpenLLMetry (`tool_call`).
+    (`model_length`), OpenLLMetry (`tool_call`); Gemini's API for clients of OpenAI
+    (`function_call_filter: MALFORMED_FUNCTION_CALL`).
     """
-    return _MEANINGS.get(word, FinishReason.OTHER)
+    return _MEANINGS.get(word.rpartition(": ")[2], FinishReason.OTHER)

@@ -6,7 +6,6 @@ from tests.journeys.model_server import ANSWER, CALLS
 from tests.journeys.story import (
     QUESTION,
     SECOND_QUESTION,
-    STORIES,
     WEAKLINK,
     Recorded,
     Trace,
@@ -27,11 +26,11 @@ def read_it(recorded: Recorded) -> None:
         id_ = str(trace["id"])
         _is_whole(recorded, recorded.weaklink("show", id_, "--full"), trace)
         shown = json.loads(recorded.weaklink("show", id_, "--json"))
-        assert shown["status"] == STORIES[recorded.story].status
+        assert shown["status"] == recorded.expected.status
         arguments += [
             part["text"] for turn in shown["turns"] for part in turn["parts"] if part["part"].startswith("call:")
         ]
-    if recorded.sdk not in _OBJECTS and STORIES[recorded.story].calls:
+    if recorded.sdk not in _OBJECTS and recorded.expected.calls:
         sent = [call.arguments for calls in CALLS[_model(recorded.story)] for call in calls]
         assert arguments == sent * len(recorded.ids)
 
@@ -39,7 +38,7 @@ def read_it(recorded: Recorded) -> None:
 def measure_it(recorded: Recorded) -> None:
     """The database is whole, and `stats` counts the traces."""
     recorded.weaklink("db", "check")
-    expected = STORIES[recorded.story]
+    expected = recorded.expected
     measured = json.loads(recorded.weaklink("stats", "--json"))
     assert measured["traces"] == expected.traces
     assert measured["measures"][expected.status]["hits"] == expected.traces
@@ -56,7 +55,7 @@ def pass_it_on(recorded: Recorded) -> None:
     file, other = recorded.home / "exported.jsonl", recorded.home / "other.db"
     recorded.weaklink("export", *recorded.ids, "-o", str(file))
     checked = weaklink(recorded.home, "check", str(file))
-    assert checked.returncode == _check_status(recorded.story), (checked.stdout, checked.stderr)
+    assert checked.returncode == _check_status(recorded), (checked.stdout, checked.stderr)
     imported = weaklink(recorded.home, "import", str(file), "--db", str(other))
     assert imported.returncode == 0, imported.stderr
     listed = weaklink(recorded.home, "list", "--json", "--db", str(other))
@@ -84,16 +83,16 @@ def run_it_again(recorded: Recorded) -> None:
     words = ("doctor", "-n", "2", "--json", "--upstream", recorded.upstream)
     report = json.loads(recorded.weaklink(*words, "--", *agent_command(recorded.sdk, recorded.story)))
     assert report["equal"]["runs"] == report["equal"]["of"] == 2, report
-    assert report["broken"]["runs"] == (2 if STORIES[recorded.story].status == "broken" else 0), report
+    assert report["broken"]["runs"] == (2 if recorded.expected.status == "broken" else 0), report
 
 
 def open_in_terminal(recorded: Recorded) -> None:
     """The terminal opens a trace; the list behind it has them all."""
     tui = [WEAKLINK, "tui", recorded.ids[0], "--db", str(recorded.database)]
     with terminal(recorded.home, tui, variables(recorded.home), (160, 45)) as screen:
-        screen.shows(STORIES[recorded.story].status, recorded.traces[0]["name"])
+        screen.shows(recorded.expected.status, recorded.traces[0]["name"])
         screen.press("q")
-        listed = screen.shows("title", STORIES[recorded.story].status)
+        listed = screen.shows("title", recorded.expected.status)
         assert all(trace["name"] in listed for trace in recorded.traces), listed
         screen.press("q")
         screen.ends()
@@ -101,7 +100,7 @@ def open_in_terminal(recorded: Recorded) -> None:
 
 def _is_whole(recorded: Recorded, text: str, *traces: Trace) -> None:
     """A text of whatever kind has the question, the answer, and what went wrong."""
-    expected = STORIES[recorded.story]
+    expected = recorded.expected
     flat = " ".join(text.split())
     for trace in traces:
         assert trace["name"] in flat, text
@@ -114,8 +113,8 @@ def _model(story: str) -> str:
     return "answered" if story == "unreachable" else story
 
 
-def _check_status(story: str) -> int:
-    return 0 if STORIES[story].status == "ok" or story == "cut" else 1
+def _check_status(recorded: Recorded) -> int:
+    return 0 if recorded.expected.status == "ok" or recorded.story == "cut" else 1
 
 
 def _facts(line: str) -> tuple[object, ...]:

@@ -9,8 +9,8 @@
     pydantic-ai             yes   yes      the client of its provider   the same
     openai-agents           yes   yes      the client of its model      the same
 
-No combination is impossible. Two stories cannot happen on all wires: a malformed call is none on Ollama's and Gemini's
-(arguments are objects there). Ollama's server leaves such a call in the text, and Gemini's says that it dropped one.
+No combination is impossible. A malformed call cannot be sent on Ollama's and Gemini's wires, whose arguments are
+objects: Ollama's server leaves it in the text, and Gemini's returns MALFORMED_FUNCTION_CALL instead.
 """
 
 import json
@@ -76,6 +76,8 @@ STORIES = {
     "two-agents": Expected("ok", 1, traces=2, is_answered=True),
 }
 
+_REFUSED_BY_GEMINI = Expected("broken", 1, "J101", "MALFORMED_FUNCTION_CALL")
+
 
 @dataclass
 class Recorded:
@@ -89,6 +91,12 @@ class Recorded:
     way: str
     agent: "subprocess.CompletedProcess[str]"
     traces: list[Trace] = field(default_factory=list)
+
+    @property
+    def expected(self) -> Expected:
+        """What its user expects to find."""
+        refused = self.sdk == "google_genai" and self.story == "malformed"
+        return _REFUSED_BY_GEMINI if refused else STORIES[self.story]
 
     @property
     def ids(self) -> list[str]:

@@ -34,27 +34,13 @@ _VALUES = {"sdk": SDKS, "story": tuple(STORIES), "way": WAYS, "after": (*_AFTERW
 _SELECTED = [tuple(row.values()) for row in covering_rows(_VALUES)]
 
 
-_NOT_YET = {
-    ("google_genai", "malformed", ""): "a call that Gemini says it dropped (MALFORMED_FUNCTION_CALL) is no call yet",
-}
-"""What is known to be wrong: SDK, story and what is done afterwards, an empty one for all."""
-
-
 def _stories() -> list[Any]:
     rows = dict.fromkeys(_SELECTED)
     for index, recorded in enumerate(product(SDKS, STORIES, WAYS)):
         turn = index + index // (len(STORIES) * len(WAYS))
         rows[*recorded, _VALUES["after"][turn % len(_VALUES["after"])]] = None
-    return [pytest.param(row, id="-".join(row), marks=_marks(row)) for row in rows]
-
-
-def _marks(row: tuple[str, ...]) -> list[pytest.MarkDecorator]:
-    marks = [] if row in _SELECTED else [pytest.mark.slow]
-    sdk, story, _, after = row
-    for known, reason in _NOT_YET.items():
-        if all(name in ("", value) for name, value in zip(known, (sdk, story, after), strict=True)):
-            marks.append(pytest.mark.xfail(strict=True, reason=reason))
-    return marks
+    marks = {False: [pytest.mark.slow], True: []}
+    return [pytest.param(row, id="-".join(row), marks=marks[row in _SELECTED]) for row in rows]
 
 
 class Screens:
@@ -91,7 +77,7 @@ def test_story(row: tuple[str, ...], model_url: str, tmp_path: Path, request: py
     _is_as_expected(recorded)
     with recordings(tmp_path, screens.database, _DASHBOARDS[after]), watched(screens.browser) as page:
         for trace in recorded.traces:
-            is_answered = STORIES[story].is_answered
+            is_answered = recorded.expected.is_answered
             opens_trace(page, screens.address, str(trace["id"]), trace["name"], is_answered=is_answered)
 
 
@@ -109,7 +95,7 @@ def test_every_page_shows_its_content_beside_recordings(
 
 def _is_as_expected(recorded: Recorded) -> None:
     """The agent met nothing unusual, and `list` and `run` say what happened."""
-    expected, agent = STORIES[recorded.story], recorded.agent
+    expected, agent = recorded.expected, recorded.agent
     assert len(recorded.traces) == expected.traces, (recorded.traces, agent.stderr)
     if expected.is_answered:
         assert agent.stdout == f"{ANSWER}\n" * expected.traces, agent.stderr

@@ -33,16 +33,16 @@ from inspector.apis.located_pieces import (
 )
 from inspector.diagnostics import Fault
 from inspector.formats.api.call_reading import GrowingCall, begin, literal, read_call
+from inspector.formats.api.refused_calls import read_refused
 from inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
 from inspector.formats.format import NewParser
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
-from inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolCall, ToolResult
+from inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolResult
 from inspector.rules import json_syntax as rules
-from inspector.rules.json_syntax import MALFORMED_JSON, TRAILING_DATA
+from inspector.rules.json_syntax import TRAILING_DATA
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import ABORTED_STREAM, UNKNOWN_WIRE_EVENT
 from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, ParseResult, SpanClosed, SpanOpened
 from inspector.text import Range
 
@@ -54,10 +54,6 @@ LABEL = "api"
 
 _AFTER_CALL = "Text follows the turn's last call; many servers and agents drop it."
 _AFTER_HINT = "End the generation at the call."
-
-# The text is `Malformed function call: ` and what the model wrote, mostly `print(default_api.NAME(...))`.
-_INTRO = lazy_pattern(r"\s*Malformed function call:?\s*")
-_NAME = lazy_pattern(r"\bdefault_api[.:]([A-Za-z_][\w.-]*)")
 
 
 def api_or_text(shapes: Callable[[], ApiShapeReader], text_side: NewParser) -> NewParser:
@@ -303,7 +299,7 @@ class Tiler:
                 self._fragment(piece, piece.key or "", unit, broken)
             case RefusedCall():
                 self._end_run()
-                self._whole(SpanKind.TOOL_CALL, place, read_refused(literal(piece.node, unit), place))
+                self._whole(SpanKind.TOOL_CALL, place, read_refused(piece, unit))
                 self._call_seen, self._after_call = True, None
             case ResultPiece():
                 self._end_run()
@@ -456,28 +452,3 @@ def _joined_texts(node: JsonNode) -> str | None:
 
 def _filled_text(node: JsonNode | None) -> str | None:
     return node.scalar or None if node is not None and isinstance(node.scalar, str) else None
-
-
-def read_refused(content: Literal, place: Range) -> ParseResult:
-    """The call that a server's error text quotes; `place` is the range of the string with that text."""
-    decoded = Decoded((content,))
-    match = _INTRO.match(content.text)
-    written = content.text[match.end() :] if match is not None else content.text
-    found = _NAME.search(written)
-    name = found[1] if found is not None else None
-    what = f"the call of `{name}`" if name else "a call"
-    call = ToolCall(
-        name,
-        written,
-        written,
-        valid=False,
-        range=place,
-        name_range=decoded.place(Range(*found.span(1)).moved(len(content.text) - len(written))) if found else None,
-    )
-    fault = Fault(
-        MALFORMED_JSON,
-        decoded.place(Range(0, len(content.text))) if content.raw else place,
-        f"The server could not parse {what} and dropped it: only this text shows what the model wrote.",
-        "Retry the request; a simpler schema or fewer tools make this less frequent.",
-    )
-    return ParseResult(calls=(call,), faults=(fault,), complete=True)

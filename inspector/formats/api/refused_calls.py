@@ -1,0 +1,75 @@
+"""Reads a call that a server refused, in the text of its answer or of its error; see `inspector.apis.refused_calls`."""
+
+from inspector.apis.located_pieces import RefusedCall
+from inspector.apis.refused_calls import GEMINI_REFUSES, refused_call
+from inspector.diagnostics import Fault
+from inspector.formats.api.call_reading import StructuredReading, literal
+from inspector.formats.api.units import Unit, UnitKind
+from inspector.json_scanner import read_json
+from inspector.model import Decoded, Span, SpanKind, ToolCall
+from inspector.rules.json_syntax import MALFORMED_JSON
+from inspector.scanning import lazy_pattern
+from inspector.segmenter.events import ParseResult
+from inspector.text import Range
+
+_MAX_REASON = 120
+_NAME = lazy_pattern(
+    r"""(?x)
+    \bdefault_api[.:] ([A-Za-z_][\w.-]*)     # Gemini: print(default_api.get_weather(...))
+    | <function= ([A-Za-z_][\w.-]*)          # Llama: <function=get_weather>{...}
+    | "name"\s*:\s* "([A-Za-z_][\w.-]*)"     # {"name": "get_weather", ...}
+    """
+)
+_HINT = "Retry the request; a simpler schema or fewer tools make this less frequent."
+
+
+def read_error(text: str) -> StructuredReading | None:
+    """A server's error as it came on the wire, if it refuses a call; None for every other error."""
+    whole = Range(0, len(text))
+    if text[-len(GEMINI_REFUSES) :].upper() == GEMINI_REFUSES:  # a finish reason alone
+        fault = Fault(MALFORMED_JSON, whole, _sentence(None, text, is_known=False), _HINT)
+        return _reading(whole, whole, ToolCall(None, "", "", valid=False, range=whole), fault)
+    start = text.find("{")
+    unit = Unit(UnitKind.VALUE, 0, text, Range(max(start, 0), len(text)), text)
+    for node in read_json(text, unit.json).nodes if start >= 0 else ():
+        piece = refused_call(node)
+        if piece is not None:
+            return _reading(whole, piece.place, *_call_and_fault(piece, unit))
+    return None
+
+
+def read_refused(piece: RefusedCall, unit: Unit) -> ParseResult:
+    """The call that a server refused, and its fault; ranges are in the whole text."""
+    call, fault = _call_and_fault(piece, unit)
+    return ParseResult(calls=(call,), faults=(fault,), complete=True)
+
+
+def _call_and_fault(piece: RefusedCall, unit: Unit) -> tuple[ToolCall, Fault]:
+    content, place = literal(piece.node, unit), piece.place.moved(unit.base)
+    decoded = Decoded((content,))
+    written = piece.written.of(content.text)
+    match = _NAME.search(written)
+    name = match[match.lastindex or 0] if match is not None else None
+    named = Range(*match.span(match.lastindex or 0)).moved(piece.written.start) if match is not None else None
+    name_range = None if named is None else decoded.place(named)
+    call = ToolCall(name, written, written, valid=False, range=place, name_range=name_range)
+    shown = decoded.place(piece.written if written else Range(0, len(content.text))) if content.raw else place
+    return call, Fault(MALFORMED_JSON, shown, _sentence(name, piece.reason, is_known=bool(written)), _HINT)
+
+
+def _reading(whole: Range, place: Range, call: ToolCall, fault: Fault) -> StructuredReading:
+    parts = (
+        (SpanKind.MARKUP, Range(0, place.start)),
+        (SpanKind.TOOL_CALL, place),
+        (SpanKind.MARKUP, Range(place.end, whole.end)),
+    )
+    return StructuredReading(
+        tuple(Span(kind, part, part, label="api") for kind, part in parts if len(part)), (call,), (fault,)
+    )
+
+
+def _sentence(name: str | None, reason: str, *, is_known: bool) -> str:
+    what = f"the call of `{name}`" if name else "a call"
+    words = " ".join(reason[:_MAX_REASON].split()).rstrip(".")
+    known = "only this text shows what the model wrote" if is_known else "what the model wrote is not known"
+    return f"The server refused {what} and returned `{words}` instead: {known}."
