@@ -86,7 +86,7 @@ def analyse(
     broken = chain.broken
     if broken is None or broken.reaction is not Reaction.CONCEALED:
         return Analysis(chain, flow)
-    return Analysis(chain, flow, recovery.place_of_invented(chain.steps[broken.step - 1]))
+    return Analysis(chain, flow, recovery.invented_values.place(chain.steps[broken.step - 1]))
 
 
 def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:
@@ -100,7 +100,7 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery:
     lost = broken_step(steps)
     if lost is not None:
         broken = verdict(lost, steps, trace, faults, recovery)
-        invented = recovery.invented(lost) if broken.reaction is Reaction.CONCEALED else None
+        invented = recovery.invented_values.invented(lost) if broken.reaction is Reaction.CONCEALED else None
         caused = caused_by(lost, steps, invented)
         return Chain(steps, Status.BROKEN, broken, caused=caused, certainty=_certainty_of_break(lost, steps))
     reason = abort_reason(trace) or stopped_by_user(trace, steps)
@@ -146,7 +146,7 @@ def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults,
     cause = _cause(step, faults)
     reaction = _REACTIONS[step.said] if step.said is not None else None
     message = _break_message(step, run_lengths(steps), trace, cause)
-    invented = recovery.invented_as_written(step) if reaction is Reaction.CONCEALED else None
+    invented = recovery.invented_values.as_written(step) if reaction is Reaction.CONCEALED else None
     if invented is not None:
         message = (
             f"{message.removesuffix('.')}; the agent continued with {quoted(invented)}, which was not found earlier."

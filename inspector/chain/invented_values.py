@@ -1,0 +1,191 @@
+"""Values that the agent made up in place of what a failed call should have returned.
+
+A value is made up if the agent writes it, in the calls right after the failure or as a number of its answer, and if no
+text of others contains it earlier and no turn of the agent's up to the failure does. Only distinctive values count:
+numbers of two digits and more in the answer; ids, which are words with longer runs of digits, in arguments. Dates,
+paths and prose are none.
+
+    get_user {"name": "Ana"}      -> {"error": "timeout"}
+    refund   {"user": "u_88231"}  -> `u_88231` is made up
+"""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from inspector.chain.provenance_terms import folded_names
+from inspector.chain.session_facts import SessionFacts
+from inspector.chain.steps import Step
+from inspector.chain.tool_kinds import is_terminal
+from inspector.diagnostics import Location
+from inspector.model import Role, Trace
+from inspector.scanning import lazy_pattern
+from inspector.text import Range
+
+_WORD = lazy_pattern(r"\w+")
+_THOUSANDS = lazy_pattern(r",(?<=\d,)(?=\d{3})")
+_RUN = lazy_pattern(r"\d+")
+_NUMBER = lazy_pattern(r"(?<![\d.\w])\d{2,15}(?!\w)")
+_DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
+_NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
+_MAX_VALUES = 200
+_MAX_CALLS = 8  # how many of the next turn's calls are examined
+
+
+class FirstAppearances:
+    """The first turn of every distinctive value; built once for a trace, in time linear in its text."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._outside: dict[str, int] = {}
+        self._agent: dict[str, int] = {}
+        for number, turn in enumerate(trace.turns, 1):
+            seen = self._agent if turn.role is Role.ASSISTANT else self._outside
+            for part in turn.parts:
+                for value in distinctive_values(part.text):
+                    seen.setdefault(value, number)
+
+    def origin(self, value: str) -> int | None:
+        """The first turn that is not the agent's and contains this value."""
+        return self._outside.get(value)
+
+    def invented(self, values: Iterator[str], *, turn: int, since: int) -> str | None:
+        """The first of the values of `turn` that is in no earlier turn of others and no agent's turn up to `since`."""
+        for value in values:
+            outside, agent = self._outside.get(value), self._agent.get(value)
+            if (outside is None or outside >= turn) and (agent is None or agent > since):
+                return value
+        return None
+
+
+def distinctive_values(text: str) -> Iterator[str]:
+    """The words with a digit, in lower case, and the numbers within them."""
+    for word in [name for name in folded_names(_THOUSANDS.sub("", text)) if not name.isalpha()]:
+        if word.isdigit():
+            yield word
+        elif runs := _RUN.findall(word):
+            yield word
+            yield from runs
+
+
+def numbers(text: str) -> Iterator[str]:
+    """The integer parts of the numbers in an answer, except those of one digit."""
+    found = _NUMBER.finditer(_THOUSANDS.sub("", text[:20_000]))
+    return (match[0] for match, _ in zip(found, range(_MAX_VALUES), strict=False))
+
+
+def identifiers(step: Step) -> Iterator[str]:
+    """The ids in a call's arguments, in short strings without white space: words with longer runs of digits."""
+    arguments = step.call.arguments
+    stack: list[Any] = [arguments] if isinstance(arguments, dict) else []
+    for _ in range(_MAX_VALUES):
+        if not stack:
+            return
+        value = stack.pop()
+        if isinstance(value, dict):
+            stack += reversed(list(value.values())[:_MAX_VALUES])
+        elif isinstance(value, list):
+            stack += reversed(value[:_MAX_VALUES])
+        elif isinstance(value, str) and len(value) <= 64 and not _NO_ID.search(value):
+            yield from _ids_within(value)
+
+
+def _ids_within(value: str) -> Iterator[str]:
+    if _DATE.match(value):
+        return
+    for word in _WORD.findall(value):
+        runs = _RUN.findall(word)
+        if runs and (max(map(len, runs)) >= 4 or (len(word) >= 5 and not word.isdigit() and max(map(len, runs)) >= 2)):
+            yield word.casefold()
+
+
+class InventedValues:
+    """Finds the made-up values of one trace."""
+
+    def __init__(self, facts: SessionFacts) -> None:
+        self._facts = facts
+
+    def invented(self, failed: Step) -> str | None:
+        """A value that the agent made up in place of what the step should have returned, in lower case."""
+        found = self._invention(failed)
+        return None if found is None else found[0]
+
+    def as_written(self, failed: Step) -> str | None:
+        """That value as the agent wrote it."""
+        place = self.place(failed)
+        part = None if place is None else self._facts.trace.turns[place.turn - 1].part(place.part)
+        return self.invented(failed) if place is None or part is None else place.range.of(part.text)
+
+    def place(self, failed: Step) -> Location | None:
+        """The location where the agent first wrote that value; None if there is none, or it is unclear."""
+        found = self._invention(failed)
+        if found is None:
+            return None
+        value, turn, step = found
+        part = self._facts.trace.turns[turn - 1].part("text" if step is None else step.location.part)
+        if part is None:
+            return None
+        start, end = (0, len(part.text)) if step is None else (step.call.range.start, step.call.range.end)
+        written = _as_written(value).search(part.text, start, end)
+        return None if written is None else Location(turn, part.name, Range(*written.span("whole")))
+
+    def _invention(self, failed: Step) -> tuple[str, int, Step | None] | None:
+        """The made-up value, its turn, and the step whose arguments contain it (None if an answer's text does)."""
+        known = self._facts.tried_until(failed)
+        first = bisect_right(self._facts.step_turns, known)
+        for step in self._facts.steps[first : first + _MAX_CALLS]:
+            if step.location.turn > self._facts.step_turns[first]:
+                break
+            found = self._appearances.invented(identifiers(step), turn=step.location.turn, since=failed.location.turn)
+            if found is not None:
+                return found, step.location.turn, step
+        answer = self._facts.answer
+        if answer is None or answer.turn <= known:
+            return None
+        found = self._appearances.invented(iter(self._answer_numbers), turn=answer.turn, since=failed.location.turn)
+        if found is None:
+            return None
+        last = self._facts.steps[-1]
+        return found, answer.turn, last if is_terminal(last.call.name) else None
+
+    def is_used(self, failed: Step) -> bool:
+        """Whether a later call contains a value that this step's result was the first to contain."""
+        if failed.result is None or failed.result_location is None:
+            return False
+        used = self._uses.get(failed.result_location.turn)
+        return used is not None and any(value in used for value in distinctive_values(failed.result.content))
+
+    def is_own_in_answer(self, failed: Step, words: frozenset[str]) -> bool:
+        """Whether some words contain a value that only the result of this step contained."""
+        if failed.result is None or failed.result_location is None:
+            return False
+        turn = failed.result_location.turn
+        values = distinctive_values(failed.result.content[:20_000])
+        return any(value in words for value in values if self._appearances.origin(value) == turn)
+
+    @cached_property
+    def _answer_numbers(self) -> tuple[str, ...]:
+        return tuple(numbers(self._facts.answer.text)) if self._facts.answer else ()
+
+    @cached_property
+    def _appearances(self) -> FirstAppearances:
+        return FirstAppearances(self._facts.trace)
+
+    @cached_property
+    def _uses(self) -> dict[int, set[str]]:
+        """The distinctive values in calls' arguments, by the earlier turn that first contained them."""
+        found: defaultdict[int, set[str]] = defaultdict(set)
+        for step in self._facts.steps:
+            for value in distinctive_values(step.call.raw_arguments):
+                origin = self._appearances.origin(value)
+                if origin is not None and len(value) >= 3 and origin < step.location.turn:
+                    found[origin].add(value)
+        return dict(found)
+
+
+def _as_written(value: str) -> re.Pattern[str]:
+    """Matches the spellings of a lower-case value and the `whole` id around it: `7719` in `SO-7719` or `7,719`."""
+    spelled = ",?".join(value) if value.isdigit() else re.escape(value)
+    return re.compile(rf"(?<![\w#-])(?P<whole>(?:[\w#]+-)*#?{spelled}(?:-\w+)*(?:\.\d+)?)(?!\w)", re.IGNORECASE)

@@ -1,0 +1,79 @@
+"""Failures that did no harm although nothing replaced them: nothing later needed the failed call.
+
+An agent looks at many things that it turns out not to need. Such a failure is `not-needed` if all of this holds:
+
+* the agent went on with another call that worked, and answered (or a judge of the source says that the task is solved);
+* no later call and no answer uses the step's target or a value of its result, and no value was made up in its place;
+* the final statement neither claims nor reports it;
+* the call only looked at something, or its program is not installed, or nobody knows what its tool does; what an agent
+  changes or runs, it needs, and so does the user who named it;
+* it is no finding: a check that found faults is needed to the end.
+
+The verdict is a guess, and has low certainty.
+"""
+
+from inspector.chain.effects import EffectKind, effects_of, has_known_effect, is_common, main_effect
+from inspector.chain.endings import source_says_success
+from inspector.chain.invented_values import InventedValues, distinctive_values
+from inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, changes, known_turn
+from inspector.chain.similar_calls import Intent
+from inspector.chain.statements import Judged
+from inspector.chain.steps import ResultKind, Said, Step
+from inspector.chain.tool_kinds import bare_name, is_interpreter
+from inspector.scanning import lazy_pattern
+
+_WORD = lazy_pattern(r"\w{3,}")
+
+
+class Necessity:
+    """Decides for the failed steps of one trace whether something later needed them."""
+
+    def __init__(self, facts: SessionFacts, invented: InventedValues) -> None:
+        self._facts, self._invented = facts, invented
+        text = facts.answer.text[:MAX_READ_CHARS].casefold() if facts.answer else ""
+        self._answer_text = text
+        self._answer_words = frozenset(_WORD.findall(text)) | frozenset(distinctive_values(text))
+
+    def is_spared(self, failed: Step, intent: Intent, judged: Judged) -> bool:
+        """Whether a failed step without a replacement did no harm.
+
+        The agent must have continued with another call that worked, and answered or solved its task as a judge says;
+        no later call and no answer may use the step, no value may be made up in its place, and the final statement may
+        neither claim nor report it. A check that found faults is needed to the end, and so is a change that the user
+        named.
+        """
+        facts, known = self._facts, known_turn(failed)
+        if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed) or facts.last_good_turn <= known:
+            return False
+        if not _may_be_spared(failed) or (changes(failed) and facts.is_asked(failed)):
+            return False
+        if (facts.answer is None or facts.answer.turn <= known) and not source_says_success(facts.trace):
+            return False
+        is_in_answer = judged.statement is not None and judged.statement.is_final
+        if judged.said is Said.CONCEALED or is_in_answer or self._invented.invented(failed) is not None:
+            return False
+        return not self._quotes(failed, intent)
+
+    def _quotes(self, failed: Step, intent: Intent) -> bool:
+        """Whether the final answer mentions the step's target, or a value that only its result contained."""
+        if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in intent.sought):
+            return True
+        program = (intent.tool or "").removeprefix("$ ")
+        if program != intent.tool and not is_common(program) and program.casefold() in self._answer_text:
+            return True
+        return self._invented.is_own_in_answer(failed, self._answer_words)
+
+    def _are_in_answer(self, words: frozenset[str]) -> bool:
+        return bool(words) and words <= self._answer_words
+
+
+def _may_be_spared(step: Step) -> bool:
+    """Whether a call may have been made on the side: it looks at something, or its program is not installed.
+
+    What an agent changes or runs, it needs, unless its tool is in no table.
+    """
+    effect = main_effect(effects_of(step.call))
+    if effect is None or not has_known_effect(step.call) or is_interpreter(bare_name(step.call.name or "")):
+        return True
+    looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
+    return looks or (effect.kind is EffectKind.RUN and "not found" in (step.error or ""))

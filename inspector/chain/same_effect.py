@@ -1,0 +1,91 @@
+"""Recovery by the same effect: a later call with the intent of the failed one, which succeeded.
+
+The intent of a call is its effect with its targets (`inspector.chain.similar_calls`): a failed write is recovered by a
+write to the same file, whichever tool does it, and never by a view; a failed `git commit` by a commit; a check by the
+same check. Only a call counts that was made when the failure could be known. It is `same-intent` if tool or program
+are the same, else `other-tool`. A check that could not run at all is recovered by one that ran, even if that found
+faults.
+
+Steps are indexed by every key of every intent of theirs, so that a look-up takes logarithmic time; under one key the
+next few are compared.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+
+from msgspec import Struct
+
+from inspector.chain.effects import EffectKind, effects_of, main_effect
+from inspector.chain.similar_calls import Intent, intents_of, same_intent
+from inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
+from inspector.chain.tool_kinds import bare_name
+
+_MAX_CANDIDATES = 8  # how many steps under one key are compared; more calls are alike only by chance
+
+
+class Recovered(Struct, frozen=True):
+    """How a failed step was recovered, and the number of the step that did it."""
+
+    how: Recovery
+    by: int | None = None
+
+
+class SameEffect:
+    """The successful steps, indexed by every key of every intent of theirs.
+
+    `ran` are checks that reported faults: they replace a check that could not run at all.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], good: Sequence[Step], ran: Sequence[Step], failed: Mapping[int, Intent]
+    ) -> None:
+        self._steps, self._failed = steps, failed
+        self._by_key: defaultdict[str, list[int]] = defaultdict(list)
+        self._intents: dict[int, tuple[Intent, ...]] = {}
+        self._ran = {step.number for step in ran}
+        self._good = sorted({step.number for step in good} | self._ran)
+        is_any = any(intent.tool is None for intent in failed.values())
+        tools = {intent.tool for intent in failed.values()}
+        for number in self._good:
+            intents = intents_of(steps[number - 1].call)
+            if not is_any and tools.isdisjoint(intent.tool for intent in intents):
+                continue
+            self._intents[number] = intents
+            for key in set(chain.from_iterable(intent.keys() for intent in intents)):
+                self._by_key[key].append(number)
+
+    def after(self, failed: Step) -> Recovered | None:
+        """The first later step of the same intent that succeeded, and was made when the failure could be known."""
+        intent = self._failed[failed.number]
+        for number in sorted(set(self._candidates(failed, intent))):
+            if number in self._ran and (
+                failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
+            ):
+                continue
+            if any(same_intent(intent, other) for other in self._intents.get(number, ())):
+                return Recovered(self._how(failed, self._steps[number - 1]), number)
+        return None
+
+    def _how(self, failed: Step, later: Step) -> Recovery:
+        mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+        is_same = bare_name(failed.call.name or "") == bare_name(later.call.name or "") or failed.call.name is None
+        if mine is None or theirs is None or mine.kind is EffectKind.CHECK:
+            return Recovery.SAME_INTENT
+        if is_same and (mine.command is None or mine.subject in {effect.subject for effect in effects_of(later.call)}):
+            return Recovery.SAME_INTENT
+        return Recovery.OTHER_TOOL
+
+    def _candidates(self, failed: Step, intent: Intent) -> Iterator[int]:
+        nameless = intent.tool is None
+        for numbers in [self._good] if nameless else (self._by_key.get(key, []) for key in set(intent.keys())):
+            first = bisect_right(numbers, failed.number)
+            later = (n for n in numbers[first : first + 4 * _MAX_CANDIDATES] if self._is_after(failed, n))
+            yield from islice(later, _MAX_CANDIDATES)
+
+    def _is_after(self, failed: Step, number: int) -> bool:
+        turn = self._steps[number - 1].location.turn
+        if failed.result_location is not None:
+            return turn > failed.result_location.turn or failed.result_location.turn == failed.location.turn
+        return turn > failed.location.turn or failed.outcome is StepOutcome.MALFORMED

@@ -1,0 +1,125 @@
+"""What the rules about failures need to know of a whole session: its answer, its user's words, its runs of calls.
+
+Each fact is found at its first use, in time linear in the trace; a session without a failure needs none.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from inspector.chain.effects import EffectKind, effects_of, main_effect
+from inspector.chain.failure_words import Speech
+from inspector.chain.provenance_terms import folded_names, leaves
+from inspector.chain.steps import Step
+from inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
+from inspector.model import Role, Trace
+
+MAX_READ_CHARS = 20_000
+"""How much of a call's, of a result's and of an answer's text is searched."""
+
+
+class SessionFacts:
+    """The facts of one trace; `steps` are its calls in order, `speeches` the agent's texts."""
+
+    def __init__(self, trace: Trace, steps: Sequence[Step], speeches: Sequence[Speech]) -> None:
+        self.trace, self.steps = trace, steps
+        self.speeches = [speech for speech in speeches if speech.text.strip()]
+        self.speech_turns = [speech.turn for speech in self.speeches]
+        self.step_turns = [step.location.turn for step in steps]
+
+    @cached_property
+    def answer(self) -> Speech | None:
+        """The last words, with the arguments of a terminal tool, if no call of another tool comes after them."""
+        last = self.steps[-1] if self.steps else None
+        speech = self.speeches[-1] if self.speeches else None
+        if last is not None and ends_run(last.call):
+            words = speech.text if speech is not None and speech.turn >= last.location.turn else ""
+            texts = (value for _, value in leaves(last.call.arguments) if isinstance(value, str))
+            turn = speech.turn if speech is not None and words else last.location.turn
+            return Speech(turn, "\n".join((words, *(texts if is_terminal(last.call.name) else ()))))
+        return None if speech is None or (last is not None and last.location.turn >= speech.turn) else speech
+
+    @cached_property
+    def last_good_turn(self) -> int:
+        """The turn of the last call that worked, 0 if none did."""
+        return max((step.location.turn for step in self.steps if step.is_good), default=0)
+
+    @cached_property
+    def last_good_change(self) -> int:
+        """The number of the last call that changed or ran something, and worked."""
+        return max((step.number for step in self.steps if step.is_good and changes(step)), default=0)
+
+    @cached_property
+    def own_turns(self) -> list[int]:
+        """The numbers of the agent's turns."""
+        return [number for number, turn in enumerate(self.trace.turns, 1) if turn.role is Role.ASSISTANT]
+
+    @cached_property
+    def user_texts(self) -> list[tuple[int, str]]:
+        """The user's own texts in lower case, with their turns."""
+        turns = enumerate(self.trace.turns, 1)
+        return [
+            (number, "".join(part.text for part in turn.parts)[:MAX_READ_CHARS].casefold())
+            for number, turn in turns
+            if turn.role is Role.USER and not turn.flags
+        ]
+
+    @cached_property
+    def is_only_failure(self) -> bool:
+        """Whether at most one call, with its identical retries, did not get what it was made for."""
+        runs = {
+            step.retry_of or step.number for step in self.steps if step.outcome.failed or step.result_kind is not None
+        }
+        return len(runs) < 2  # one run of identical calls
+
+    @cached_property
+    def last_of_run(self) -> dict[int, int]:
+        """The turn of the last result of identical calls in a row, by the number of their run's first step."""
+        pairs = pairwise(self.steps)
+        return {
+            step.retry_of: known_turn(step)
+            for before, step in pairs
+            if step.retry_of is not None and step.retry_of in (before.retry_of, before.number)
+        }
+
+    def tried_until(self, failed: Step) -> int:
+        """The turn in which the agent could see the failure of the last identical call in a row with this one."""
+        return self.last_of_run.get(failed.retry_of or failed.number, known_turn(failed))
+
+    def goes_on_after(self, failed: Step) -> bool:
+        """Whether the agent said or called anything after a failure and its identical retries."""
+        known, tried = known_turn(failed), self.tried_until(failed)
+        if self.answer is not None and self.answer.turn > known:
+            return True
+        is_said = bool(self.speech_turns) and self.speech_turns[-1] > max(known, tried)
+        return is_said or bisect_right(self.step_turns, tried) < len(self.steps)
+
+    def reply_to(self, failed: Step) -> int:
+        """The agent's first turn after a failure, or after the last of its identical retries; 0 if there is none."""
+        index = bisect_right(self.own_turns, self.tried_until(failed))
+        return self.own_turns[index] if index < len(self.own_turns) else 0
+
+    def is_asked(self, failed: Step) -> bool:
+        """Whether the user named what a failed step was to do: its subcommand, or its target."""
+        effect = main_effect(effects_of(failed.call))
+        if effect is None:
+            return False
+        words = {*effect.subject.casefold().split()[1:], *(target.rsplit("/", 1)[-1] for target in effect.targets)}
+        if effect.command is None:
+            words |= {word for word in bare_name(failed.call.name or "").split("_") if len(word) > 4}
+        names = {piece for word in words for piece in (word, word.partition(".")[0]) if len(piece) > 3}
+        texts = [text for turn, text in self.user_texts if turn < failed.location.turn]
+        spoken = {word for text in texts for word in folded_names(text)}
+        return any(name in spoken if name.isalnum() else any(name in text for text in texts) for name in names)
+
+
+def known_turn(failed: Step) -> int:
+    """The turn in which the agent could see a step's failure."""
+    return (failed.result_location or failed.location).turn
+
+
+def changes(step: Step) -> bool:
+    """Whether a call changes or runs something, and does not only end the work."""
+    effect = main_effect(effects_of(step.call))
+    return effect is not None and effect.kind in (EffectKind.WRITE, EffectKind.RUN) and not is_terminal(step.call.name)

@@ -1,0 +1,271 @@
+"""Recovery in another way: another tool that brought what the failed call was to bring, or the way the agent named.
+
+Another tool replaces a failed call if it has the same effect on the same target, or if it brought what was wanted:
+
+* a lookup of the same thing by another key, whose result later calls use (`find_user_by_email`, then
+  `find_user_by_name`);
+* for a file that could not be read, any later call whose arguments or result hold it;
+* for a file that could not be written, a command that names it and writes;
+* for a program that could not run, another program with the same target, or with most of its words;
+* for a finding that is not checked again, a later write to a file that it names.
+
+Else the agent itself may name its other way, right after the failure ("GitHub refuses; PyPI knows the version as
+well"): the next call that takes it, by the words that both share, works around the failure. That holds for what looks
+at something and for what runs something that the user did not ask for by name; a file that was to be changed has no
+other way but one that these rules can see.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+
+from inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
+from inspector.chain.provenance_terms import folded_names, leaves
+from inspector.chain.same_effect import Recovered
+from inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
+from inspector.chain.similar_calls import Intent, IntentValue
+from inspector.chain.statements import Judged, Statement
+from inspector.chain.steps import Recovery, ResultKind, Said, Step
+from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from inspector.scanning import lazy_pattern
+
+_MAX_CANDIDATES = 4
+_MIN_WORDS = 4
+_MAX_OTHER_WAYS = 6
+_WORD = lazy_pattern(r"\w+")
+_HAVE_OTHER_WAYS = (EffectKind.READ, EffectKind.PROBE, EffectKind.RUN)
+
+
+class Substitutes:
+    """The successful steps, indexed by rare words in the targets of the failed ones; and the lookups among them."""
+
+    def __init__(self, steps: Sequence[Step], failed: Iterable[tuple[Step, Intent]]) -> None:
+        self._steps = steps
+        self._failed = list(failed)
+        keys = {key for _, intent in self._failed for value in intent.sought if (key := _rarest(value)) is not None}
+        self._by_word: defaultdict[str, list[int]] = defaultdict(list)
+        for step in steps if keys else ():
+            if step.is_good and step.result is not None and not is_terminal(step.call.name):
+                for word in keys.intersection(folded_names(_text(step))):
+                    self._by_word[word].append(step.number)
+
+    def of(self, failed: Step, intent: Intent) -> Recovered | None:
+        """The first later step of another tool that did the work of `failed`, and how."""
+        if failed.call.name is None:
+            return None
+        if failed.result_kind is ResultKind.FINDING:
+            return self._edited(failed, intent)
+        if (number := self._lookup(failed)) is not None:
+            return Recovered(Recovery.OTHER_TOOL, number)
+        if (alike := self._alike(failed)) is not None:
+            return alike
+        for value in intent.sought:
+            for number in self._holding(value, failed):
+                how = self._serves(self._steps[number - 1], failed, intent, value)
+                if how is not None:
+                    return Recovered(how, number)
+        return None
+
+    def _alike(self, failed: Step) -> Recovered | None:
+        """The next step of another tool or program that looks or runs with most words of a failed one's arguments.
+
+        A program that is not installed is replaced by the next one that looks at something, too.
+        """
+        mine = main_effect(effects_of(failed.call))
+        if mine is None or mine.kind not in _HAVE_OTHER_WAYS:
+            return None
+        words, known = _query_words(failed), (failed.result_location or failed.location).turn
+        is_missing = mine.kind is not EffectKind.RUN and "not found" in (failed.error or "")
+        for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
+            later = main_effect(effects_of(step.call))
+            is_other = later is not None and (later.subject, later.command is None) != (
+                mine.subject,
+                mine.command is None,
+            )
+            if later is None or not is_other or not step.is_good or step.location.turn <= known:
+                continue
+            is_alike = len(words) >= _MIN_WORDS and 2 * len(words & _query_words(step)) > len(words)
+            if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (
+                is_missing and later.kind is mine.kind
+            ):
+                return Recovered(Recovery.OTHER_TOOL, step.number)
+        return None
+
+    def _holding(self, value: IntentValue, failed: Step) -> Iterator[int]:
+        numbers = self._by_word.get(_rarest(value) or "", [])
+        first = bisect_right(numbers, failed.number)
+        since = (failed.result_location or failed.location).turn
+        later = [n for n in numbers[first : first + _MAX_CANDIDATES] if self._steps[n - 1].location.turn > since]
+        sought = next(iter(value.words), value.text) if value.is_path else value.text
+        return (number for number in later if sought in _text(self._steps[number - 1]))
+
+    def _serves(self, step: Step, failed: Step, intent: Intent, value: IntentValue) -> Recovery | None:
+        """How a later step whose call or result holds a target did the work of `failed`; None if it did not."""
+        mine = main_effect(effects_of(failed.call))
+        if mine is not None and has_known_effect(failed.call):
+            return _serves_effect(step, mine, next(iter(value.words), value.text) if value.is_path else value.text)
+        tool, other = failed.call.name or "", step.call.name or ""
+        if bare_name(tool) == bare_name(other):
+            return None
+        if any(target.is_path for target in intent.sought):
+            return Recovery.OTHER_TOOL if kind_of(other) is not ToolKind.WRITES else None
+        if (kind_of(tool) is ToolKind.WRITES) != (kind_of(other) is ToolKind.WRITES):
+            return None
+        text = bare_name(other) + " " + _text(step)
+        return Recovery.OTHER_TOOL if any(subject in text for subject in subjects_of(tool)) else None
+
+    def _lookup(self, failed: Step) -> int | None:
+        """The first later lookup of the same thing by another key whose result a later call uses."""
+        thing = _looked_up(failed)
+        if thing is None:
+            return None
+        known = (failed.result_location or failed.location).turn
+        for step in self._lookups.get(thing, ()):
+            is_later = step.number > failed.number and step.location.turn > known
+            if is_later and step.call.name != failed.call.name and step.number in self._used:
+                return step.number
+        return None
+
+    def _edited(self, failed: Step, intent: Intent) -> Recovered | None:
+        """The last later write to a file that a finding names, if the check was not made again."""
+        again = (step for step, other in self._failed if step.number > failed.number and other.tool == intent.tool)
+        if next(again, None) is not None:
+            return None
+        named = set(folded_names(_text(failed)))
+        for step in self._writes:
+            if step.number > failed.number and any(name in named for name in step_files(step)):
+                return Recovered(Recovery.WORKED_AROUND, step.number)
+        return None
+
+    @cached_property
+    def _lookups(self) -> Mapping[str, Sequence[Step]]:
+        found: defaultdict[str, list[Step]] = defaultdict(list)
+        for step in self._steps:
+            if step.is_good and (thing := _looked_up(step)) is not None:
+                found[thing].append(step)
+        return found
+
+    @cached_property
+    def _used(self) -> frozenset[int]:
+        return frozenset(number for step in self._steps for number in step.depends_on)
+
+    @cached_property
+    def _writes(self) -> Sequence[Step]:
+        return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
+
+
+def step_files(step: Step) -> Iterator[str]:
+    """The names, without folder and suffix, of the files that a step writes."""
+    for effect in effects_of(step.call):
+        if effect.kind is EffectKind.WRITE:
+            yield from (target.rsplit("/", 1)[-1].partition(".")[0] for target in effect.targets)
+
+
+def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
+    arguments = step.call.raw_arguments[:MAX_READ_CHARS].casefold()
+    later = main_effect(effects_of(step.call))
+    if later is None or later.kind is EffectKind.NOTHING:
+        return None
+    match mine.kind:
+        case EffectKind.READ | EffectKind.PROBE:
+            is_held = later.kind is not EffectKind.WRITE and (
+                "://" not in mine.targets[0] or mine.targets[0] in arguments
+            )
+            return Recovery.WORKED_AROUND if is_held else None
+        case EffectKind.WRITE:
+            writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
+            return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
+        case EffectKind.RUN | EffectKind.CHECK:
+            if (
+                target not in arguments
+                or later.kind not in (EffectKind.RUN, EffectKind.CHECK)
+                or later.subject == mine.subject
+            ):
+                return None
+            return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
+        case EffectKind.NOTHING:
+            return None
+
+
+_WRITES = lazy_pattern(
+    r"write|>|open\(|\bsed\b|\bmv\b|\bcp\b|\btee\b|patch|replace|git (?:checkout|restore|apply)|dump"
+)
+_BY_KEY = lazy_pattern(r"_(?:by|with|using|via|from|for)_.*")
+
+
+def _query_words(step: Step) -> frozenset[str]:
+    """The words of a call's arguments, without their keys."""
+    texts = (value for _, value in leaves(step.call.arguments) if isinstance(value, str))
+    words = folded_names(" ".join(texts)[:MAX_READ_CHARS])
+    return frozenset(word for word in words if len(word) > 2 and not word.isdigit())
+
+
+def _looked_up(step: Step) -> str | None:
+    """What a lookup is for, without the key that it uses: `user_id` for `find_user_id_by_email`."""
+    name = bare_name(step.call.name or "")
+    if kind_of(name) is not ToolKind.READS or has_known_effect(step.call):
+        return None
+    return "_".join(subjects_of(_BY_KEY.sub("", name))) or None
+
+
+def _text(step: Step) -> str:
+    result = step.result.content[:MAX_READ_CHARS] if step.result is not None else ""
+    return f"{step.call.raw_arguments[:MAX_READ_CHARS]}\n{result}".casefold()
+
+
+def _rarest(value: IntentValue) -> str | None:
+    """The longest word of a value, the key for the index of successful steps."""
+    words = _WORD.findall(next(iter(value.words), "") if value.is_path else value.text)
+    return max((word for word in words if len(word) >= 3), key=len, default=None)
+
+
+class NamedWays:
+    """The other ways that the agent named in its replies to the failures of one trace."""
+
+    def __init__(self, facts: SessionFacts) -> None:
+        self._facts = facts
+
+    def after(self, failed: Step, judged: Judged) -> int | None:
+        """The number of a later step that took the other way which the agent named right after a failure.
+
+        It looks or runs something else, as the failed step was to do. What changes files, and what the user named, has
+        no other way but one that the rules can see.
+        """
+        effect = main_effect(effects_of(failed.call))
+        is_named = judged.said is Said.REPORTED and judged.statement is not None and judged.is_reply
+        if effect is None or not is_named or failed.result_kind is not ResultKind.FAILURE:
+            return None
+        if effect.kind not in _HAVE_OTHER_WAYS or (effect.kind is EffectKind.RUN and self._facts.is_asked(failed)):
+            return None
+        named = self._words_of_reply(judged.statement)
+        for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
+            is_later = step.is_good and step.location.turn > known_turn(failed)
+            if is_later and _is_alternative(effect, step) and not named.isdisjoint(_query_words(step)):
+                return step.number
+        return None
+
+    def _words_of_reply(self, statement: Statement | None) -> frozenset[str]:
+        """The words of three letters and more in the turn of a statement, but those that name nothing."""
+        turn = statement.turn if statement is not None else 0
+        texts = (speech.text for speech in self._facts.speeches if speech.turn == turn)
+        words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
+        return frozenset(word for word in words if len(word) > 2) - _NAMES_NOTHING
+
+
+_NAMES_NOTHING_TABLE = (
+    "that this there here with from into only also then them they have been does will would could cannot because "
+    "instead which what when where while just more some other another same first last next right file files code test "
+    "the and for are was not but can you all has its one two use now let out off via per may any who how "
+    "why too get got "
+    "tests error errors failed fails command line name path data work works using used needs need"
+)
+_NAMES_NOTHING = frozenset(_NAMES_NOTHING_TABLE.split())
+
+
+def _is_alternative(effect: Effect, step: Step) -> bool:
+    """Whether a step may do what one with this effect was to do: look at something, or change or run something."""
+    looks = (EffectKind.READ, EffectKind.PROBE)
+    kinds = {later.kind for later in effects_of(step.call)} - {EffectKind.NOTHING}
+    return bool(kinds) if effect.kind in looks else not kinds.issubset(looks)
