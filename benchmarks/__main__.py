@@ -50,6 +50,7 @@ BENCHMARKS = {
     "collector": "collector:collector",
     "team": "team:team",
     "verdicts": "verdicts:verdicts",
+    "bfcl": "bfcl_agreement:bfcl_agreement",
     "training": "training_data:commands",
     "distribution": "training_data:distribution",
 }
