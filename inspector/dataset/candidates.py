@@ -10,7 +10,7 @@ from inspector.apis.openai.messages import read_messages, read_tools
 from inspector.chain.expected_calls import ExpectedCall
 from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
-from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
+from inspector.dataset.context_values import ContextValues, FoldedText, Script, allowed_key, fold_text, scripts_of
 from inspector.dataset.data_files import DataRow
 from inspector.dataset.references import reference_of
 from inspector.dataset.samples import read_sample
@@ -168,7 +168,7 @@ class CandidateReading:
         texts = [text for number, text in self._context_texts if number < before_turn]
         allowed, described = _offered_values(tool) if tool is not None else (frozenset[str](), None)
         return ContextValues(
-            (*texts, described) if described is not None else texts, allowed, user_script_is_latin=self._user_is_latin
+            (*texts, described) if described is not None else texts, allowed, user_scripts=self._user_scripts
         )
 
     @cached_property
@@ -196,8 +196,8 @@ class CandidateReading:
         return {part.turn: part.spans for part in self.inspection.parts if part.part == "text"}
 
     @cached_property
-    def _user_is_latin(self) -> bool | None:
-        return is_latin(
+    def _user_scripts(self) -> frozenset[Script]:
+        return scripts_of(
             " ".join(part.text for turn in self.trace.turns if turn.role is Role.USER for part in turn.parts)
         )
 

@@ -94,7 +94,7 @@ def test_the_arguments_of_another_framework_are_refused(arguments: dict[str, Any
 
 SINGLE: Json = [{"name": "get_weather", "arguments": {"city": "Rome"}}]
 POSSIBLE: Json = [{"get_weather": {"city": ["Rome", "Roma"], "unit": ["celsius", ""]}}]
-REFERENCES: list[dict[str, Json]] = [
+REFERENCES: list[Any] = [
     {column: form}
     for column in ("expected", "expected_calls", "ground_truth", "possible_answer", "answers")
     for form in (
@@ -155,12 +155,13 @@ def test_a_reference_that_is_no_list_of_calls_is_refused_and_not_ignored(referen
 
 
 def test_an_empty_list_of_tools_offers_no_tool() -> None:
-    for tools in ([], "[]"):
+    empty: list[Json] = [[], "[]"]
+    for tools in empty:
         verdict = weaklink.verify("tool-use", PROMPT, OSLO, tools=tools)
         assert [one.rule.code for one in verdict.diagnostics] == ["T401"]
         assert weaklink.reward("tool-use", tools=tools)(prompts=[PROMPT], completions=[OSLO]) == [0.0]
         assert weaklink.verify("tool-use", PROMPT, "Hello.", tools=tools).passed
-    in_prompt = f"<tools>\n{json.dumps({'type': 'function', 'function': TOOLS[0]})}\n</tools>"  # type: ignore[index,call-overload]  # JSON
+    in_prompt = f"<tools>\n{json.dumps({'type': 'function', 'function': TOOLS[0]})}\n</tools>"  # type: ignore[index]  # JSON
     messages: Json = [{"role": "system", "content": in_prompt}, {"role": "user", "content": PROMPT}]
     assert weaklink.verify("tool-use", messages, OSLO, tools=[], format="hermes").passed
 
