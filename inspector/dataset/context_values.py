@@ -308,8 +308,7 @@ class ContextValues(Struct, frozen=True):
     def _is_composed(self, name: str, text: str) -> bool:
         """Whether a text is the model's own wording and the context contains all its words with digits."""
         words = folded(text)
-        is_free = bool(_FREE_TEXT.fullmatch(_CAMEL.sub("_", name)))
-        if not is_free and (len(words) < _MANY_WORDS or not self._shares_words(words)):
+        if not is_free_text(name) and (len(words) < _MANY_WORDS or not self._shares_words(words)):
             return False
         numbered = (word for word in words if any(map(str.isdigit, word)) and not _YEAR.fullmatch(word))
         return all(
@@ -329,6 +328,11 @@ class ContextValues(Struct, frozen=True):
     def _may_be_translated(self, text: str) -> bool:
         scripts = scripts_of(text)
         return bool(scripts) and bool(self.user_scripts - scripts)
+
+
+def is_free_text(name: str) -> bool:
+    """Whether a parameter of this name has text that the model composes, such as a query or a subject."""
+    return _FREE_TEXT.fullmatch(_CAMEL.sub("_", name)) is not None
 
 
 def _share_a_beginning(one: str, other: str) -> bool:
