@@ -50,6 +50,7 @@ BENCHMARKS = {
     "scaling": "scaling:scaling",
     "team": "team:team",
     "verdicts": "verdicts:verdicts",
+    "bfcl": "bfcl_agreement:bfcl_agreement",
     "training": "training_data:commands",
     "distribution": "training_data:distribution",
 }

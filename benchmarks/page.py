@@ -12,6 +12,7 @@ _TRAINING = _DOCS / "training-data.md"
 _PAGES = {
     "cluster": _DOCS / "scaling.md",
     "scaling": _DOCS / "scaling.md",
+    "bfcl": _TRAINING,
     "training": _TRAINING,
     "distribution": _TRAINING,
 }

@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from inspector.capture.client_recording import record, recorded, unrecord
     from inspector.capture.logger import TraceLogger
     from inspector.dataset.candidates import CandidateReading, VerifierInput
-    from inspector.dataset.reward import RewardFunction, reward, verify
+    from inspector.dataset.reward import (
+        ListRewardFunction,
+        RewardFunction,
+        ScoreFunction,
+        atropos_reward,
+        reward,
+        trl_reward,
+        verify,
+        verl_reward,
+    )
     from inspector.dataset.verifiers import UnknownVerifierError, Verifier, VerifierVerdict
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
@@ -57,10 +66,12 @@ __all__ = [
     "Generation",
     "Inspection",
     "InvalidPatternError",
+    "ListRewardFunction",
     "Location",
     "Part",
     "RewardFunction",
     "Role",
+    "ScoreFunction",
     "Segmentation",
     "Segmenter",
     "Span",
@@ -83,6 +94,7 @@ __all__ = [
     "WeaklinkError",
     "__version__",
     "apply_fixes",
+    "atropos_reward",
     "detect_format",
     "inspect_trace",
     "make_call",
@@ -94,8 +106,10 @@ __all__ = [
     "render_prompt",
     "reward",
     "segment",
+    "trl_reward",
     "unrecord",
     "verify",
+    "verl_reward",
     "write_calls",
     "write_trace_file",
 ]
@@ -104,7 +118,16 @@ _HOMES = {
     "inspector.capture.client_recording": ("record", "recorded", "unrecord"),
     "inspector.capture.logger": ("TraceLogger",),
     "inspector.dataset.candidates": ("VerifierInput", "CandidateReading"),
-    "inspector.dataset.reward": ("RewardFunction", "reward", "verify"),
+    "inspector.dataset.reward": (
+        "ListRewardFunction",
+        "RewardFunction",
+        "ScoreFunction",
+        "atropos_reward",
+        "reward",
+        "trl_reward",
+        "verify",
+        "verl_reward",
+    ),
     "inspector.dataset.verifiers": ("UnknownVerifierError", "VerifierVerdict", "Verifier"),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (

@@ -7,10 +7,10 @@ from operator import add
 from msgspec import Struct, structs
 
 from inspector.chain.endings import source_says_success
+from inspector.chain.expected_calls import ExpectedCounts
 from inspector.chain.steps import Break, CallFaults, Chain, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
-from inspector.importers.records import parse_json_bytes
-from inspector.model import Instant, InstantSource, Json, Role, ToolCall, ToolDefinition, Trace
+from inspector.model import Instant, InstantSource, Role, ToolDefinition, Trace
 from inspector.rules import schema
 from inspector.rules.rule import Severity
 from inspector.text import Range
@@ -24,14 +24,6 @@ ENDINGS = (
 
 _ANY_ITEM = "*"
 _LONGEST_S = 86_400.0  # a day; after a longer gap, the session was paused and the tool is not to blame
-
-IDS = ("id", "task_id", "question_id")
-"""The fields of a row for the id of its trace; the first one present counts."""
-CALLS = ("expected", "expected_calls", "ground_truth", "possible_answer", "actions", "answers", "tool_calls")
-"""The fields of a row for the expected calls; the first one present counts."""
-_ARGUMENTS = ("arguments", "kwargs", "parameters", "args")
-_CANDIDATES = 32  # calls of one tool that an expected call is compared with; more calls are alike only by chance
-_BLURRED = str.maketrans("", "", " ,./-_*^")
 
 
 class CallCounts(Struct, frozen=True):
@@ -77,15 +69,6 @@ class SchemaViolationCount(Struct, frozen=True):
     path: str
     code: str
     times: int
-
-
-class ExpectedCounts(Struct, frozen=True):
-    """How the calls of a trace agree with the expected calls of its task: the right ones, and the totals."""
-
-    right_tools: int
-    expected_tools: int
-    right_parameters: int
-    expected_parameters: int
 
 
 class TraceFigures(Struct, frozen=True):
@@ -292,151 +275,3 @@ def _recorded_s(instant: Instant | None) -> float | None:
 
 def _without_indices(path: str) -> str:
     return "/".join(_ANY_ITEM if piece.isdecimal() else piece for piece in path.split("/"))
-
-
-class ExpectedCall(Struct, frozen=True):
-    """A call that a task expects: its tool, and the accepted values of each argument.
-
-    An argument in `optional` may be left out. `is_blurred`: texts are compared as the Berkeley leaderboard does,
-    ignoring case, blanks and `,./-_*^`, and a tool's name without regard to dots (`bfcl_eval/eval_checker/ast_eval/
-    ast_checker.py`).
-    """
-
-    tool: str
-    arguments: Mapping[str, Sequence[Json]]
-    optional: frozenset[str] = frozenset()
-    is_blurred: bool = False
-
-
-def expected_of(row: Json) -> tuple[str, tuple[ExpectedCall, ...]]:
-    """The trace id and the expected calls of a row; no calls if none is expected. Raises ValueError with the reason.
-
-    A call is `{"name", "arguments"}`, with `kwargs` or `parameters` for `arguments` (tau-bench's tasks, xLAM's data),
-    in `{"function": ...}` or not, or the leaderboard's `{tool: {argument: [values]}}`.
-    """
-    if not isinstance(row, dict):
-        raise ValueError("a row must be an object with an id and the expected calls")
-    id_ = next((row[name] for name in IDS if isinstance(row.get(name), str | int)), None)
-    if id_ is None or isinstance(id_, bool):
-        raise ValueError(f"the row has no id; expected the key {_listed(IDS)}")
-    name = next((name for name in CALLS if name in row), None)
-    if name is None:
-        raise ValueError(f"the row has no expected calls; expected the key {_listed(CALLS)}")
-    return str(id_), tuple(_call(one) for one in _list(_decoded(row[name]), name))
-
-
-def agreement(expected: Sequence[ExpectedCall], made: Sequence[ToolCall]) -> ExpectedCounts:
-    """How the calls that were made agree with those that were expected.
-
-    Each expected call is one tool selection, and each further call is a wrong one; if nothing is expected and nothing
-    was called, that is one right selection. An expected call is compared with the remaining calls of its tool, and
-    takes the one that agrees best. In such a pair, each argument that is expected, or given though it is not, is one
-    parameter.
-    """
-    left: dict[str, list[ToolCall]] = {}
-    for call in made:
-        left.setdefault(_plain(call.name or ""), []).append(call)
-    right_tools = right = parameters = 0
-    for one in expected:
-        candidates = [call for call in left.get(_plain(one.tool), [])[:_CANDIDATES] if _is_named(one, call)]
-        if not candidates:
-            continue
-        scores = [_score(one, call) for call in candidates]
-        best = max(range(len(scores)), key=lambda index: (scores[index][0] - scores[index][1], -index))
-        left[_plain(one.tool)].remove(candidates[best])
-        right_tools += 1
-        right += scores[best][0]
-        parameters += scores[best][1]
-    selections = max(len(expected), len(made))
-    return ExpectedCounts(right_tools if selections else 1, selections or 1, right, parameters)
-
-
-def _score(expected: ExpectedCall, call: ToolCall) -> tuple[int, int]:
-    """The number of right arguments, and the total."""
-    given = call.arguments if isinstance(call.arguments, dict) else {}
-    counted = {name for name in expected.arguments if name in given or name not in expected.optional}
-    right = sum(
-        name in given and any(_agree(value, given[name], blurred=expected.is_blurred) for value in values)
-        for name, values in expected.arguments.items()
-    )
-    return right, len(counted | given.keys())
-
-
-def _agree(expected: Json, given: Json, *, blurred: bool) -> bool:
-    """Whether a value is the expected one; 1 and 1.0 are the same number, true and 1 are different values."""
-    pairs = [(expected, given)]
-    while pairs:
-        one, other = pairs.pop()
-        if isinstance(one, dict) and isinstance(other, dict):
-            if one.keys() != other.keys():
-                return False
-            pairs += ((_choice(one[name], other[name], blurred=blurred), other[name]) for name in one)
-        elif isinstance(one, list) and isinstance(other, list):
-            if len(one) != len(other):
-                return False
-            pairs += zip(one, other, strict=True)
-        elif not _is_same(one, other, blurred=blurred):
-            return False
-    return True
-
-
-def _choice(expected: Json, given: Json, *, blurred: bool) -> Json:
-    """The expected value of a member; the leaderboard lists the accepted values within objects too."""
-    if not blurred or not isinstance(expected, list):
-        return expected
-    return next((one for one in expected if _is_same(one, given, blurred=True)), expected[0] if expected else None)
-
-
-def _is_same(one: Json, other: Json, *, blurred: bool) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return one == other or (blurred and _blur(one) == _blur(other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return one == other
-
-
-def _blur(text: str) -> str:
-    return text.translate(_BLURRED).lower().replace("'", '"')
-
-
-def _plain(tool: str) -> str:
-    return tool.replace(".", "_")
-
-
-def _is_named(expected: ExpectedCall, call: ToolCall) -> bool:
-    return call.name is not None and (expected.is_blurred or call.name == expected.tool)
-
-
-def _call(value: Json) -> ExpectedCall:
-    if not isinstance(value, dict):
-        raise ValueError("an expected call must be an object; the Python code of multi-turn tasks is not supported")
-    function = value.get("function")
-    inner = function if isinstance(function, dict) else value
-    name = inner.get("name")
-    if isinstance(name, str):
-        found = next((_decoded(inner[key]) for key in _ARGUMENTS if inner.get(key) is not None), {})
-        if not isinstance(found, dict):
-            raise ValueError(f"the expected arguments of `{name}` are not an object")
-        return ExpectedCall(name, {key: (one,) for key, one in found.items()})
-    if len(value) == 1:
-        ((tool, arguments),) = value.items()
-        if isinstance(arguments, dict) and all(isinstance(choices, list) for choices in arguments.values()):
-            listed = {key: _list(choices, key) for key, choices in arguments.items()}
-            optional = frozenset(key for key, some in listed.items() if "" in some)
-            return ExpectedCall(tool, listed, optional, is_blurred=True)
-    raise ValueError("an expected call must be `{name, arguments}` or `{tool: {argument: [values]}}`")
-
-
-def _decoded(value: Json) -> Json:
-    """The value, parsed if it is JSON in a string."""
-    return parse_json_bytes(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
-
-
-def _list(value: Json, name: str) -> list[Json]:
-    if not isinstance(value, list):
-        raise ValueError(f"`{name}` is not a list")
-    return value
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names[:-1]) + f" or `{names[-1]}`"

@@ -7,21 +7,22 @@ from functools import cached_property, lru_cache
 from msgspec import Struct, structs
 
 from inspector.apis.openai.messages import read_messages, read_tools
-from inspector.chain.metrics_figures import ExpectedCall, expected_of
+from inspector.chain.expected_calls import ExpectedCall
 from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
-from inspector.dataset.context_values import ContextValues, FoldedText, allowed_key, fold_text, is_latin
+from inspector.dataset.context_values import ContextValues, FoldedText, Script, allowed_key, fold_text, scripts_of
 from inspector.dataset.data_files import DataRow
+from inspector.dataset.references import reference_of
 from inspector.dataset.samples import read_sample
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
 from inspector.formats.transcript import read_transcript
-from inspector.importers.data.training_rows import Shape
+from inspector.importers.data.training_rows import Shape, decoded_list
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.inspected import Inspection, PartInspection
 from inspector.inspection import format_of, inspect_trace, read_part
-from inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace
+from inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace, Turn
 from inspector.scanning import lazy_pattern
 from inspector.segmentation import segment
 from inspector.text import Range
@@ -39,7 +40,10 @@ class VerifierInput(Struct, frozen=True):
 
     `own_from` is the turn, from 1, at which the candidate's own turns begin; they are compared with `expected`.
     `schema` is the JSON Schema that the answer must follow, or None. `expected` are the calls that the task requires:
-    empty if it requires none, None if the row has no reference. `answer_format` is a regular expression.
+    empty if it requires none, None if the row has no reference, and `reference_error` why its reference cannot be read,
+    or None. `require_call`: without a reference, an answer needs a call (True); with one, an answer without any call
+    passes (False); None: as the reference says.
+    `offers_none`: the row has a list of tools, which is empty. `answer_format` is a regular expression.
     """
 
     trace: Trace
@@ -48,6 +52,9 @@ class VerifierInput(Struct, frozen=True):
     expected: tuple[ExpectedCall, ...] | None = None
     answer_format: str | None = None
     reasoning_cap: int = 30_000
+    reference_error: str | None = None
+    require_call: bool | None = None
+    offers_none: bool = False
 
 
 class CandidateCall(Struct, frozen=True):
@@ -72,9 +79,9 @@ class CandidateReading:
 
     @property
     def answer_turn(self) -> int:
-        """The number of the last assistant turn, which is the candidate's answer; 0 if there is none."""
-        turns = self.trace.turns
-        return next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.ASSISTANT), 0)
+        """The number of the candidate's last assistant turn, which is its answer; 0 if there is none."""
+        turns, first = self.trace.turns, self.candidate.own_from
+        return next((at for at in range(len(turns), first - 1, -1) if turns[at - 1].role is Role.ASSISTANT), 0)
 
     @cached_property
     def is_single(self) -> bool:
@@ -161,7 +168,7 @@ class CandidateReading:
         texts = [text for number, text in self._context_texts if number < before_turn]
         allowed, described = _offered_values(tool) if tool is not None else (frozenset[str](), None)
         return ContextValues(
-            (*texts, described) if described is not None else texts, allowed, user_script_is_latin=self._user_is_latin
+            (*texts, described) if described is not None else texts, allowed, user_scripts=self._user_scripts
         )
 
     @cached_property
@@ -189,8 +196,8 @@ class CandidateReading:
         return {part.turn: part.spans for part in self.inspection.parts if part.part == "text"}
 
     @cached_property
-    def _user_is_latin(self) -> bool | None:
-        return is_latin(
+    def _user_scripts(self) -> frozenset[Script]:
+        return scripts_of(
             " ".join(part.text for turn in self.trace.turns if turn.role is Role.USER for part in turn.parts)
         )
 
@@ -271,19 +278,26 @@ def candidate_of(
 ) -> VerifierInput:
     """The candidate in OpenAI-shaped messages: `completion` (a text, a message, a list of them), or the last answer.
 
-    `messages` may be a string, the user's message. `facts` are the row's members that describe the task (see
-    `with_row_facts`). Raises ValueError for facts that cannot be read.
+    An empty list or object is an empty answer. `messages` may be a string, the user's message. `facts` are the row's
+    members that describe the task (see `with_row_facts`). Raises ValueError for facts that cannot be read.
     """
     prompt = _as_messages(messages, "user")
     before = list(read_messages(prompt)) if prompt else []
-    answer_turns = list(read_messages(_as_messages(completion, "assistant"))) if completion is not None else []
+    answer_turns = _answer_turns(completion) if completion is not None else []
     offered = Generation(tools=read_tools(tools))
     turns = tuple(
         structs.replace(turn, generation=offered) if turn.role is Role.ASSISTANT and offered.tools else turn
         for turn in (*before, *answer_turns)
     )
     trace = Trace(turns, format="" if format == "auto" else format)
-    return with_row_facts(trace, facts or {}, own_from=len(before) + 1 if answer_turns else None)
+    own_from = len(before) + 1 if completion is not None else None
+    return with_row_facts(trace, {"tools": tools, **(facts or {})}, own_from=own_from)
+
+
+def _answer_turns(completion: Json) -> list[Turn]:
+    """The turns of an answer; one without text if there is nothing to read."""
+    turns = list(read_messages(_as_messages(completion, "assistant")))
+    return turns or list(read_messages(_as_messages("", "assistant")))
 
 
 def _as_messages(value: Json, role: str) -> Json:
@@ -293,31 +307,30 @@ def _as_messages(value: Json, role: str) -> Json:
 def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | None = None) -> VerifierInput:
     """The candidate of a row whose conversation is `trace`.
 
-    The schema is `schema`, or else `response_format`, or else `<schema>` in the system prompt. The reference is
-    `expected`; `[]` means that no call is needed. Without `expected`, the type `no_tool_call` and `should_call_tool:
-    false` mean the same. Without `own_from`, the candidate's turns begin after the last user turn. Raises ValueError,
-    with the reason, for a member that cannot be read.
+    The schema is `schema`, or else `response_format`, or else `<schema>` in the system prompt. `references.py` says
+    where the reference is. Without `own_from`, the candidate's turns begin after the last user turn. Raises ValueError,
+    with the reason, for another member that cannot be read.
     """
     turns = trace.turns
     last_user_turn = next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.USER), 0)
     answer_format = row.get("answer_format")
     if answer_format is not None and not isinstance(answer_format, str):
         raise ValueError("`answer_format` must be a regular expression, as a string")
+    expected: tuple[ExpectedCall, ...] | None = None
+    reference_error: str | None = None
+    try:
+        expected = reference_of(row)
+    except ValueError as error:
+        reference_error = str(error)
     return VerifierInput(
         trace,
         own_from=last_user_turn + 1 if own_from is None else own_from,
         schema=_schema(trace, row),
-        expected=_expected(row),
+        expected=expected,
         answer_format=answer_format,
+        reference_error=reference_error,
+        offers_none=decoded_list(row.get("tools", row.get("functions"))) == [],
     )
-
-
-def _expected(row: Mapping[str, Json]) -> tuple[ExpectedCall, ...] | None:
-    if row.get("expected") is not None:
-        return expected_of({"id": "row", "expected": row["expected"]})[1]
-    annotation = row.get("annotation")
-    should_call = annotation.get("should_call_tool") if isinstance(annotation, dict) else None
-    return () if row.get("type") == "no_tool_call" or should_call is False else None
 
 
 def _schema(trace: Trace, row: Mapping[str, Json]) -> Json:
@@ -380,7 +393,7 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
         )
         trace = _with_format(sample.trace, format)
         return with_row_facts(trace, row)
-    answer_turns = read_messages(_as_messages(row[key], "assistant"))
+    answer_turns = _answer_turns(row[key])
     turns = (*sample.trace.turns, *answer_turns)
     trace = _with_tools(structs.replace(sample.trace, turns=turns), row.get("tools"), format)
     return with_row_facts(trace, row, own_from=len(sample.trace.turns) + 1)

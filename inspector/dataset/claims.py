@@ -48,10 +48,10 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
     made: also rounded, scaled by a power of ten, or as a percentage, and counts, and sums, differences, products and
     quotients of two such numbers. An action that the agent claims requires a call that succeeded (`has_acted`).
     """
-    words = _CODE.sub(" ", answer)
-    action = _ACTION.search(words)
+    action = claimed_action(answer)
     if action is not None and not has_acted:
-        return Claim(action[0], "a claimed action")
+        return Claim(action, "a claimed action")
+    words = _CODE.sub(" ", answer)
     texts = (*context.texts, *map(fold_text, made))
     known = frozenset(number for text in texts for number in text.numbers)
     derived: frozenset[float] | None = None
@@ -64,6 +64,12 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
         if not _is_known(value, digits, derived):
             return Claim(claimed, "a value that must be looked up")
     return None
+
+
+def claimed_action(answer: str) -> str | None:
+    """The words by which an answer claims that the agent did something; None if it does not."""
+    found = _ACTION.search(_CODE.sub(" ", answer))
+    return found[0] if found is not None else None
 
 
 _SEPARATORS = str.maketrans("", "", ",_\u202f'")

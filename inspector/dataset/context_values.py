@@ -5,26 +5,41 @@ values that the tool's definition offers. Each text is folded once into words (c
 (separators, number words, `2k`, `15 %`). A value is supported if one of these is true, tried in this order:
 
 1. It is trivial: a boolean, null, an empty text.
-2. It is a number whose value is in the context, also as a number word or a percentage.
+2. It is 0 or 1, or a number whose value is in the context, also as a number word or a percentage; or it is one step
+   away from that: another unit (3 minutes, 180), a period of time (a week, 7), the number before or after it (at least
+   11, more than 10), a month's number, or the sum or the difference of two numbers.
 3. Its words are in the context, next to each other; or it is a date or a time that the context writes differently.
-4. It is an ISO code of a currency, a country or a language.
+4. It is an ISO code of a currency, a country or a language, or another code in capital letters, such as a stock's
+   symbol or an airport: the model knows these, and looks them up for a name.
 5. It is a list in one text (`Tokyo, Japan`), of which the first member is supported.
-6. It is composed free text: its parameter's name implies that (`query`, `subject`), or it has several words. Words with
+6. It is another form of the context's words: at least half of its letters are in words that are near one of them
+   (`Germany` for `German`, `Chicago` for `Chcicago`, `San Francisco` for `San Fran`, part of a Chinese name), or it is
+   what the context abbreviates (`Los Angeles` for `LA`).
+7. It is composed free text: its parameter's name implies that (`query`, `subject`), or it has several words. Words with
    digits, except years, must still be in the context.
-7. It is in another script than the user's messages, so that it can be a translation.
+8. It is in another script than some of the user's words, so that it can be a translation.
+
+A value that passes may still be wrong: only a reference shows that. A value that fails has no source that these rules
+know, so a verifier without a reference rejects few right answers; `python -m benchmarks bfcl` counts them.
 
 The cost is linear in the texts. Folded texts are cached, because the rows of a group share their prompt.
 """
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
+from difflib import get_close_matches
+from enum import Enum, auto
 from functools import lru_cache
+from itertools import chain, combinations, islice
+from math import isclose
 
 from msgspec import Struct
 
+from inspector.chain.faults import is_placeholder
 from inspector.chain.provenance_terms import spellings
 from inspector.model import Json
 from inspector.scanning import lazy_pattern
@@ -85,8 +100,39 @@ _FREE_TEXT = lazy_pattern(
 _CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _YEAR = lazy_pattern(r"(?:19|20)\d\d")
 _MANY_WORDS = 3
+_UNIT_FACTORS = (12, 60, 100, 1000, 3600)
+_PERIODS: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("minute", "minutes", "min"), (60,)),
+    **dict.fromkeys(("hour", "hours", "hourly"), (60, 3600)),
+    **dict.fromkeys(("day", "days", "daily"), (24, 365, 1440, 86_400)),
+    **dict.fromkeys(("week", "weeks", "weekly"), (7, 52, 168)),
+    "fortnight": (14,),
+    **dict.fromkeys(("month", "months", "monthly"), (12, 30, 31)),
+    **dict.fromkeys(("quarterly", "quarter"), (3, 4, 90)),
+    **dict.fromkeys(("year", "years", "annual", "annually", "yearly"), (12, 365)),
+    **dict.fromkeys(("decade", "decades"), (10,)),
+    **dict.fromkeys(("century", "centuries"), (100,)),
+}
+_MONTHS_TABLE = "january february march april may june july august september october november december"
+_MONTHS = {month[:length]: at for at, month in enumerate(_MONTHS_TABLE.split(), 1) for length in (3, len(month))}
+_CODE = lazy_pattern(r"[A-Z]{2,5}")
+_OTHER_DATE = lazy_pattern(r"(?:(\d{4})[-/.])?(\d\d?)[-/.](\d\d?)(?:[-/.](\d{4}))?")
+_DAY = lazy_pattern(r"(\d\d?)(?:st|nd|rd|th)?")
+_MAX_DERIVED = 24  # numbers of the context from which others are computed
+_MAX_COMPARED = 400  # words of the context that a word is compared with
+_NEAR = 0.8
+_LEAST_PREFIX = 4
 _LONGEST = 200_000
 _MOST_WORDS = 64
+_MAX_FORM_WORDS = 6
+_MAX_LETTERS = 20_000  # code points that are looked at for their script
+
+
+class Script(Enum):
+    """The script of a letter."""
+
+    LATIN = auto()
+    OTHER = auto()
 
 
 class FoldedText(Struct, frozen=True):
@@ -119,23 +165,23 @@ def folded(text: str) -> list[str]:
 class ContextValues(Struct, frozen=True):
     """The values that a call may use: those in `texts` (the model's input) and `allowed` (enums, defaults).
 
-    `user_script_is_latin` is None if the user wrote no letters.
+    `user_scripts` are the scripts of the user's letters; see `scripts_of`.
     """
 
     texts: Sequence[FoldedText]
     allowed: frozenset[str] = frozenset()
-    user_script_is_latin: bool | None = None
+    user_scripts: frozenset[Script] = frozenset()
 
     def supports(self, name: str, value: Json) -> bool:
         """Whether the value of the parameter `name` comes from the context; the module docstring has the rules."""
         if value is None or isinstance(value, bool | dict | list):
             return True
         if not isinstance(value, str):
-            return allowed_key(value) in self.allowed or self.has_number(value)
+            return allowed_key(value) in self.allowed or self.has_number(value) or self._is_derived(float(value))
         text = value.strip()
         if not text or allowed_key(text) in self.allowed or self._has_text(text):
             return True
-        return self._is_composed(name, text) or self._may_be_translated(text)
+        return self._is_composed(name, text) or self._may_be_translated(text) or self._is_other_form(text)
 
     def has_number(self, value: float | Decimal) -> bool:
         """Whether the number is in the context, in digits or words, plain or as a percentage."""
@@ -147,15 +193,56 @@ class ContextValues(Struct, frozen=True):
         return any(one in text.numbers for text in self.texts for one in candidates) or self._has_words(str(value))
 
     def _has_text(self, text: str) -> bool:
-        if self._has_words(text) or is_iso_code(text):
+        if self._has_words(text) or is_iso_code(text) or _is_code(text):
             return True
         number = _as_number(text)
-        if number is not None and self.has_number(number):
+        if number is not None and (self.has_number(number) or self._is_derived(number)):
             return True
-        if self._has_date(text) or self._has_time(text):
+        if self._has_date(text) or self._has_time(text) or self._has_day_and_month(text):
             return True
         first, comma, _ = text.partition(",")
         return bool(comma) and len(text) < 100 and bool(first.strip()) and self._has_words(first)
+
+    def _is_derived(self, number: float) -> bool:
+        """Whether a number is 0 or 1, or one step away from the numbers and the periods of the context."""
+        if number in (0, 1):
+            return True
+        known = {one for text in self.texts for one in text.numbers if one}
+        periods = {value for text in self.texts for word in text.words for value in _PERIODS.get(word, ())}
+        months = {float(_MONTHS[word]) for text in self.texts for word in text.words if word in _MONTHS}
+        if number in periods or number in months:
+            return True
+        few = sorted(known, key=abs)[:_MAX_DERIVED]
+        scales = {*_UNIT_FACTORS, *periods}
+        scaled = (result for one in few for scale in scales for result in (one * scale, one / scale))
+        beside = (one + step for one in few for step in (1, -1))
+        if any(isclose(number, result) for result in chain(beside, scaled)):
+            return True
+        return any(number in (one + other, one - other, other - one) for one, other in combinations(few, 2))
+
+    def _is_other_form(self, text: str) -> bool:
+        """Whether most of a short text is words near those of the context, or what the context abbreviates."""
+        first = text.partition(",")[0]
+        words = folded(first)
+        if not words or len(words) > _MAX_FORM_WORDS or any(map(str.isdigit, first)):
+            return False
+        letters = sum(map(len, words))
+        if 2 * sum(len(word) for word in words if self._is_near_a_word(word)) >= letters:
+            return True
+        initials = "".join(word[0] for word in words)
+        return len(words) > 1 and any(initials in one.words for one in self.texts)
+
+    def _is_near_a_word(self, word: str) -> bool:
+        """Whether the context has this word in another form: a beginning, a plural, a misspelling."""
+        for text in self.texts:
+            if word in text.words:
+                return True
+            if len(word) < _LEAST_PREFIX - 1:
+                continue
+            near = [one for one in islice(text.words, _MAX_COMPARED) if one[0] == word[0]]
+            if any(_share_a_beginning(one, word) for one in near) or get_close_matches(word, near, 1, _NEAR):
+                return True
+        return False
 
     def _has_words(self, text: str) -> bool:
         words = folded(text)[:_MOST_WORDS]
@@ -172,6 +259,25 @@ class ContextValues(Struct, frozen=True):
             return found is not None and self._is_near_a_date(found)
         rest = text[found.end() :].lstrip("T ")
         return not rest or self._has_time(rest)
+
+    def _has_day_and_month(self, text: str) -> bool:
+        """Whether the context has a date's day beside its month, and its year if it has any year."""
+        found = _OTHER_DATE.fullmatch(text)
+        if found is None:
+            return False
+        year = found[1] or found[4]
+        pair = {int(found[2]), int(found[3])}
+        for text_ in self.texts:
+            words = text_.line.split()
+            has_year = any(_YEAR.fullmatch(word) for word in words)
+            if year is not None and has_year and year not in words:
+                continue
+            for at, word in enumerate(words):
+                month = _MONTHS.get(word)
+                near = (words[at - 1] if at else "", *words[at + 1 : at + 3])
+                if month in pair and any((day := _DAY.fullmatch(one)) and {month, int(day[1])} == pair for one in near):
+                    return True
+        return False
 
     def _is_near_a_date(self, found: re.Match[str]) -> bool:
         """Whether the context names a day in words (`tomorrow`) and has a full date near this one to count from."""
@@ -193,6 +299,8 @@ class ContextValues(Struct, frozen=True):
         minutes = (f" {minute:02}", f"{minute:02}") if minute else ("", " 00")
         spoken |= {f"{short}{minute_text}{gap}{half}" for minute_text in minutes for gap in ("", " ")}
         spoken |= {f"{short}{minute_text} {half[0]} m" for minute_text in minutes}
+        part_of_day = "morning" if hour < 12 else "evening" if hour >= 18 else "afternoon"
+        spoken |= {f"{short}{minute_text} in the {part_of_day}" for minute_text in minutes}
         if not minute:
             spoken |= {"noon", "midday"} if hour == 12 else {"midnight"} if hour == 0 else set()
         return any(f" {one} " in text.line for text in self.texts for one in spoken)
@@ -200,8 +308,7 @@ class ContextValues(Struct, frozen=True):
     def _is_composed(self, name: str, text: str) -> bool:
         """Whether a text is the model's own wording and the context contains all its words with digits."""
         words = folded(text)
-        is_free = bool(_FREE_TEXT.fullmatch(_CAMEL.sub("_", name)))
-        if not is_free and (len(words) < _MANY_WORDS or not self._shares_words(words)):
+        if not is_free_text(name) and (len(words) < _MANY_WORDS or not self._shares_words(words)):
             return False
         numbered = (word for word in words if any(map(str.isdigit, word)) and not _YEAR.fullmatch(word))
         return all(
@@ -219,12 +326,21 @@ class ContextValues(Struct, frozen=True):
         return number is not None and self.has_number(number)
 
     def _may_be_translated(self, text: str) -> bool:
-        value_is_latin = is_latin(text)
-        return (
-            value_is_latin is not None
-            and self.user_script_is_latin is not None
-            and value_is_latin is not self.user_script_is_latin
-        )
+        scripts = scripts_of(text)
+        return bool(scripts) and bool(self.user_scripts - scripts)
+
+
+def is_free_text(name: str) -> bool:
+    """Whether a parameter of this name has text that the model composes, such as a query or a subject."""
+    return _FREE_TEXT.fullmatch(_CAMEL.sub("_", name)) is not None
+
+
+def _share_a_beginning(one: str, other: str) -> bool:
+    """Whether a word continues the other, or both continue the same four letters by few."""
+    short, long = sorted((one, other), key=len)
+    if long.startswith(short):
+        return len(short) >= _LEAST_PREFIX - 1
+    return long[:_LEAST_PREFIX] == short[:_LEAST_PREFIX] and len(long) - _LEAST_PREFIX <= 2 * _LEAST_PREFIX
 
 
 def allowed_key(value: Json) -> str:
@@ -234,14 +350,10 @@ def allowed_key(value: Json) -> str:
     return str(value).strip().casefold()
 
 
-def is_latin(text: str) -> bool | None:
-    """Whether most letters of a text are Latin; None if it has no letters."""
-    if text.isascii():
-        return any(map(str.isalpha, text[:2_000])) or None
-    letters = [one for one in text[:2_000] if one.isalpha()]
-    if not letters:
-        return None
-    return 2 * sum(one < "\u0250" for one in letters) > len(letters)
+def scripts_of(text: str) -> frozenset[Script]:
+    """The scripts of the letters of a text, of which each must have two: Latin ones, and all others."""
+    letters = Counter(Script.LATIN if one < "\u0250" else Script.OTHER for one in text[:_MAX_LETTERS] if one.isalpha())
+    return frozenset(script for script, count in letters.items() if count > 1)
 
 
 def _as_number(text: str) -> float | None:
@@ -325,6 +437,10 @@ _LANGUAGES = (
     "sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
 )
 _CODES = frozenset(f"{_CURRENCIES} {_COUNTRIES} {_COUNTRIES_OF_THREE} {_LANGUAGES}".split())
+
+
+def _is_code(text: str) -> bool:
+    return _CODE.fullmatch(text) is not None and not is_placeholder(text, may_be_a_word=True)
 
 
 def is_iso_code(text: str) -> bool:

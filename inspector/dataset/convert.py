@@ -11,10 +11,12 @@ from inspector.apis.openai.messages import read_tools
 from inspector.dataset.fitting import CallFitter, parse_output
 from inspector.dataset.messages import (
     LISTS,
+    in_call_order,
     read_answer,
     read_results,
     role_of,
     shape_of,
+    sorted_results,
     text_of,
     with_object,
     with_text,
@@ -243,10 +245,13 @@ class ConversationConverter:
         return with_text(message, completion.prompt + completion.text)
 
     def _returned(self, messages: list[dict[str, Json]]) -> Iterator[Json]:
-        """Messages with results, as the template returns them to the model."""
+        """Messages with results, as the template returns them to the model, in the order of their calls."""
         template = self._template
         assert template is not None
-        rows = [(message, [self._paired(one) for one in self._results(message)]) for message in messages]
+        ids = [call.id for call, _ in self._unanswered]
+        given = [(message, sorted_results(self._results(message), ids)) for message in messages]
+        order = in_call_order([results for _, results in given], ids) or range(len(given))
+        rows = [(given[index][0], [self._paired(one) for one in given[index][1]]) for index in order]
         if template.returned is not None and template.shares_turn:
             rows = [(rows[0][0], [one for _, results in rows for one in results])]
         elif not template.shares_turn:

@@ -324,6 +324,12 @@ class DataRow(Struct, frozen=True):
         """`FILE:RECORD`, such as `train.jsonl:line 12`."""
         return f"{self.file}:{self.record}"
 
+    def rejected(self, reason: str) -> "RejectedRow":
+        """This row as one that could not be read."""
+        line = self.number if self.record.startswith("line ") else None
+        text = self.raw.decode("utf-8", "replace")
+        return RejectedRow(self.file, self.record, reason, line, 1 if line else None, text)
+
     def random(self, seed: int, use: str = "") -> Random:
         """A random generator for this row; it does not depend on the folder or bucket of the file."""
         name = self.file.replace("\\", "/").rpartition("/")[2]

@@ -23,7 +23,7 @@ from inspector.dataset.lint.linting import LintOptions, lint_sample
 from inspector.dataset.lint.templates import format_of
 from inspector.dataset.lint.texts import TokenCounter, language_of, token_count
 from inspector.dataset.samples import Sample
-from inspector.dataset.scoring import score_sample
+from inspector.dataset.scoring import score_calls, score_sample
 from inspector.importers.records import parse_json_bytes
 from inspector.json_text import write_json
 from inspector.model import Json, Role, ToolDefinition
@@ -92,9 +92,16 @@ def facts_of(sample: Sample, counter: TokenCounter | None = None, options: LintO
         max((depth for depth, _ in depths), default=0),
         max((chain for _, chain in depths), default=0),
         max(map(_depth, values), default=0),
-        score_sample(sample).overall,
+        _score(sample),
         sample_keys(sample, with_shingles=False).conversation,
     )
+
+
+def _score(sample: Sample) -> float:
+    try:
+        return score_sample(sample).overall
+    except ValueError:  # its reference cannot be read
+        return score_calls(sample, None).overall
 
 
 def _features(

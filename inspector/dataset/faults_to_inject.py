@@ -15,6 +15,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from inspector.chain.steps import Step
+from inspector.dataset.context_values import is_free_text
 from inspector.dataset.json_faults import broken_json
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
@@ -23,6 +24,7 @@ from inspector.model import Json, ToolCall, ToolDefinition
 from inspector.text import Range
 
 _OPENERS = ("<tool_call>", "[tool_call]")
+_MAX_NAME_WORDS = 4
 
 
 class SoundCall(Struct, frozen=True):
@@ -148,13 +150,16 @@ def enum_violation(sound: SoundCall, draw: Random) -> FaultyCall | None:
 
 
 def wrong_value(sound: SoundCall, draw: Random) -> FaultyCall | None:
-    """A typo in the value of a required parameter, which only the tool's refusal reveals."""
-    places = [name for name in sound.required if _slipped(sound.arguments[name], draw) is not None]
+    """A typo in the name that a required parameter has, which only the tool's refusal reveals.
+
+    A tool looks up names, so it can know none of that spelling; it looks up no length and no text.
+    """
+    places = [name for name in sound.required if _is_looked_up(name, sound.arguments[name])]
     places = [name for name in places if not _enum(sound.properties.get(name))]
     if not places:
         return None
     name = draw.choice(places)
-    value = _slipped(sound.arguments[name], draw)
+    value = _slipped(str(sound.arguments[name]), draw)
     return FaultyCall(
         _with_arguments(sound, {**sound.arguments, name: value}),
         ("T406",),
@@ -366,14 +371,15 @@ def _enum(schema: Json) -> list[Json]:
     return listed if isinstance(listed, list) else []
 
 
-def _slipped(value: Json, draw: Random) -> Json:
-    """The value with a typo; None if it is too short for one."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    if isinstance(value, int):
-        return value * 10 + draw.randint(1, 9)
-    if len(value) < 4 or not value.isprintable():
-        return None
+def _is_looked_up(name: str, value: Json) -> bool:
+    """Whether a value is a name of few words, long enough for a typo; a typo in an id is a fault that T412 reports."""
+    if not isinstance(value, str) or len(value) < 4 or is_free_text(name):
+        return False
+    return len(value.split()) <= _MAX_NAME_WORDS and all(one.isalpha() or one in " .,'-" for one in value)
+
+
+def _slipped(value: str, draw: Random) -> str:
+    """The value with a typo."""
     at = draw.randrange(1, len(value) - 1)
     slipped = value[:at] + value[at + 1] + value[at] + value[at + 2 :]
     return slipped if slipped != value else value[:-1]

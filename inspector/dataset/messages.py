@@ -1,6 +1,6 @@
 """Reads the messages of a row, in OpenAI's shape or ShareGPT's, and writes them back in the same shape."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -136,6 +136,29 @@ def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, 
         name = name if isinstance(name, str) else only.name
         return (ToolResult(only.content, _NO_RANGE, call_id, name, only.is_error),)
     return results
+
+
+def in_call_order(results: Sequence[Sequence[ToolResult]], call_ids: Sequence[str | None]) -> list[int] | None:
+    """The order of messages with results in which they answer the calls with these ids, as indices.
+
+    Formats without ids pair results and calls by their order alone. None if a result has no id of these calls: then
+    the order of the messages is all that is known.
+    """
+    positions = [[_position(one, call_ids) for one in of_message] for of_message in results]
+    if any(position is None for of_message in positions for position in of_message):
+        return None
+    first = [min((one for one in of_message if one is not None), default=0) for of_message in positions]
+    return sorted(range(len(results)), key=first.__getitem__)
+
+
+def sorted_results(results: Sequence[ToolResult], call_ids: Sequence[str | None]) -> tuple[ToolResult, ...]:
+    """The results of one message in the order of their calls; unchanged if one has no id of these calls."""
+    order = in_call_order([[one] for one in results], call_ids)
+    return tuple(results) if order is None else tuple(results[index] for index in order)
+
+
+def _position(result: ToolResult, call_ids: Sequence[str | None]) -> int | None:
+    return call_ids.index(result.call_id) if result.call_id is not None and result.call_id in call_ids else None
 
 
 def _unwrapped(result: ToolResult) -> ToolResult:

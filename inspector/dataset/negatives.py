@@ -17,20 +17,19 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from random import Random
 
 from msgspec import Struct, structs
 
 from inspector.chain.steps import Status, Step, StepOutcome
-from inspector.chain.tool_kinds import is_interpreter, is_search
+from inspector.chain.tool_kinds import ToolKind, is_interpreter, is_search, kind_of
+from inspector.dataset.claims import claimed_action
 from inspector.dataset.context_values import folded
-from inspector.dataset.convert import find_tools_block, with_tools_block
 from inspector.dataset.data_files import DataRow
 from inspector.dataset.messages import role_of, shape_of, text_of, with_text
 from inspector.dataset.no_tool_answers import no_tool_answer
-from inspector.dataset.samples import Sample, read_sample
-from inspector.formats.registry import find_format
-from inspector.formats.templates.registry import find_template
+from inspector.dataset.samples import Sample, definitions_in, read_sample
 from inspector.formats.templates.template import openai_tool
 from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
@@ -144,6 +143,11 @@ def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: R
         return NoNegative("it has no question, result and last answer to combine")
     if step.location.turn == len(sample.trace.turns):
         return NoNegative("it ends with its call")
+    roles = [role_of(one) for one in sample.messages if isinstance(one, dict)]
+    if roles.count(Role.USER) != 1 or roles.count(Role.ASSISTANT) != 2:
+        return NoNegative("it is a longer conversation: its last answer does not follow from its first question alone")
+    if acts(sample.offered.find(step.call.name), text_of(last) or ""):
+        return NoNegative("its tool acts: without the call, its answer would claim what nobody did")
     index, question = first_question
     result = step.result.content.strip()
     if len(result) > 2_000:
@@ -233,23 +237,54 @@ def _offer(sample: Sample, value: JsonObject, tools: Sequence[ToolDefinition]) -
 
 
 def _offer_in_text(sample: Sample, value: JsonObject, tools: Sequence[ToolDefinition]) -> bool:
-    source = find_format(sample.wire_format)
-    template = find_template(source)
+    """Change only the definitions in the system prompt: another wording would give the answer away."""
     messages = value[_key(sample)]
     assert isinstance(messages, list)
     for at, message in enumerate(messages):
         text = text_of(message) if isinstance(message, dict) and role_of(message) is Role.SYSTEM else None
-        block = find_tools_block(text, source) if text else None
-        if (
-            isinstance(message, dict)
-            and text
-            and block is not None
-            and template is not None
-            and template.offered is None
-        ):
-            messages[at] = with_text(message, with_tools_block(text, block, tuple(tools), template))
+        changed = _with_definitions(text, tools) if text else None
+        if isinstance(message, dict) and changed is not None:
+            messages[at] = with_text(message, changed)
             return True
     return False
+
+
+def _with_definitions(text: str, tools: Sequence[ToolDefinition]) -> str | None:
+    """A system prompt with only these tools among its JSON definitions, and no other change; None if that is unclear.
+
+    The definitions must be one list, with only white space and commas between them.
+    """
+    found = list(definitions_in(text))
+    between = [text[one.end : other.start] for (one, _), (other, _) in pairwise(found)]
+    if not found or any(gap.strip() not in ("", ",") for gap in between):
+        return None
+    known = {_name_of(definition): place.of(text) for place, definition in found}
+    written = [known.get(tool.name) or _as_written(found[0][1], tool) for tool in tools]
+    start, end = found[0][0].start, found[-1][0].end
+    gap = between[0] if between else ", " if text[:start].rstrip().endswith("[") else "\n"
+    return f"{text[:start]}{gap.join(written)}{text[end:]}"
+
+
+def _as_written(example: Json, tool: ToolDefinition) -> str:
+    """A definition in the shape of another one: inside `function` or not."""
+    shown = openai_tool(tool)
+    is_wrapped = isinstance(example, dict) and isinstance(example.get("function"), dict)
+    return json.dumps(shown if is_wrapped else shown.get("function", shown), ensure_ascii=False)
+
+
+def acts(tool: ToolDefinition | None, answer: str) -> bool:
+    """Whether a tool may change something outside: all but those that read by their name or their description's verb.
+
+    A tool also acts if the answer claims an action.
+    """
+    if tool is None or claimed_action(answer) is not None:
+        return True
+    kind = kind_of(tool.name)
+    if kind is ToolKind.UNKNOWN:
+        verb = (folded(tool.description) or [""])[0]
+        kinds = (kind_of(verb), kind_of(verb.removesuffix("s")))
+        kind = next((one for one in kinds if one is not ToolKind.UNKNOWN), ToolKind.UNKNOWN)
+    return kind is not ToolKind.READS
 
 
 def _name_of(tool: Json) -> str | None:

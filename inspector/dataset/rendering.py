@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from msgspec import Struct, structs
@@ -17,7 +18,7 @@ from msgspec import Struct, structs
 from inspector.dataset.convert import convert_row, find_tools_block
 from inspector.dataset.data_files import DataRow, missing_library
 from inspector.dataset.fitting import CallFitter
-from inspector.dataset.messages import read_answer, read_results, role_of, text_of
+from inspector.dataset.messages import in_call_order, read_answer, read_results, role_of, sorted_results, text_of
 from inspector.dataset.samples import Sample, read_sample
 from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from inspector.formats.format import Format
@@ -92,7 +93,21 @@ def read_scenario(sample: Sample) -> Scenario:
         if not isinstance(message, dict):
             raise ValueError(f"message {number} is not an object")
         turns += _turns(message, source, tools, notes, number)
-    return Scenario(sample.id or sample.reference, tuple(turns), tools, tuple(notes))
+    return Scenario(sample.id or sample.reference, tuple(_in_call_order(turns)), tools, tuple(notes))
+
+
+def _in_call_order(turns: Sequence[TemplateMessage]) -> Iterator[TemplateMessage]:
+    """The turns, with results that follow each other in the order of the calls before them."""
+    ids: list[str | None] = []
+    for are_results, group in groupby(turns, key=lambda turn: turn.role is Role.TOOL):
+        listed = list(group)
+        if not are_results:
+            ids = [call.id for call in _calls(listed[-1].pieces)]
+            yield from listed
+            continue
+        order = in_call_order([turn.results for turn in listed], ids) or range(len(listed))
+        for index in order:
+            yield structs.replace(listed[index], results=sorted_results(listed[index].results, ids))
 
 
 def _turns(

@@ -57,6 +57,7 @@ SAMPLE_TYPES = (
 _TOOL_LISTS = ("tools", "functions")
 _ARRAY = lazy_pattern(r"\[\s*\{")
 _DEFINITION = lazy_pattern(r'\{\s*"type"\s*:\s*"function"\s*,\s*"function"\s*:\s*\{')
+_ANY_DEFINITION = lazy_pattern(r'\{\s*"(?:type|name|function|description)"\s*:')
 _MOST_ARRAYS, _MOST_DEFINITIONS = 8, 500
 _SHOWN = 16_384
 _DECODER = json.JSONDecoder()
@@ -329,6 +330,18 @@ def _listed_in_words(trace: Trace) -> OfferedList:
     return OfferedList(read_tools(single_definitions), "system") if single_definitions else OfferedList()
 
 
+def definitions_in(text: str) -> Iterator[tuple[Range, Json]]:
+    """The tool definitions in a text, in an array or not, each with its range."""
+    found = _ANY_DEFINITION.search(text)
+    while found is not None:
+        at = found.end()
+        for place, value in _values_at(_ANY_DEFINITION, text, 1, found.start()):
+            if _is_definition(value):
+                yield place, value
+                at = place.end
+        found = _ANY_DEFINITION.search(text, at)
+
+
 def _definitions_in(text: str) -> Iterator[Json]:
     """The definitions that are not in an array, as in Llama 3's template."""
     end = 0
@@ -338,9 +351,9 @@ def _definitions_in(text: str) -> Iterator[Json]:
             end = place.end
 
 
-def _values_at(begin: re.Pattern[str], text: str, most: int) -> Iterator[tuple[Range, Any]]:
-    """The JSON values that begin at the first `most` matches of a pattern."""
-    for found in islice(begin.finditer(text), most):
+def _values_at(begin: re.Pattern[str], text: str, most: int, start: int = 0) -> Iterator[tuple[Range, Any]]:
+    """The JSON values that begin at the first `most` matches of a pattern from `start` on."""
+    for found in islice(begin.finditer(text, start), most):
         try:
             value, end = _DECODER.raw_decode(text, found.start())
         except (ValueError, RecursionError):

@@ -16,12 +16,12 @@ an argument, allow some arguments to be missing, and match calls in any order; a
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
-from inspector.chain.metrics_figures import CALLS, ExpectedCall, expected_of
+from inspector.chain.expected_calls import ExpectedCall, agrees
 from inspector.chain.steps import Step
+from inspector.dataset.references import reference_of
 from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.model import Json, ToolDefinition
 
@@ -79,29 +79,34 @@ def score_arguments(
     *,
     tool: str = "",
     optional: frozenset[str] = frozenset(),
+    blurred: bool = False,
     required: Sequence[str] = (),
     properties: Sequence[str] | None = None,
 ) -> CallScore:
     """The score of one call's arguments. `reference` has the accepted values of each argument; it may be None.
 
-    `optional` arguments of the reference may be left out. `properties` are those of the schema, or None without a
-    schema.
+    `optional` arguments of the reference may be left out. `blurred`: values are compared as the Berkeley leaderboard
+    does. `properties` are those of the schema, or None without a schema.
     """
     extra = set(arguments) - set(properties) if properties is not None else set()
     return CallScore(
         tool,
         completeness=len(set(required) & set(arguments)) / len(set(required)) if required else 1.0,
-        accuracy=None if reference is None else _accuracy(arguments, reference, optional),
+        accuracy=None if reference is None else _accuracy(arguments, reference, optional, blurred=blurred),
         type_precision=None if reference is None else _type_precision(arguments, reference),
         no_hallucination=0.5 if extra else 1.0,
     )
 
 
 def _accuracy(
-    arguments: Mapping[str, Json], reference: Mapping[str, Sequence[Json]], optional: frozenset[str]
+    arguments: Mapping[str, Json],
+    reference: Mapping[str, Sequence[Json]],
+    optional: frozenset[str],
+    *,
+    blurred: bool,
 ) -> float:
     compared = [name for name in reference if name in arguments or name not in optional]
-    right = sum(any(is_equal(arguments.get(name), one) for one in reference[name]) for name in compared)
+    right = sum(any(agrees(one, arguments.get(name), blurred=blurred) for one in reference[name]) for name in compared)
     return right / len(compared) if compared else 1.0
 
 
@@ -118,44 +123,17 @@ def _is_instance(value: Json, reference: Json) -> bool:
     return isinstance(value, type(reference))
 
 
-def is_equal(one: Json, other: Json) -> bool:
-    """Whether two values are equal by Python's `==` at every depth, except that true is not 1."""
-    pending: list[tuple[Any, Any]] = [(one, other)]
-    while pending:
-        left, right = pending.pop()
-        if isinstance(left, bool) or isinstance(right, bool):
-            if left is not right:
-                return False
-        elif isinstance(left, dict) and isinstance(right, dict):
-            if left.keys() != right.keys():
-                return False
-            pending += ((left[key], right[key]) for key in left)
-        elif isinstance(left, list) and isinstance(right, list):
-            if len(left) != len(right):
-                return False
-            pending += zip(left, right, strict=True)
-        elif left != right:
-            return False
-    return True
-
-
-def reference_of(sample: Sample) -> tuple[ExpectedCall, ...] | None:
-    """The calls that the row expects (`expected`, `ground_truth`, `possible_answer`, ...); None if it has none."""
-    row = sample.row.value
-    if not any(key in row for key in CALLS):
-        return None
-    try:
-        return expected_of({**row, "id": sample.id or sample.record})[1]
-    except ValueError:
-        return None
-
-
 def score_sample(sample: Sample, reference: Sequence[ExpectedCall] | None = None) -> SampleScore:
     """The scores of a sample's calls against `reference`, or else its own reference, or else without one.
 
-    Calls that fail deliberately, in error recovery, are not scored.
+    Calls that fail deliberately, in error recovery, are not scored. Raises ValueError for a reference that cannot be
+    read.
     """
-    expected = reference if reference is not None else reference_of(sample)
+    return score_calls(sample, reference if reference is not None else reference_of(sample.row.value))
+
+
+def score_calls(sample: Sample, expected: Sequence[ExpectedCall] | None) -> SampleScore:
+    """The scores of a sample's calls against these expected ones; without a reference if they are None."""
     deliberate = {step.number for step in deliberate_steps(sample)}
     steps = [step for step in sample.inspection.chain.steps if step.number not in deliberate]
     if expected is None:
@@ -182,7 +160,7 @@ def _in_any_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> di
     """Pairs each expected call with the call of its tool that agrees best; dots in names count as underscores."""
     pairs: dict[int, ExpectedCall] = {}
     for one in expected:
-        left = [step for step in steps if step.number not in pairs and _plain(step.call.name) == _plain(one.tool)]
+        left = [step for step in steps if step.number not in pairs and one.names(step.call.name)]
         if left:
             best = max(left, key=lambda step: (_agreement(step, one), -step.number))
             pairs[best.number] = one
@@ -191,11 +169,7 @@ def _in_any_order(steps: Sequence[Step], expected: Sequence[ExpectedCall]) -> di
 
 def _agreement(step: Step, one: ExpectedCall) -> float:
     given = step.call.arguments
-    return _accuracy(given, one.arguments, one.optional) if isinstance(given, dict) else 0.0
-
-
-def _plain(tool: str | None) -> str:
-    return (tool or "").replace(".", "_")
+    return _accuracy(given, one.arguments, one.optional, blurred=True) if isinstance(given, dict) else 0.0
 
 
 def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_extra: bool = False) -> CallScore:
@@ -210,6 +184,7 @@ def _scored(sample: Sample, step: Step, expected: ExpectedCall | None, *, is_ext
         reference,
         tool=name,
         optional=expected.optional if expected is not None else frozenset(),
+        blurred=expected is not None and expected.is_blurred,
         required=required,
         properties=properties,
     )

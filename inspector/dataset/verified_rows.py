@@ -11,10 +11,10 @@ from math import comb, sqrt
 from random import Random
 from statistics import fmean
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from inspector.chain.intervals import Interval, Mean, Share, around, wilson
-from inspector.dataset.candidates import row_candidate
+from inspector.dataset.candidates import CandidateReading, row_candidate
 from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.verifiers import find_verifier, run_verifier
 from inspector.diagnostics import Diagnostic
@@ -79,17 +79,24 @@ _SCORES = ("score", "reward", "quality_score")
 
 
 class VerifyOptions(Struct, frozen=True):
-    """The names of the verifiers to run, their rules, and the format; `score` names the column to rank by."""
+    """The names of the verifiers to run, their rules, and the format; `score` names the column to rank by.
+
+    `require_call` is that of `VerifierInput`.
+    """
 
     verifiers: tuple[str, ...] = ("tool-use",)
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     format: str = ""
     score: str | None = None
+    require_call: bool | None = None
 
 
 class VerifiedRow(Struct, frozen=True):
-    """One candidate with its verdicts, as (verifier, diagnostics that made it fail), its group key and its score."""
+    """One candidate with its verdicts, as (verifier, diagnostics that made it fail), its group key and its score.
+
+    `lacks_tools`: it has calls, but its row offers no tool.
+    """
 
     row: DataRow
     id: str | None
@@ -97,6 +104,7 @@ class VerifiedRow(Struct, frozen=True):
     verdicts: tuple[tuple[str, tuple[Diagnostic, ...]], ...]
     group: str
     score: float
+    lacks_tools: bool = False
 
     @property
     def passed(self) -> bool:
@@ -115,10 +123,7 @@ def verify_row(row: DataRow, options: VerifyOptions) -> Iterator[VerifiedRow | R
         for one in _candidates(row):
             yield _verified(one, options)
     except (ValueError, UnknownFormatError) as error:
-        line = row.number if row.record.startswith("line ") else None
-        yield RejectedRow(
-            row.file, row.record, str(error), line, 1 if line else None, row.raw.decode("utf-8", "replace")
-        )
+        yield row.rejected(str(error))
 
 
 def _candidates(row: DataRow) -> Iterator[DataRow]:
@@ -130,15 +135,17 @@ def _candidates(row: DataRow) -> Iterator[DataRow]:
 
 
 def _verified(row: DataRow, options: VerifyOptions) -> VerifiedRow:
-    candidate = row_candidate(row.value, format=options.format)
+    candidate = structs.replace(row_candidate(row.value, format=options.format), require_call=options.require_call)
+    reading = CandidateReading(candidate)
     verdicts = tuple(
-        (name, run_verifier(find_verifier(name), candidate, select=options.select, ignore=options.ignore).diagnostics)
+        (name, run_verifier(find_verifier(name), reading, select=options.select, ignore=options.ignore).diagnostics)
         for name in options.verifiers
     )
     names = _SCORES if options.score is None else (options.score,)
     values = (row.value.get(name) for name in names)
     score = next((float(one) for one in values if isinstance(one, int | float) and not isinstance(one, bool)), 0.0)
-    return VerifiedRow(row, _id_of(row.value), candidate.trace, verdicts, group_key(row.value), score)
+    group, lacks_tools = group_key(row.value), bool(reading.calls) and not reading.tools
+    return VerifiedRow(row, _id_of(row.value), candidate.trace, verdicts, group, score, lacks_tools)
 
 
 def _id_of(row: JsonObject) -> str | None:

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from inspector.chain.expected_calls import ExpectedCall
 from inspector.chain.faults import is_placeholder
-from inspector.chain.metrics_figures import ExpectedCall, agreement
 from inspector.chain.provenance_terms import leaves
 from inspector.chain.steps import Step, StepOutcome, quoted, tool_named
 from inspector.chain.tool_kinds import bare_name, is_terminal
@@ -50,12 +50,17 @@ _TRANSIENT = lazy_pattern(
 
 
 class Verifier(Struct, frozen=True):
-    """A verifier: its name, one sentence on what passes, the codes of the rules that cause a failure, and the check."""
+    """A verifier: its name, one sentence on what passes, the codes of the rules that cause a failure, and the check.
+
+    `uses_reference`: it compares with the calls that the row expects, so a row whose reference cannot be read has no
+    verdict.
+    """
 
     name: str
     summary: str
     rules: tuple[str, ...]
     check: Check
+    uses_reference: bool = False
 
 
 class VerifierVerdict(Struct, frozen=True):
@@ -71,14 +76,24 @@ class UnknownVerifierError(WeaklinkError):
 
 
 def run_verifier(
-    verifier: Verifier, candidate: VerifierInput, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    verifier: Verifier,
+    candidate: VerifierInput | CandidateReading,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
 ) -> VerifierVerdict:
     """The verdict of one verifier. `select` are rule codes, names or prefixes instead of the verifier's own.
 
-    Raises UnknownRuleError, but never an error because of the candidate's content.
+    Several verifiers of one candidate share its reading.
+
+    Raises UnknownRuleError, and ValueError if the verifier needs the row's reference and that cannot be read, but never
+    an error because of the candidate's content.
     """
+    reading = candidate if isinstance(candidate, CandidateReading) else CandidateReading(candidate)
+    if verifier.uses_reference and reading.candidate.reference_error is not None:
+        raise ValueError(reading.candidate.reference_error)
     chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
-    found = dict.fromkeys(one for one in verifier.check(CandidateReading(candidate)) if one.rule in chosen)
+    found = dict.fromkeys(one for one in verifier.check(reading) if one.rule in chosen)
     ordered = sorted(found, key=lambda one: (one.location.turn, one.location.part, one.range, one.rule.code))
     return VerifierVerdict(verifier.name, not ordered, tuple(ordered))
 
@@ -137,9 +152,26 @@ def check_schema_adherence(reading: CandidateReading) -> Iterator[Diagnostic]:
 
 
 def _no_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
+    yield _at_end_of_all(reading, json_syntax.MALFORMED_JSON, "There is no answer.")
+
+
+def _at_end_of_all(reading: CandidateReading, rule: Rule, message: str) -> Diagnostic:
     turns = reading.trace.turns
-    if turns:
-        yield at_end(turns[-1], len(turns), json_syntax.MALFORMED_JSON, "There is no answer.")
+    if not turns:
+        return Fault(rule, Range(0, 0), message).at(1, "text")
+    return at_end(turns[-1], len(turns), rule, message)
+
+
+def _empty_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
+    """The fault of a candidate without an answer: no text outside reasoning and markers, and no call."""
+    number = reading.answer_turn
+    if not number:
+        yield _at_end_of_all(reading, verification.EMPTY_ANSWER, "The candidate has no answer.")
+    elif not reading.answer.strip() and not any(one.location.turn == number for one in reading.calls):
+        turn = reading.trace.turns[number - 1]
+        is_reasoned = any(part.text.strip() for part in turn.parts)
+        message = "The answer is empty" + (": it has only reasoning or markers." if is_reasoned else ".")
+        yield at_end(turn, number, verification.EMPTY_ANSWER, message)
 
 
 def _json_faults(text: str, schema_: Json, format: str) -> Iterator[Fault]:
@@ -218,30 +250,70 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
 def check_tool_use(reading: CandidateReading) -> Iterator[Diagnostic]:
     """The faults of the calls of a conversation and of its last answer.
 
-    Every call must be readable in the strict format, offered, and valid under its schema, and its arguments must come
-    from the context; ids and results must be paired, and errors recovered from. The calls must match the reference, if
-    there is one. Without a reference, an answer that states a number or an action found in no result lacks a call. The
-    faults of a failed call that a later turn corrects after its error do not count.
+    There must be an answer. Every call must be readable in the strict format, offered, and valid under its schema, and
+    its arguments must come from the context; ids and results must be paired, and errors recovered from. The calls must
+    match the reference, if there is one. Without a reference, an answer that states a number or an action found in no
+    result lacks a call. The faults of a failed call that a later turn corrects after its error do not count.
     """
+    yield from _empty_answer(reading)
     calls_in = Counter(step.location.turn for step in reading.steps)
     excused = [step for step in reading.steps if correction_of(step, reading.steps) is not None]
+    sourced = _expected_places(reading)
     for diagnostic in reading.diagnostics:
         if diagnostic.rule in _STRICTER_BELOW and not reading.is_single:
+            continue
+        if diagnostic.rule in _ON_VALUES and _place_of(diagnostic) in sourced:
             continue
         if not any(_belongs_to(diagnostic, step, calls_in) for step in excused):
             yield diagnostic
     yield from _repeated(reading.steps, _unreadable_turns(reading))
     numbers = {step.number for step in excused}
     calls = [one for one in reading.calls if one.step is None or one.step.number not in numbers]
-    yield from _unsourced(reading, calls)
+    yield from _not_offered(reading)
+    yield from _unsourced(reading, calls, sourced)
     yield from _unrecovered(reading, numbers)
     if reading.candidate.expected is not None:
         yield from _against_reference(reading, calls, reading.candidate.expected)
-    else:
-        yield from _claimed_without_call(reading)
+        return
+    yield from _claimed_without_call(reading)
+    if reading.candidate.require_call and not _own(reading, calls):
+        yield _missing_call(reading, "The answer has no call, and one is required.")
 
 
 _STRICTER_BELOW = (conversation.REPEATED_CALL, conversation.UNRECOVERED_ERROR)
+_ON_VALUES = (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
+
+
+def _own(reading: CandidateReading, calls: Sequence[CandidateCall]) -> list[CandidateCall]:
+    """The calls of the candidate itself, not of the conversation before it."""
+    return [one for one in calls if one.location.turn >= reading.candidate.own_from]
+
+
+def _expected_places(reading: CandidateReading) -> frozenset[tuple[int, str, str]]:
+    """The turn, part and path of every argument whose value the reference has: it needs no other source."""
+    return frozenset(
+        (one.location.turn, one.location.part, pointer([name]))
+        for one in _own(reading, reading.calls)
+        if isinstance(one.call.arguments, dict)
+        for expected in reading.candidate.expected or ()
+        if expected.names(one.call.name)
+        for name, value in one.call.arguments.items()
+        if expected.accepts(name, value)
+    )
+
+
+def _place_of(diagnostic: Diagnostic) -> tuple[int, str, str]:
+    path = diagnostic.fault.path or ""
+    return diagnostic.location.turn, diagnostic.location.part, "/".join(path.split("/")[:2])
+
+
+def _not_offered(reading: CandidateReading) -> Iterator[Diagnostic]:
+    """The calls of a row whose list of tools is empty, and whose prompt defines none either."""
+    if not reading.candidate.offers_none or reading.tools:
+        return
+    for one in reading.calls:
+        message = f"{tool_named(one.call.name)} is called, but the row offers no tool: its list is empty."
+        yield _at_call(conversation.UNKNOWN_TOOL, one, message)
 
 
 def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int]) -> bool:
@@ -276,8 +348,10 @@ def _repeated(steps: Sequence[Step], unreadable: Container[int]) -> Iterator[Dia
             )
 
 
-def _unsourced(reading: CandidateReading, calls: Sequence[CandidateCall]) -> Iterator[Diagnostic]:
-    """Values that the context does not contain, in calls of known tools: the enums of other tools are unknown."""
+def _unsourced(
+    reading: CandidateReading, calls: Sequence[CandidateCall], expected: Container[tuple[int, str, str]]
+) -> Iterator[Diagnostic]:
+    """Values that neither the context nor the reference has, in calls of known tools: other enums are unknown."""
     if not any(turn.role is Role.USER for turn in reading.trace.turns):
         return  # the beginning of the conversation is missing
     tools = {tool.name: tool for tool in reading.tools}
@@ -294,6 +368,8 @@ def _unsourced(reading: CandidateReading, calls: Sequence[CandidateCall]) -> Ite
             continue
         context, places = reading.context(one.location.turn, tools[call.name]), ArgumentPlaces(call)
         for at, value in leaves(call.arguments):
+            if (one.location.turn, one.location.part, "/".join(at.split("/")[:2])) in expected:
+                continue
             name = _parameter_name(at)
             keys = {f"{one.location.turn}{at}", f"{name}\0{value}"}
             if reported.isdisjoint(keys) and not context.supports(name, value):
@@ -337,16 +413,18 @@ def _against_reference(
     reading: CandidateReading, calls: Sequence[CandidateCall], expected: Sequence[ExpectedCall]
 ) -> Iterator[Diagnostic]:
     """The differences between the candidate's calls and those that the row expects, in any order."""
-    unmatched = [one for one in calls if one.location.turn >= reading.candidate.own_from]
+    unmatched = _own(reading, calls)
+    if not unmatched and reading.candidate.require_call is False:
+        return
     missing: list[ExpectedCall] = []
     for expected_call in expected:
-        found = next((one for one in unmatched if _is_same(expected_call, one.call)), None)
+        found = next((one for one in unmatched if expected_call.is_made_by(one.call)), None)
         if found is None:
             missing.append(expected_call)
         else:
             unmatched.remove(found)
     for expected_call in missing:
-        near = next((one for one in unmatched if one.call.name == expected_call.tool), None)
+        near = next((one for one in unmatched if expected_call.names(one.call.name)), None)
         if near is None:
             yield _missing_call(
                 reading, f"The reference has a call of {tool_named(expected_call.tool)}, which is missing."
@@ -359,16 +437,11 @@ def _against_reference(
         yield _at_call(verification.UNNEEDED_CALL, one, message)
 
 
-def _is_same(expected: ExpectedCall, call: ToolCall) -> bool:
-    counts = agreement((expected,), (call,))
-    return counts.right_tools == 1 and counts.right_parameters == counts.expected_parameters
-
-
 def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
     given = one.call.arguments if isinstance(one.call.arguments, dict) else {}
-    missing = [name for name in expected.arguments if name not in given and name not in expected.optional]
+    missing = [name for name in expected.arguments if name not in given and not expected.may_lack(name)]
     extra = [name for name in given if name not in expected.arguments]
-    changed = [name for name in given if name in expected.arguments and given[name] not in expected.arguments[name]]
+    changed = [name for name in given if name in expected.arguments and not expected.accepts(name, given[name])]
     parts = [
         f"{words} {listed_names(names)}"
         for words, names in (
@@ -418,6 +491,7 @@ def _claimed_without_call(reading: CandidateReading) -> Iterator[Diagnostic]:
 
 def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
     """The fault of an answer that does not fully match the row's `answer_format`; reasoning is ignored."""
+    yield from _empty_answer(reading)
     pattern = reading.candidate.answer_format
     number = reading.answer_turn
     if pattern is None or not number:
@@ -440,6 +514,7 @@ def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
 
 def check_reasoning_cap(reading: CandidateReading) -> Iterator[Diagnostic]:
     """The faults of turns whose reasoning has more tokens than the cap (30,000), or never ends."""
+    yield from _empty_answer(reading)
     yield from reading.inspection.diagnostics
 
 
@@ -477,17 +552,21 @@ TOOL_USE = Verifier(
         *("J1", "S201", "S202", "S203", "S204", "S205", "S206"),
         *("F301", "F302", "F303", "F306", "F308", "F309", "F310", "F311", "F312", "F315", "F316", "F317", "F318"),
         *("T401", "T402", "T403", "T404", "T405", "T408", "T409", "T410", "T411", "T412", "T413"),
-        *("V901", "V902", "V903", "V904"),
+        *("V901", "V902", "V903", "V904", "V906"),
     ),
     check_tool_use,
+    uses_reference=True,
 )
 ANSWER_FORMAT = Verifier(
-    "answer-format", "The answer matches the row's regular expression `answer_format`.", ("V905",), check_answer_format
+    "answer-format",
+    "The answer matches the row's regular expression `answer_format`.",
+    ("V905", "V906"),
+    check_answer_format,
 )
 REASONING_CAP = Verifier(
     "reasoning-cap",
     "No turn reasons for more than 30,000 tokens, and reasoning is closed.",
-    ("R601", "F301"),
+    ("R601", "F301", "V906"),
     check_reasoning_cap,
 )
 MULTI_STEP = Verifier(

@@ -85,4 +85,18 @@ WRONG_ANSWER_FORMAT = Rule(
     format=ROW_FORMAT,
 )
 
-RULES = (UNNEEDED_CALL, MISSING_CALL, WRONG_CALL, UNSOURCED_ARGUMENT, WRONG_ANSWER_FORMAT)
+EMPTY_ANSWER = Rule(
+    "V906",
+    "empty-answer",
+    Severity.ERROR,
+    "The candidate has no answer: no call, and no text outside its reasoning.",
+    "A reward for an empty answer teaches the model to write nothing, which is always shorter than an answer. "
+    "Reasoning alone is no answer either: an application shows nothing of it.",
+    "Exclude the candidate from the set. If many answers are empty, look at the generation's length limit and at the "
+    "stop words.",
+    bad=_row("What is the capital of Norway?", "<think>Oslo, I think.</think>"),
+    good=_row("What is the capital of Norway?", "Oslo."),
+    format=ROW_FORMAT,
+)
+
+RULES = (UNNEEDED_CALL, MISSING_CALL, WRONG_CALL, UNSOURCED_ARGUMENT, WRONG_ANSWER_FORMAT, EMPTY_ANSWER)

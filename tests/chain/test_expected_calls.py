@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector.chain.metrics_figures import agreement, expected_of
+from inspector.chain.expected_calls import agreement, expected_of
 from inspector.facade import make_call
 from inspector.model import Json, ToolCall
 from inspector.text import Range

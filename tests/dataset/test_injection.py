@@ -217,3 +217,29 @@ def test_a_row_without_a_place_is_skipped_with_the_reason(change: dict[str, Any]
     (found,) = inject_faults(DataRow("a", "line 1", 1, {**given_row.value, **change}), seed=0)
     assert isinstance(found, NotInjected)
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "is_looked_up"),
+    [
+        ("Beijing", "city", True),
+        ("San Francisco", "city", True),
+        ("A-12345", "order_id", False),
+        (129, "length", False),
+        ("129 meters", "length", False),
+        ("2024-05-01", "date", False),
+        ("https://example.com", "url", False),
+        ("Please call me back soon", "message", False),
+        ("Hello", "subject", False),
+    ],
+)
+def test_a_tool_lacks_an_entry_only_for_a_name(value: Json, name: str, is_looked_up: bool) -> None:
+    parameters = {"type": "object", "properties": {name: {}}, "required": [name]}
+    tool = {"name": "get_it", "description": "Gets it", "parameters": parameters}
+    call = json.dumps({"name": "get_it", "arguments": {name: value}})
+    texts = (f"Get {value}.", f"<tool_call>\n{call}\n</tool_call>", RESULT, "It is 22.")
+    roles = ("user", "assistant", "tool", "assistant")
+    messages: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+    given_row = DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": [tool]})
+    (found,) = inject_faults(given_row, seed=1, rates={"wrong-value": 1.0})
+    assert isinstance(found, InjectedRow) is is_looked_up

@@ -106,6 +106,63 @@ def test_an_answer_that_is_given_already_needs_no_call() -> None:
     assert run_verifier(TOOL_USE, row_candidate(found.value)).passed
 
 
+def test_the_result_is_only_given_in_a_conversation_of_one_question_and_of_a_tool_that_reads() -> None:
+    longer = sample(WEATHER, INVOICE)
+    messages = [*longer.row.value["messages"], {"role": "user", "content": "And you?"}]
+    messages.append({"role": "assistant", "content": "I have no weather."})
+    value = {**longer.row.value, "messages": messages}
+    options = NegativeOptions(1, ("already-given",))
+    found = make_negative(read_sample(DataRow("a", "line 1", 1, value)), options)
+    assert isinstance(found, NoNegative)
+    assert "longer conversation" in found.reason
+    for name, description, answer in (
+        ("send_mail", "Sends a mail", "Done."),
+        ("mailer", "Sends a mail", "Done."),
+        ("get_weather", "Current weather", "The mail has been sent."),
+    ):
+        call = json.dumps({"name": name, "arguments": {"city": "Oslo"}})
+        texts = ("Mail Oslo.", f"<tool_call>\n{call}\n</tool_call>", '{"id": 4}', answer)
+        roles = ("user", "assistant", "tool", "assistant")
+        listed = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+        row = DataRow("a", "line 1", 1, {"messages": listed, "tools": [tool(name, description, "city")]})
+        found = make_negative(read_sample(row), options)
+        assert isinstance(found, NoNegative), name
+        assert "acts" in found.reason
+
+
+@pytest.mark.parametrize("style", ["lines", "array", "indented", "alone"])
+@pytest.mark.parametrize("needed", [0, 1, 2])
+def test_of_the_set_s_system_prompt_only_the_definitions_change(style: str, needed: int) -> None:
+    tools = [INVOICE, ALARM]
+    tools.insert(needed, WEATHER)
+    if style == "alone":
+        tools = [WEATHER]
+    listed = {
+        "lines": "\n".join(json.dumps(one) for one in tools),
+        "array": json.dumps(tools),
+        "indented": json.dumps(tools, indent=2),
+        "alone": json.dumps(tools),
+    }[style]
+    given_sample = sample(*tools)
+    value = dict(given_sample.row.value)
+    value.pop("tools")
+    before, after = "You are Bo, a bot.\nTools: <tools>\n", "\n</tools>\nAnswer {briefly}."
+    value["messages"] = [{"role": "system", "content": f"{before}{listed}{after}"}, *value["messages"]]
+    pool = (
+        ToolDefinition("create_invoice", "Creates an invoice for a customer", {"type": "object", "properties": {}}),
+    )
+    options = NegativeOptions(1, ("tool-removed",), pool=pool)
+    found = make_negative(read_sample(DataRow("a", "line 1", 1, value)), options)
+    assert isinstance(found, NegativeRow), found
+    text = str(found.value["messages"][0]["content"])  # type: ignore[index,call-overload]  # JSON
+    assert text.startswith(before)
+    assert text.endswith(after)
+    assert "get_weather" not in text
+    assert names(found) == [one["function"]["name"] for one in tools if one is not WEATHER] or ["create_invoice"]
+    if style != "alone":
+        assert all(json.dumps(one)[1:-1] in text for one in (INVOICE, ALARM)) or style == "indented"
+
+
 def test_small_talk_is_offered_unrelated_tools_of_the_set() -> None:
     talk: dict[str, Any] = {
         "messages": [{"role": "user", "content": "Good morning!"}, {"role": "assistant", "content": "Morning!"}]

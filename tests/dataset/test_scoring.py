@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.chain.expected_calls import agrees
 from inspector.dataset.data_files import DataRow
 from inspector.dataset.samples import read_sample
-from inspector.dataset.scoring import CallScore, is_equal, score_arguments, score_sample
+from inspector.dataset.scoring import CallScore, score_arguments, score_sample
 
 REQUIRED, PROPERTIES = ("from", "to"), ("from", "to", "seats", "night")
 TOOL: dict[str, Any] = {
@@ -75,7 +76,7 @@ def test_nothing_to_measure_is_one_and_without_a_reference_two_dimensions_are_no
     ],
 )
 def test_values_are_compared_deeply(one: Any, other: Any, equal: bool) -> None:
-    assert is_equal(one, other) is equal
+    assert agrees(one, other, blurred=False) is equal
 
 
 VALUES = st.recursive(

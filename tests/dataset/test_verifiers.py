@@ -133,6 +133,50 @@ def test_rules_can_be_selected_and_ignored() -> None:
     assert codes("tool-use", ASKED, answer, tools=TOOLS, select=["S"]) == ["S204"]
 
 
+PLACE: list[Json] = [
+    {"name": "find", "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "count": {}}}}
+]
+
+
+@pytest.mark.parametrize(
+    ("user", "value", "passes"),
+    [
+        ("Key events of German history", "Germany", True),
+        ("Estimate the population of pandas", "panda", True),
+        ("The weather in Chcicago?", "Chicago", True),
+        ("A salon in San Fran?", "San Francisco, CA", True),
+        ("A hotel in LA", "Los Angeles, CA", True),
+        ("The stock of Apple", "AAPL", True),
+        ("London time zone", "Europe/London", True),
+        ("给我订一张去纽约的票", "纽约市", True),
+        ("帮我查 iPhone 15 Pro Max 在德国的价格", "Germany", True),
+        ("An alarm at 5 in the afternoon", "17:00", True),
+        ("A train on April 22nd", "04/22/2023", True),
+        ("A train on April 22nd", "04/23/2023", False),
+        ("A train on April 22nd, 2023", "04/22/2024", False),
+        ("An alarm at 5 in the afternoon", "05:00", False),
+        ("The weather in Oslo?", "Rome", False),
+        ("The weather in San Francisco?", "San Jose", False),
+        ("The weather in New York?", "New Jersey", False),
+        ("The weather in Oslo?", "TODO", False),
+        ("给我订一张去纽约的票", "北京", False),
+        ("Movies of the next week", 7, True),
+        ("A mix of 3 minutes", 180, True),
+        ("A capacitor of 50mH", 0.05, True),
+        ("More than 10 guests", 11, True),
+        ("It starts from rest", 0, True),
+        ("Hosts in February", 2, True),
+        ("I am 42, and she is 3 years older", 45, True),
+        ("More than 10 guests", 17, False),
+        ("Movies of the next week", 9, False),
+    ],
+)
+def test_a_value_one_step_away_from_the_context_has_a_source(user: str, value: Json, passes: bool) -> None:
+    name = "city" if isinstance(value, str) else "count"
+    found = codes("tool-use", user, call("find", **{name: value}), tools=PLACE)
+    assert (not found) is passes, found
+
+
 SCHEMA: Json = {
     "type": "object",
     "properties": {

@@ -8,7 +8,8 @@ import click
 from msgspec import Struct, structs
 
 from inspector.chain import metrics_groups
-from inspector.chain.metrics_figures import ExpectedCall, TraceFigures, agreement, expected_of
+from inspector.chain.expected_calls import ExpectedCall, agreement, expected_of
+from inspector.chain.metrics_figures import TraceFigures
 from inspector.errors import UnreadableFileError
 from inspector.importers.records import parse_json_bytes
 from inspector.inspected import Inspection

@@ -173,6 +173,12 @@ def convert() -> None:
 )
 @click.option("--report", "report_file", metavar="FILE", help="Write the rates and the groups without signal as JSON.")
 @click.option(
+    "--require-call/--no-require-call",
+    default=None,
+    help="Fail an answer without a call also where the row has no reference; or pass it also where the reference has a "
+    "call.  [default: as the reference says]",
+)
+@click.option(
     "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
 )
 @click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never make a candidate fail.")

@@ -45,6 +45,7 @@ from ui.reports.check_report import (
     findings_of,
     unread_fingerprint,
 )
+from ui.views.styled_text import counted
 from ui.views.trace import title_of
 
 _COULD_NOT_RUN = 2
@@ -96,12 +97,16 @@ def lint(
     report = check_report(output, settings, color)
     with rejected_rows(rejected, paths) as unread:
         unread.is_silent = True
-        totals = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths)).run(
-            map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True)
-        )
+        linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths))
+        totals = linting.run(map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True))
     unchecked = _unchecked_rules(eval_paths, tokenizer) | left_out
     totals.gone = settings.baseline.gone(find_data_files(paths), settings.rules - unchecked)
     report.close(totals)
+    if linting.without_tools:
+        rows = counted(totals.traces, "row")
+        print_notice(
+            f"{linting.without_tools} of {rows} have calls but offer no tool: their arguments were not checked"
+        )
     if not totals.traces:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
@@ -155,6 +160,7 @@ def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFin
 class LintedRow(Struct, frozen=True):
     """The result for one row. `opening` is the beginning of its first user message, in `part` of `turn`; "" if none.
 
+    `lacks_tools`: the row has calls, but offers no tool.
     `opening`, the title and the findings contain no secrets: results of blocks may be kept on disk.
     """
 
@@ -169,6 +175,7 @@ class LintedRow(Struct, frozen=True):
     place: FilePlace | None
     findings: tuple[Finding, ...] = ()
     broken: Break | None = None
+    lacks_tools: bool = False
 
 
 class RowLinter(Struct, frozen=True):
@@ -216,6 +223,7 @@ class RowLinter(Struct, frozen=True):
             FilePlace(line) if line else None,
             findings,
             broken=inspection.chain.broken,
+            lacks_tools=bool(inspection.chain.steps) and not sample.offered.tools,
         )
 
 
@@ -251,6 +259,7 @@ class _Linting(Struct):
     report: CheckReporter
     finder: DuplicateFinder | None
     totals: CheckTotals = field(default_factory=lambda: CheckTotals(judges_chains=False))
+    without_tools: int = 0
     _file: "_FileCounts | None" = None
 
     def run(self, rows: Iterator[Linted]) -> CheckTotals:
@@ -268,6 +277,7 @@ class _Linting(Struct):
 
     def _take(self, row: LintedRow, file: "_FileCounts") -> None:
         file.traces += 1
+        self.without_tools += row.lacks_tools
         found = (*row.findings, *self._set_findings(row))
         new = tuple(one for one in found if not self.settings.baseline.knows(one))
         file.known += len(found) - len(new)

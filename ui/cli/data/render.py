@@ -79,5 +79,4 @@ def _rendered(
     try:
         return list(render_sample(read_sample(row, format=source), formats, layout, tokenizer=tokenizer))
     except (ValueError, UnknownFormatError) as error:
-        line = row.number if row.record.startswith("line ") else None
-        return RejectedRow(row.file, row.record, str(error), line, 1 if line else None)
+        return row.rejected(str(error))

@@ -8,7 +8,7 @@ from functools import cache
 import click
 from msgspec import Struct, field
 
-from inspector.chain.metrics_figures import ExpectedCall
+from inspector.chain.expected_calls import ExpectedCall
 from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
@@ -97,10 +97,17 @@ class RowScorer(Struct, frozen=True):
     format: str = AUTO
     expected: str | None = None
 
-    def __call__(self, row: DataRow) -> ScoredRow:
-        """The score of a row, against the file of expected calls if that has the row's id."""
+    def __call__(self, row: DataRow) -> ScoredRow | RejectedRow:
+        """The score of a row, against the file of expected calls if that has the row's id.
+
+        A row whose own reference cannot be read is rejected.
+        """
         sample = read_sample(row, format=self.format)
         reference = _expected(self.expected).get(sample.id or "") if self.expected else None
+        try:
+            score = score_sample(sample, reference)
+        except ValueError as error:
+            return row.rejected(str(error))
         model = row.value.get("model")
         return ScoredRow(
             row.file,
@@ -108,7 +115,7 @@ class RowScorer(Struct, frozen=True):
             sample.id,
             model if isinstance(model, str) else "",
             row.value,
-            score_sample(sample, reference),
+            score,
         )
 
 

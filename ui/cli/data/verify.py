@@ -47,6 +47,7 @@ class VerifiedCandidate(Struct, frozen=True):
     verdict: JsonObject
     verdicts: tuple[JsonObject, ...]
     lines: tuple[str, ...]
+    lacks_tools: bool
 
 
 @takes_engine
@@ -64,6 +65,7 @@ def verify(
     groups_file: str | None,
     score_values: str,
     report_file: str | None,
+    require_call: bool | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     format: str,
@@ -73,7 +75,7 @@ def verify(
 ) -> None:
     """`weaklink data verify`; see its help."""
     options = verified_rows.VerifyOptions(
-        verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score
+        verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score, require_call
     )
     for name in options.verifiers:
         find_verifier(name)
@@ -165,6 +167,7 @@ def _as_candidate(one: verified_rows.VerifiedRow, options: verified_rows.VerifyO
         verdict,
         tuple(verdicts),
         tuple(lines),
+        one.lacks_tools,
     )
 
 
@@ -208,7 +211,7 @@ class _Sampling:
         self._spool, self._best_of, self._seed = spool, best_of, seed
         self._groups: dict[str, verified_rows.CandidateGroup] = {}
         self._codes: Counter[str] = Counter()
-        self.count = self.passed = 0
+        self.count = self.passed = self.without_tools = 0
 
     @property
     def picks(self) -> bool:
@@ -219,6 +222,7 @@ class _Sampling:
         """Add a candidate."""
         self.count += 1
         self.passed += one.passed
+        self.without_tools += one.lacks_tools
         self._codes.update(one.codes)
         place = self._spool.tell() if self._spool is not None else 0
         group = self._groups.setdefault(one.group, verified_rows.CandidateGroup(one.group))
@@ -279,6 +283,9 @@ class _Sampling:
                 (f"pass^{k}", verified_rows.pass_all(groups, k)),
             ):
                 yield f"{name} {_rate_words(rate)}"
+        if self.without_tools:
+            count = counted(self.count, "candidate")
+            yield f"{self.without_tools} of {count} have calls but offer no tool: their arguments were not checked"
         silent = [group for group in self._several() if not group.has_signal]
         if silent:
             named = ", ".join(

@@ -1,0 +1,84 @@
+"""Results in another order than their calls: after a conversion, each is still the result of its own call."""
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from inspector.dataset.convert import convert_row
+from inspector.dataset.data_files import DataRow
+from inspector.dataset.rendering import FORMATS, RowLayout, render_sample
+from inspector.dataset.samples import read_sample
+from inspector.formats.registry import find_format
+
+CITIES = ("Oslo", "Rome", "Lima")
+WEATHER: dict[str, Any] = {
+    "name": "get_weather",
+    "description": "Get weather",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+ORDERS = list(itertools.permutations(CITIES))
+
+
+def row(order: tuple[str, ...], *, as_blocks: bool = False) -> dict[str, Any]:
+    calls = [
+        {
+            "id": f"id_{city}",
+            "type": "function",
+            "function": {"name": "get_weather", "arguments": f'{{"city": "{city}"}}'},
+        }
+        for city in CITIES
+    ]
+    results = [{"role": "tool", "tool_call_id": f"id_{city}", "content": f"warm in {city}"} for city in order]
+    if as_blocks:
+        blocks = [{"type": "tool_result", "tool_use_id": f"id_{one}", "content": f"warm in {one}"} for one in order]
+        results = [{"role": "user", "content": blocks}]  # type: ignore[dict-item]  # blocks
+    return {
+        "messages": [
+            {"role": "user", "content": "Oslo, Rome, Lima?"},
+            {"role": "assistant", "content": None, "tool_calls": calls},
+            *results,
+            {"role": "assistant", "content": "Warm."},
+        ],
+        "tools": [{"type": "function", "function": WEATHER}],
+    }
+
+
+def right_pairs(value: dict[str, Any], format: str) -> bool:
+    steps = read_sample(DataRow("f", "line 1", 1, value), format=format).inspection.chain.steps
+    pairs = [(step.call.arguments, step.result.content if step.result is not None else None) for step in steps]
+    return len(pairs) == len(CITIES) and all(
+        isinstance(arguments, dict) and str(arguments["city"]) in str(content) for arguments, content in pairs
+    )
+
+
+@pytest.mark.parametrize("target", FORMATS)
+def test_each_call_keeps_its_result(target: str) -> None:
+    for order in ORDERS:
+        for as_blocks in (False, True):
+            value = convert_row(row(order, as_blocks=as_blocks), find_format("openai"), find_format(target))
+            assert right_pairs(value, target), (order, as_blocks, value)
+        (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, row(order))), [find_format(target)])
+        assert right_pairs(rendered.value, target), (order, rendered.value)
+        text = str(rendered.value["text"])
+        places = [text.rindex(f"warm in {city}") for city in CITIES]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize("layout", [RowLayout.TRL, RowLayout.AXOLOTL, RowLayout.LLAMA_FACTORY])
+def test_structured_layouts_list_results_in_the_order_of_calls(layout: RowLayout) -> None:
+    for order in ORDERS:
+        (rendered,) = render_sample(read_sample(DataRow("f", "line 1", 1, row(order))), [], layout)
+        text = json.dumps(rendered.value)
+        places = [text.index(f"warm in {city}") for city in CITIES]
+        assert places == sorted(places)
+
+
+def test_results_without_ids_keep_their_order() -> None:
+    value = row(("Rome", "Oslo", "Lima"))
+    for message in value["messages"]:
+        message.pop("tool_call_id", None)
+    converted = convert_row(value, find_format("openai"), find_format("hermes"))
+    text = json.dumps(converted["messages"])
+    assert text.index("warm in Rome") < text.index("warm in Oslo") < text.index("warm in Lima")
