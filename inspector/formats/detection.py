@@ -42,6 +42,7 @@ class Detection(Struct, frozen=True):
 
 def detect_format(text: str = "", model: str = "") -> Detection:
     """The format that a model's name or a sample of its text points to.
+
     Calls that the text clearly contains outweigh the name, except calls of another version of the family whose version
     the name states; the name outweighs a mere resemblance. If both fit, the name chooses among the formats that share a
     syntax. Without any evidence the result is `hermes` with confidence 0.
