@@ -19,11 +19,11 @@ from msgspec.structs import replace
 
 from inspector.apis.anthropic.located import ClaudeShapes
 from inspector.formats.api.parser import api_or_text
-from inspector.formats.dialect import Enclosed, ReasoningTag, dialect_table
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.span_readers import read_definitions, read_result
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, xml_format
+from inspector.formats.xml.format import LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
 from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import ToolResult
@@ -78,23 +78,6 @@ _NO_BRACKET = XmlCall(
 _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREFIXED, _ALIEN))
 """The markers of calls."""
 
-CLAUDE_TABLE = dialect_table(
-    calls=_CALLS.transitions,
-    call_states=_CALLS.states,
-    call_closers=_CALLS.closers,
-    results=(
-        Enclosed("<function_results>", "</function_results>"),
-        Enclosed(f"<{_PREFIX}function_results>", f"</{_PREFIX}function_results>"),
-    ),
-    reasoning=(
-        ReasoningTag("think", "<think>", "</think>"),
-        ReasoningTag("thinking", "<thinking>", "</thinking>"),
-        ReasoningTag("thinking", f"<{_PREFIX}thinking>", f"</{_PREFIX}thinking>"),
-    ),
-    definitions=(Enclosed("<functions>", "</functions>"),),
-)
-"""The markers of the text side."""
-
 
 class LegacyCallReader:
     """A SpanReader for calls in the form of 2023: it skips the tag around the parameters."""
@@ -140,14 +123,13 @@ def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-CLAUDE_READER = LabelledReader(
+_READER = LabelledReader(
     MappingProxyType({"tool_call": _TAGS.reader, "prefixed_call": _OWN.reader, "legacy_call": LegacyCallReader()})
 )
-"""The reader of call spans."""
-
 _TEXT_SIDE = xml_format(
-    name="claude",
-    summary="<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
+    "claude",
+    "<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
+    OwnTags(_CALLS, _READER, _TAGS.writer),
     aliases=("anthropic",),
     models=("*claude*",),
     signs=DetectionPatterns(
@@ -158,10 +140,16 @@ _TEXT_SIDE = xml_format(
         },
         hints={r"</?function_(?:calls|results)>": 0.5},
     ),
-    calls=_CALLS,
-    table=CLAUDE_TABLE,
-    reader=CLAUDE_READER,
-    write_calls=_TAGS.writer,
+    results=(
+        Enclosed("<function_results>", "</function_results>"),
+        Enclosed(f"<{_PREFIX}function_results>", f"</{_PREFIX}function_results>"),
+    ),
+    reasoning=(
+        *THINK_TAGS,
+        ReasoningTag("thinking", "<thinking>", "</thinking>"),
+        ReasoningTag("thinking", f"<{_PREFIX}thinking>", f"</{_PREFIX}thinking>"),
+    ),
+    definitions=(Enclosed("<functions>", "</functions>"),),
     read_results=read_claude_results,
     read_tools=read_claude_tools,
 )

@@ -21,7 +21,7 @@ vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers
 import re
 from collections.abc import Iterator, Sequence
 
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, role_tokens, turn_ends
+from inspector.formats.chat_turns import TURN_STATES, role_tokens, turn_ends
 from inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Enclosed,
@@ -36,7 +36,7 @@ from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.formats.xml.format import XmlCalls, xml_format
+from inspector.formats.xml.format import xml_format
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
@@ -100,8 +100,8 @@ _CALL_DEEPSEEK_V31 = NamedCallReader(
 )
 
 _PREFIX = "｜DSML｜"
-_BLOCKS = ("function_calls", "tool_calls", "toolcalls", "tool_call", "tool")
-"""The names of blocks that V3.2 and V4 write, or write for their own (vllm:vllm/parser/deepseek_v4.py)."""
+_MISNAMED = ("toolcalls", "tool_call", "tool")
+"""Names of blocks that models write for their own (vllm:vllm/parser/deepseek_v4.py)."""
 
 _ROLES, _ROLE_STATE = role_tokens("<｜", "｜>", "User", "Assistant", after="</think>")
 
@@ -191,44 +191,45 @@ DEEPSEEK_V31 = Format(
 )
 
 
-def _format(name: str, wrapper: str, *, aliases: tuple[str, ...], models: tuple[str, ...], result: str) -> Format:
-    """The Format whose calls are in `wrapper` tags and whose results are in `result` tags."""
-    enclosed = Enclosed(f"<{_PREFIX}{wrapper}>", f"</{_PREFIX}{wrapper}>")
-    tags = InvokeTags(enclosed, _PREFIX, is_typed=True, anywhere=True)
-    others = (Enclosed(f"<{_PREFIX}{name}>", f"</{_PREFIX}{name}>") for name in _BLOCKS if name != wrapper)
-    calls = XmlCalls((tags.call,), (enclosed, *others))
+def _dsml(
+    name: str,
+    block: str,
+    result: str,
+    models: tuple[str, ...],
+    *,
+    aliases: tuple[str, ...] = (),
+    prefix: str = _PREFIX,
+    others: tuple[str, ...] = (),
+) -> Format:
+    """The Format whose calls are in a `block`, or one of `others`, and whose results are in `result` tags."""
+    wrapper, *other_wrappers = (Enclosed(f"<{prefix}{one}>", f"</{prefix}{one}>") for one in (block, *others))
     return xml_format(
-        name=name,
-        summary=f"DSML: <{_PREFIX}invoke> with typed parameters, in <{_PREFIX}{wrapper}> tags",
+        name,
+        f"<{prefix}invoke> with typed parameters, in <{prefix}{block}> tags",
+        InvokeTags(wrapper, prefix, is_typed=True, anywhere=True, other_wrappers=tuple(other_wrappers)),
         aliases=aliases,
         models=models,
         signs=DetectionPatterns(
-            calls={f"<{_PREFIX}{wrapper}>": 0.95, f"<{_PREFIX}invoke": 0.8}, hints={r"[|｜‖]DSML[|｜‖]": 0.6}
+            calls={f"<{prefix}{block}>": 0.95, f"<{prefix}invoke": 0.8}, hints={r"[|｜‖]DSML[|｜‖]": 0.6}
         ),
-        calls=calls,
-        table=dialect_table(
-            calls=calls.transitions,
-            call_states=calls.states,
-            call_closers=calls.closers,
-            results=(Enclosed(f"<{result}>", f"</{result}>"),),
-            definitions=(Enclosed("<functions>", "</functions>"),),
-            turns=(*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"), *TURN_TRANSITIONS),
-            turn_states=(_ROLE_STATE, *TURN_STATES),
-        ),
-        reader=tags.reader,
-        write_calls=tags.writer,
+        results=(Enclosed(f"<{result}>", f"</{result}>"),),
+        definitions=(Enclosed("<functions>", "</functions>"),),
+        turns=(*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>")),
+        turn_states=(_ROLE_STATE,),
         is_typed=True,
         read_results=read_claude_results,
         read_tools=read_claude_tools,
     )
 
 
-DEEPSEEK_V32 = _format(
+DEEPSEEK_V32 = _dsml(
     "deepseek_v32",
     "function_calls",
+    "function_results",
+    ("*deepseek-v3.2*", "*deepseek-v32*"),
     aliases=("deepseek_v3.2", "dsml"),
-    models=("*deepseek-v3.2*", "*deepseek-v32*"),
-    result="function_results",
+    others=("tool_calls", *_MISNAMED),
 )
-
-DEEPSEEK_V4 = _format("deepseek_v4", "tool_calls", aliases=(), models=("*deepseek-v4*",), result="tool_result")
+DEEPSEEK_V4 = _dsml(
+    "deepseek_v4", "tool_calls", "tool_result", ("*deepseek-v4*",), others=("function_calls", *_MISNAMED)
+)

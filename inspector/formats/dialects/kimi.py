@@ -19,14 +19,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, turn_ends
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
 from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.json_scanner import read_json
 from inspector.model import Json, SpanKind, ToolCall, ToolResult
@@ -254,21 +254,14 @@ def _write_call(call: ToolCall, index: int) -> str:
 
 
 KIMI_K3 = xml_format(
-    name="kimi_k3",
-    summary='<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
-    aliases=(),
+    "kimi_k3",
+    '<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
+    OwnTags(_CALLS, _read_call, _write_k3),
     models=("*kimi-k3*",),
     signs=DetectionPatterns(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
-    calls=_CALLS,
-    table=dialect_table(
-        calls=_CALLS.transitions,
-        call_states=_CALLS.states,
-        call_closers=_CALLS.closers,
-        reasoning=(ReasoningTag("think", _opens("think"), _closes("think")),),
-        turns=(opening('<|open|>message role="', "message header"), *turn_ends(*_FRAMES), *TURN_TRANSITIONS),
-        turn_states=(_HEADER, *TURN_STATES),
-    ),
-    reader=_read_call,
-    write_calls=_write_k3,
+    results=(),
+    reasoning=(ReasoningTag("think", _opens("think"), _closes("think")),),
+    turns=(opening('<|open|>message role="', "message header"), *turn_ends(*_FRAMES)),
+    turn_states=(_HEADER,),
     is_typed=True,
 )

@@ -5,6 +5,8 @@
 `apriel`: The template opens the reasoning with the words `Here are my reasoning steps:`. Source:
 llama.cpp:models/templates (Apriel 1.6), vllm:vllm/reasoning and its tests.
 
+`hunyuan`: Source: vllm:vllm/tool_parsers/hunyuan_a13b_tool_parser.py and its tests.
+
 `internlm2`: InternLM 2 and 2.5.
 
 Tool results are in turns of the role `environment`. Source: vllm:examples/tool_chat_template_internlm2_tool.jinja,
@@ -44,6 +46,16 @@ APRIEL = json_format(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
         reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
     ),
+    signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
+    reader=JsonCallReader(is_array=True),
+    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
+)
+HUNYUAN = json_format(
+    name="hunyuan",
+    summary="<tool_calls>[...]</tool_calls> after <think> and <answer>",
+    aliases=(),
+    models=("*hunyuan*",),
+    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",

@@ -17,14 +17,14 @@ sglang:python/sglang/srt/function_call/minimax_m3.py.
 import re
 from collections.abc import Sequence
 
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, turn_ends
-from inspector.formats.dialect import Enclosed, ReasoningTag, dialect_table, opening
+from inspector.formats.chat_turns import turn_ends
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.call_shape import call_object, json_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, xml_format
+from inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, xml_format
 from inspector.formats.xml.syntax import NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import Json, ToolCall
@@ -32,29 +32,18 @@ from inspector.rules.markers import WRONG_OPENER
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import Lookahead, Repeat
 
-_WRAPPER_MINIMAX_M2 = Enclosed("<minimax:tool_call>", "</minimax:tool_call>")
-_TAGS = InvokeTags(_WRAPPER_MINIMAX_M2)
-_CALLS_MINIMAX_M2 = XmlCalls((_TAGS.call,), (_WRAPPER_MINIMAX_M2,))
-
+_TURNS = (opening("]~b]", "turn_header"), *turn_ends("]~!b[", "[e~["))
 MINIMAX_M2 = xml_format(
-    name="minimax_m2",
-    summary="<invoke name=NAME> with <parameter name=KEY> tags, in <minimax:tool_call> tags",
+    "minimax_m2",
+    "<invoke name=NAME> with <parameter name=KEY> tags, in <minimax:tool_call> tags",
+    InvokeTags(Enclosed("<minimax:tool_call>", "</minimax:tool_call>")),
     aliases=("minimax",),
     models=("*minimax-m2*",),
     signs=DetectionPatterns(
         calls={r"<minimax:tool_call>\s*<invoke": 0.95}, hints={r"</?minimax:tool_call>": 0.8, r"\]~b\]": 0.5}
     ),
-    calls=_CALLS_MINIMAX_M2,
-    table=dialect_table(
-        calls=_CALLS_MINIMAX_M2.transitions,
-        call_states=_CALLS_MINIMAX_M2.states,
-        call_closers=_CALLS_MINIMAX_M2.closers,
-        results=(Enclosed("<response>", "</response>"),),
-        turns=(opening("]~b]", "turn_header"), *turn_ends("]~!b[", "[e~["), *TURN_TRANSITIONS),
-        turn_states=TURN_STATES,
-    ),
-    reader=_TAGS.reader,
-    write_calls=_TAGS.writer,
+    results=(Enclosed("<response>", "</response>"),),
+    turns=_TURNS,
 )
 
 _TOKEN = "]<]minimax[>["
@@ -147,28 +136,16 @@ def _write_value(value: Json) -> str:
 
 
 MINIMAX_M3 = xml_format(
-    name="minimax_m3",
-    summary="<invoke name=NAME> around a tag for each parameter, every tag after ]<]minimax[>[",
-    aliases=(),
+    "minimax_m3",
+    "<invoke name=NAME> around a tag for each parameter, every tag after ]<]minimax[>[",
+    OwnTags(_CALLS, XmlCallReader(_SYNTAX, nested=_nested), _write_calls),
     models=("*minimax-m3*",),
     signs=DetectionPatterns(
         calls={re.escape(f"{_TOKEN}<tool_call>"): 0.95, re.escape(f'{_TOKEN}<invoke name="'): 0.9},
         hints={re.escape(_TOKEN): 0.9},
     ),
-    calls=_CALLS,
-    table=dialect_table(
-        calls=_CALLS.transitions,
-        call_states=_CALLS.states,
-        call_closers=_CALLS.closers,
-        results=(Enclosed("<response>", "</response>"),),
-        reasoning=(
-            ReasoningTag("think", "<mm:think>", "</mm:think>"),
-            ReasoningTag("think", "<think>", "</think>"),
-        ),
-        turns=(opening("]~b]", "turn_header"), *turn_ends("]~!b[", "[e~["), *TURN_TRANSITIONS),
-        turn_states=TURN_STATES,
-    ),
-    reader=XmlCallReader(_SYNTAX, nested=_nested),
-    write_calls=_write_calls,
+    results=(Enclosed("<response>", "</response>"),),
+    reasoning=(ReasoningTag("think", "<mm:think>", "</mm:think>"), *THINK_TAGS),
+    turns=_TURNS,
     is_typed=True,
 )

@@ -21,14 +21,14 @@ import msgspec
 from msgspec import Struct
 
 from inspector.diagnostics import Fault
-from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
+from inspector.formats.dialect import Transitions, opening, table_parser
 from inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.call_shape import is_json_call
 from inspector.formats.json.calls import JsonCallReader, strict_object
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml import tag_families
-from inspector.formats.xml.format import xml_format
+from inspector.formats.xml.format import OwnTags, xml_format
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules import json_syntax as call_shape
@@ -47,11 +47,10 @@ _JSON_BEGINS = lazy_pattern(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
 """The beginning of arguments that are meant as JSON; others are free text."""
 _BLOCK = lazy_pattern(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
 _TAGS = tag_families.FunctionTags("<tool_call>", "</tool_call>")
-_CALLS = _TAGS.calls
-
 QWEN3_CODER = xml_format(
-    name="qwen3_coder",
-    summary="<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",
+    "qwen3_coder",
+    "<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",
+    OwnTags(_TAGS.calls, tag_families.shared_function_reader(_TAGS), _TAGS.writer),
     aliases=("qwen3_xml", "nemotron3", "nemotron_v3", "step5", "nanbeige", "mimo"),
     models=(
         *("*qwen3-coder*", "*qwen3.[5-9]*", "*nemotron-3*", "*mimo-v2*", "*step-5*", "*nanbeige4*", "*trinity-large*"),
@@ -64,19 +63,6 @@ QWEN3_CODER = xml_format(
         },
         hints={r"<parameter=[^<>\s]+>": 0.6},
     ),
-    calls=_CALLS,
-    table=dialect_table(
-        calls=_CALLS.transitions,
-        call_states=_CALLS.states,
-        call_closers=_CALLS.closers,
-        results=(Enclosed("<tool_response>", "</tool_response>"),),
-    ),
-    reader=tag_families.SharedOpenerReader(
-        _TAGS.reader,
-        "`<function=NAME>`",
-        (tag_families.ARG_KEY_BODY, tag_families.SEPARATED_BODY, tag_families.PYTHON_BODY),
-    ),
-    write_calls=_TAGS.writer,
 )
 
 

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Enclosed, dialect_table
+from inspector.formats.dialect import Enclosed
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.xml import tag_families
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
 from inspector.model import ToolCall
 from inspector.rules.markers import WRONG_OPENER
 
@@ -40,31 +40,17 @@ _CALLS = XmlCalls(
     between=(_SEPARATOR,),
 )
 
-_TAGS = tag_families.FunctionTags("<tool_call>", "</tool_call>", between="")
-_CALLS_STEP3P5 = _TAGS.calls
-
+_FUNCTIONS = tag_families.FunctionTags("<tool_call>", "</tool_call>", between="")
 STEP3P5 = xml_format(
-    name="step3p5",
-    summary="as qwen3_coder, with nothing between the calls",
+    "step3p5",
+    "as qwen3_coder, with nothing between the calls",
+    OwnTags(_FUNCTIONS.calls, tag_families.shared_function_reader(_FUNCTIONS), _FUNCTIONS.writer),
     aliases=("step3.5", "step3.7"),
     models=("*step-3.5*", "*step-3.7*", "*step3p5*"),
     signs=DetectionPatterns(
         calls={r"</function>\s*</tool_call><tool_call>": 0.9}, hints={r"<\|im_start\|>tool_response": 0.8}
     ),
-    calls=_CALLS_STEP3P5,
-    table=dialect_table(
-        calls=_CALLS_STEP3P5.transitions,
-        call_states=_CALLS_STEP3P5.states,
-        call_closers=_CALLS_STEP3P5.closers,
-        results=(Enclosed("<tool_response>", "</tool_response>"),),
-        homes={**ROLE_HOMES, "tool_response": "tool"},
-    ),
-    reader=tag_families.SharedOpenerReader(
-        _TAGS.reader,
-        "`<function=NAME>`",
-        (tag_families.ARG_KEY_BODY, tag_families.SEPARATED_BODY, tag_families.PYTHON_BODY),
-    ),
-    write_calls=_TAGS.writer,
+    homes={**ROLE_HOMES, "tool_response": "tool"},
 )
 
 
@@ -81,18 +67,9 @@ def _write_call(call: ToolCall) -> str:
 
 
 STEP3 = xml_format(
-    name="step3",
-    summary="<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
-    aliases=(),
+    "step3",
+    "<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
+    OwnTags(_CALLS, XmlCallReader(_SYNTAX), _write_calls),
     models=("*step3", "*step-3", "*step3-*"),
     signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
-    calls=_CALLS,
-    table=dialect_table(
-        calls=_CALLS.transitions,
-        call_states=_CALLS.states,
-        call_closers=_CALLS.closers,
-        results=(Enclosed("<tool_response>", "</tool_response>"),),
-    ),
-    reader=XmlCallReader(_SYNTAX),
-    write_calls=_write_calls,
 )

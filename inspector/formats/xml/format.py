@@ -5,10 +5,12 @@ opening tag counts only before another tag or at the end of a line, so that one 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct, structs
 
-from inspector.formats.dialect import Enclosed, Transitions, table_parser
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, table_parser
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.call_shape import is_json_call, json_of
 from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
@@ -19,7 +21,7 @@ from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Table, Transition
+from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition
 
 _CALL_END = "call_end"
 _EMPTY = Lookahead(QUOTED_NAME, EMPTY_ENDS)
@@ -221,25 +223,67 @@ class LabelledReader(Struct, frozen=True):
         return self.readers[closed.span.label](closed)
 
 
+class XmlTags(Protocol):
+    """The tags of a format."""
+
+    @property
+    def calls(self) -> XmlCalls:
+        """The ways to begin a call."""
+        ...
+
+    @property
+    def reader(self) -> SpanReader:
+        """Reads the spans of calls."""
+        ...
+
+    @property
+    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+        """Writes calls as the format's template does."""
+        ...
+
+
+class OwnTags(Struct, frozen=True):
+    """The XmlTags of a format whose tags no other shares, or with another reader."""
+
+    calls: XmlCalls
+    reader: SpanReader
+    writer: Callable[[Sequence[ToolCall]], str]
+
+
 def xml_format(
-    *,
     name: str,
     summary: str,
-    aliases: tuple[str, ...],
+    tags: XmlTags,
+    *,
     models: tuple[str, ...],
     signs: DetectionPatterns,
-    calls: XmlCalls,
-    table: Table,
-    reader: SpanReader,
-    write_calls: Callable[[Sequence[ToolCall]], str],
+    aliases: tuple[str, ...] = (),
+    results: tuple[Enclosed, ...] = (Enclosed("<tool_response>", "</tool_response>"),),
+    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
+    definitions: tuple[Enclosed, ...] = (),
+    turns: tuple[Transition, ...] = (),
+    turn_states: tuple[State, ...] = (),
+    homes: dict[str, str] = ROLE_HOMES,
     is_typed: bool = False,
     read_results: SpanReader = read_result,
     read_tools: SpanReader = read_definitions,
 ) -> Format:
-    """A Format over `table`.
+    """A Format of calls in `tags`, with results, reasoning, definitions and turn tokens as in `dialect_table`.
 
     `is_typed` says that the wire has the types of values, so that they need not be texts.
     """
+    calls, reader, write_calls = tags.calls, tags.reader, tags.writer
+    table = dialect_table(
+        calls=calls.transitions,
+        call_states=calls.states,
+        call_closers=calls.closers,
+        results=results,
+        reasoning=reasoning,
+        definitions=definitions,
+        turns=(*turns, *TURN_TRANSITIONS),
+        turn_states=(*turn_states, *TURN_STATES),
+        homes=homes,
+    )
     new_parser = table_parser(table)
 
     def expresses(call: ToolCall) -> bool:

@@ -27,7 +27,7 @@ from inspector.model import Json, ToolCall
 from inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.table import Lookahead, Repeat
+from inspector.segmenter.table import Lookahead, LookaheadPiece, OneOf, Repeat
 from inspector.text import Range
 
 _BEGINS = "<function="
@@ -112,25 +112,78 @@ class FunctionTags(Struct, frozen=True):
         )
 
 
-def arg_syntax(*, separator: str = "") -> XmlSyntax:
-    """The tags of a call; `separator` is between the name and the pairs, if the family has one."""
-    name = Repeat(r"[^<>\n]", 1, 128)
-    return XmlSyntax(
-        call=Lookahead(OPENER, name, separator) if separator else None,
-        call_begins=OPENER,
-        shown_call=f"{OPENER}NAME{separator}",
-        call_end="",
-        parameter=Lookahead("<arg_key>", name, "</arg_key>", Repeat(r"\s"), "<arg_value>"),
-        parameter_begins="<arg_key>",
-        shown_parameter="<arg_key>NAME</arg_key><arg_value>",
-        parameter_end="</arg_value>",
-        opener=OPENER,
-        closer=CLOSER,
-        lead=OPENER if separator else "",
-        anywhere=True,
-        bad_is_empty=True,
-        bad_tag=r"[^<>\n]*(?:</(?!arg_value)[a-z_]*>?)?(?:\s*<(?!/arg_value)[a-z_]*>?(?![^<]*</))?",
-    )
+class PairTags(Struct, frozen=True):
+    """The markers, reader and writer of a family that writes a bare name, then a key and a value for each argument.
+
+    `call` is around a call, `key` and `value` around the halves of a pair, `wrapper` around all calls; `separator` is
+    between the name and the pairs. `optional` may be around a word between the halves of a pair, which says the type.
+    `line` is the text between the parts of a call.
+    """
+
+    call: Enclosed = Enclosed(OPENER, CLOSER)
+    key: Enclosed = Enclosed("<arg_key>", "</arg_key>")
+    value: Enclosed = Enclosed("<arg_value>", "</arg_value>")
+    separator: str = ""
+    wrapper: Enclosed | None = None
+    optional: Enclosed | None = None
+    line: str = "\n"
+    label: str = "tool_call"
+
+    @property
+    def calls(self) -> XmlCalls:
+        """The ways to begin a call."""
+        rule = WRONG_OPENER if self.wrapper is not None else None
+        wrappers = (self.wrapper,) if self.wrapper is not None else ()
+        return XmlCalls((XmlCall(self.call.opener, self.call.closer, self.syntax, self.label, rule),), wrappers)
+
+    @property
+    def reader(self) -> XmlCallReader:
+        """Reads the spans of calls."""
+        return XmlCallReader(self.syntax)
+
+    @property
+    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+        """Writes calls as the family's template does."""
+        wrapper, key, value, line = self.wrapper, self.key, self.value, self.line
+
+        def write_calls(calls: Sequence[ToolCall]) -> str:
+            around = (wrapper.opener, wrapper.closer) if wrapper is not None else ()
+            return line.join((*around[:1], *map(write_call, calls), *around[1:]))
+
+        def write_call(call: ToolCall) -> str:
+            pairs = (
+                f"{key.opener}{name}{key.closer}{line}{value.opener}{value_text(content)}{value.closer}{line}"
+                for name, content in arguments_of(call).items()
+            )
+            return f"{self.call.opener}{call.name}{self.separator}{line}{''.join(pairs)}{self.call.closer}"
+
+        return write_calls
+
+    @property
+    def syntax(self) -> XmlSyntax:
+        """The tags of a call."""
+        name, opener, value = Repeat(r"[^<>\n]", 1, 128), self.call.opener, self.value.opener
+        between: tuple[LookaheadPiece, ...] = (self.key.closer, Repeat(r"\s"), value)
+        if self.optional is not None:
+            typed = (self.optional.opener, Repeat(r"[^<>\n]", 0, 64), self.optional.closer, Repeat(r"\s"), value)
+            between = (self.key.closer, Repeat(r"\s"), OneOf((value,), typed))
+        closes = re.escape(self.value.closer[1:])
+        return XmlSyntax(
+            call=Lookahead(opener, name, self.separator) if self.separator else None,
+            call_begins=opener,
+            shown_call=f"{opener}NAME{self.separator}",
+            call_end="",
+            parameter=Lookahead(self.key.opener, name, *between),
+            parameter_begins=self.key.opener,
+            shown_parameter=f"{self.key.opener}NAME{self.key.closer}{value}",
+            parameter_end=self.value.closer,
+            opener=opener,
+            closer=self.call.closer,
+            lead=opener if self.separator else "",
+            anywhere=True,
+            bad_is_empty=True,
+            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[a-z_]*>?)?(?:\s*<(?!{closes})[a-z_]*>?(?![^<]*</))?",
+        )
 
 
 class _Family(Struct, frozen=True):
@@ -142,8 +195,8 @@ class _Family(Struct, frozen=True):
 
 
 FUNCTION_BODY = _Family(_FUNCTION, "qwen3_coder", FunctionTags("<tool_call>", "</tool_call>").reader)
-ARG_KEY_BODY = _Family(_NAME_AND_KEY, "glm45", XmlCallReader(arg_syntax()))
-_read_separated = XmlCallReader(arg_syntax(separator=_SEPARATOR))
+ARG_KEY_BODY = _Family(_NAME_AND_KEY, "glm45", PairTags().reader)
+_read_separated = PairTags(separator=_SEPARATOR).reader
 
 
 def _read_body_with_separator(closed: SpanClosed) -> ParseResult:
@@ -191,11 +244,16 @@ class SharedOpenerReader(Struct, frozen=True):
         return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
 
 
+def shared_function_reader(tags: FunctionTags) -> SharedOpenerReader:
+    """The reader of `<function=NAME>` in markers that other families share."""
+    return SharedOpenerReader(tags.reader, "`<function=NAME>`", (ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY))
+
+
 class InvokeTags(Struct, frozen=True):
     """The tags of one family: `prefix` is before each tag's name, `label` is the label of the calls' spans.
 
     `is_typed` says that a parameter's tag has `string="true"` or `"false"` for a value that is a text or JSON.
-    `anywhere` is as in XmlSyntax.
+    `anywhere` is as in XmlSyntax; `other_wrappers` are read, and reported.
     """
 
     wrapper: Enclosed
@@ -203,6 +261,12 @@ class InvokeTags(Struct, frozen=True):
     label: str = "tool_call"
     is_typed: bool = False
     anywhere: bool = False
+    other_wrappers: tuple[Enclosed, ...] = ()
+
+    @property
+    def calls(self) -> XmlCalls:
+        """The ways to begin a call."""
+        return XmlCalls((self.call,), (self.wrapper, *self.other_wrappers))
 
     @property
     def call(self) -> XmlCall:
