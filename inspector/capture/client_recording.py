@@ -31,8 +31,8 @@ _ENDS = (
 _INNER, _TRANSPORT, _MOUNTS = "_client", "_transport", "_mounts"  # private names, but the same in all versions
 _DEEPEST = 4
 Client = TypeVar("Client")
-_running: WeakKeyDictionary[Any, CloseOnce] = WeakKeyDictionary()
-"""The object that closes the recording of each HTTP client."""
+_running: WeakKeyDictionary[Any, tuple[CloseOnce, object]] = WeakKeyDictionary()
+"""The object that closes the recording of each HTTP client, and the sink or place that it is recorded in."""
 
 
 def record(
@@ -44,18 +44,23 @@ def record(
 
     `client` is a client of openai, anthropic or ollama, any other that keeps an httpx or httpx2 client in `_client`, or
     such an HTTP client itself; synchronous or asynchronous. Clients that share an HTTP client, like those that openai's
-    `with_options` returns, are recorded together. `place_or_sink` is a place for `open_sink` (None: the default
+    `with_options` returns and those of all models of LangChain with one address, are recorded together: recording a
+    second one in the same place does nothing. `place_or_sink` is a place for `open_sink` (None: the default
     database), or a sink, which several clients may share and which stays open. `redactor` replaces secrets before
     anything is kept (None: a `Redactor`, which knows the patterns of keys). Request headers are read for the session
     that they name, and never kept.
 
     The traffic of the client is not changed, and nothing waits for the recording. It ends with `unrecord`, when the
     HTTP client is garbage-collected, or with the process. TypeError for any other client, ValueError for one that is
-    recorded already, SinkError and StoreError for a place that cannot be opened.
+    recorded already in another place, SinkError and StoreError for a place that cannot be opened.
     """
-    inner, _ = recordable(client)
-    mistakes = ErrorCounters()
+    inner, _ = http_client(client)
     owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
+    place = Path(place_or_sink).absolute() if isinstance(place_or_sink, str | Path) else place_or_sink
+    if is_observed(client) and inner in _running and _running[inner][1] == place:
+        return client
+    recordable(client)
+    mistakes = ErrorCounters()
     sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
     recorder = Recorder(sink, redactor=redactor)  # type: ignore[arg-type]  # the same
 
@@ -72,16 +77,16 @@ def record(
     except BaseException:
         close()
         raise
-    _running[inner] = CloseOnce(inner, close)
+    _running[inner] = CloseOnce(inner, close), place
     return client
 
 
 def unrecord(client: object) -> None:
     """Stop recording a client; waits until the sink has everything that was recorded."""
     unobserve(client)
-    closing = _running.pop(http_client(client)[0], None)
-    if closing is not None:
-        closing.now()
+    running = _running.pop(http_client(client)[0], None)
+    if running is not None:
+        running[0].now()
 
 
 @contextmanager

@@ -114,7 +114,7 @@ def truncation_clause(trace: Trace) -> str | None:
     if last is None:
         return None
     if last.error is not None:
-        return {"connection": "the connection broke", "client": "the client closed the stream"}.get(
+        return {"connection": "the connection broke", "client": "the client stopped here"}.get(
             _BY_PHASE[last.error.phase], "the server stopped sending"
         )
     if _broke_off(last):
@@ -128,18 +128,20 @@ def truncation_clause(trace: Trace) -> str | None:
 def ends_unanswered(trace: Trace) -> bool:
     """Whether calls that are open at the end of the trace will never be answered, although their agent had to.
 
-    That is so in a session that weaklink recorded, once it has ended or is idle. It is not so if the last answer was
-    cut short, which is why the session ended; if the request forced the call, as clients do that want an answer in the
-    shape of a schema; if nobody took part but the model, as in a log of
-    raw outputs; and if `weaklink ask` sent the request, which runs no tool.
+    That is so in a session that weaklink recorded, once it has ended or is idle, also if its agent died. It is not so
+    if the last answer was cut short, which is why the session ended; if the request forced the call, as clients do that
+    want an answer in the shape of a schema; if nobody took part but the model, as in a log of raw outputs; and if
+    `weaklink ask` sent the request, which runs no tool.
     """
     last = _last_generation(trace)
     return (
         not trace.is_open
-        and any(one.name == RECORDING_ID for one in trace.external_ids)
+        and _is_recorded(trace)
         and trace.provenance.source != ASKED_AGAIN
         and last is not None
-        and abort_reason(trace) is None
+        and last.error is None
+        and last.finish not in _BY_FINISH
+        and not _broke_off(last)
         and not _forces_call(last)
         and any(turn.role is not Role.ASSISTANT for turn in trace.turns)
     )
@@ -214,4 +216,10 @@ def _by_exit_status(trace: Trace) -> str | None:
     status = outcome.exit_status.lower()
     if status.strip() in _ENDED or (outcome.reward or 0) > 0:
         return None
-    return next((reason for word, reason in _BY_EXIT_STATUS if word in status), None)
+    reason = next((reason for word, reason in _BY_EXIT_STATUS if word in status), None)
+    # An exception that left the agent's `with` block; what the server did wrong is in the generations.
+    return "client" if reason == "upstream" and _is_recorded(trace) else reason
+
+
+def _is_recorded(trace: Trace) -> bool:
+    return any(one.name == RECORDING_ID for one in trace.external_ids)

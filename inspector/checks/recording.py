@@ -29,7 +29,7 @@ _ERROR_WORDS = {
     ErrorPhase.HTTP: "The server answered with an error",
     ErrorPhase.IN_STREAM: "The server sent an error inside a stream that began normally",
     ErrorPhase.TRANSPORT: "The connection broke",
-    ErrorPhase.CLIENT_ABORT: "The client disconnected",
+    ErrorPhase.CLIENT_ABORT: "The client stopped here",
 }
 
 _QUOTED = 1_000  # characters of a text that a message may quote from; an unread event may have many millions

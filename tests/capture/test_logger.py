@@ -478,3 +478,37 @@ def test_a_turn_keeps_its_logger(tmp_path: Path) -> None:
     wait_until(lambda: len(list(read_trace_file(path))) == 1)
     (trace,) = read_trace_file(path)
     assert text_of(trace.turns[0]) == "Hello"
+
+
+@pytest.mark.parametrize("error", [TimeoutError("no answer"), KeyboardInterrupt(), RuntimeError("bug")])
+def test_an_agent_that_dies_in_its_tool_leaves_a_call_without_a_result(error: BaseException) -> None:
+    sink = Remembering()
+    with pytest.raises(type(error)), TraceLogger(sink, tools=[TOOL]) as log:  # noqa: PT012
+        log.user("How warm is it?")
+        with log.assistant() as turn:
+            turn.call("weather", {"city": "Oslo"}, id="1")
+        raise error
+    chain = inspect_trace(sink.trace()).chain
+    assert (chain.status, chain.broken and chain.broken.code) == ("broken", "T404")
+
+
+def test_an_agent_that_dies_without_an_open_call_stopped_itself() -> None:
+    sink = Remembering()
+    with pytest.raises(RuntimeError), TraceLogger(sink) as log:  # noqa: PT012
+        log.user("How warm is it?")
+        with log.assistant() as turn:
+            turn.feed("Let me think.")
+        raise RuntimeError
+    chain = inspect_trace(sink.trace()).chain
+    assert (chain.status, chain.abort_reason) == ("aborted", "client")
+
+
+def test_an_exception_of_the_agent_is_not_said_to_be_a_lost_connection() -> None:
+    sink = Remembering()
+    with pytest.raises(RuntimeError), TraceLogger(sink) as log:  # noqa: PT012
+        log.user("How warm is it?")
+        with log.assistant() as turn:
+            turn.feed("Let me")
+            raise RuntimeError("out of memory")
+    (diagnostic,) = inspect_trace(sink.trace()).diagnostics
+    assert diagnostic.fault.message == "The client stopped here: `RuntimeError: out of memory`."
