@@ -43,6 +43,7 @@ BENCHMARKS = {
     "tui": "tui:tui",
     "web": "web:web",
     "proxy": "proxy:proxy",
+    "giants": "large_bodies:large_bodies",
     "redaction": "redaction:redaction_share",
     "recorded": "recorded_streams:recorded_streams",
     "attempts": "attempts:attempts",

@@ -1,7 +1,8 @@
 """A model server for the proxy's benchmark: streams that bear the time at which each chunk was sent.
 
 `python -m benchmarks.stream_server` prints its port, then answers chat completions whose query says `chunks=N&gap_us=N`
-until it is stopped: so many chunks in so many microseconds each, without any gap where that is 0.
+until it is stopped: so many chunks in so many microseconds each, without any gap where that is 0. A query
+`giant=KIND&mb=N` is answered with so many megabytes in one JSON body (`answer`) or in one event (`event`).
 """
 
 import asyncio
@@ -11,6 +12,11 @@ import time
 CHUNK = b'data: {"sent_ns":"%020d","choices":[{"index":0,"delta":{"content":" the"},"finish_reason":null}]}\n\n'
 _LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 _WANTED = re.compile(rb"chunks=(\d+)&gap_us=(\d+)")
+_GIANT = re.compile(rb"giant=(\w+)&mb=(\d+)")
+WORDS = 'x, y: [1] {2} and \\"words\\" '
+_WHOLE = b'{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"%b"},'
+_WHOLE += b'"finish_reason":"stop"}]}'
+_EVENT = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"%b"}}]}\n\n'
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -26,6 +32,9 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def _answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+    if giant := _GIANT.search(head):
+        await _answer_giant(giant[1], int(giant[2]), writer)
+        return
     chunks, gap_us = map(int, _WANTED.findall(head)[0])
     writer.write(_HEAD)
     due = time.monotonic()
@@ -37,6 +46,16 @@ async def _answer(head: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(b"%x\r\n%b\r\n" % (len(body), body))
         await writer.drain()
     writer.write(b"0\r\n\r\n")
+
+
+async def _answer_giant(kind: bytes, megabytes: int, writer: asyncio.StreamWriter) -> None:
+    text = (WORDS * ((megabytes << 20) // len(WORDS))).encode() if kind != b"request" else b"Hi"
+    body = (_EVENT if kind == b"event" else _WHOLE) % text
+    media = b"text/event-stream" if kind == b"event" else b"application/json"
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (media, len(body)))
+    for start in range(0, len(body), 1 << 18):
+        writer.write(body[start : start + (1 << 18)])
+        await writer.drain()
 
 
 async def _main() -> None:

@@ -34,9 +34,13 @@ SMALL_JSON = 1 << 20
 _LIST, _OBJECT, _ELEMENT, _MEMBER = 64, 240, 66, 100
 _ROW, _MARKER = 1_000, 600
 
+_PIECE = 1 << 20
+"""How much is searched in one call, which holds the interpreter, and with it every stream of a proxy."""
+
 _WIDE_BYTES = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 _WIDE_TEXT = re.compile("[\U00010000-\U0010ffff]|\\\\u[dD][89abAB]")
 _IN_STRING = re.compile(rb'(?:[^"\\]+|\\.){1,4096}', re.DOTALL)  # bounded: one match holds the interpreter
+_OVERLAP = 3  # bytes of a match of `_WIDE_BYTES`, but one
 _SHORT = 32
 
 _SHARE = 4  # a value that takes more than one part in so many of the capacity is heavy
@@ -107,11 +111,18 @@ def _width(raw: bytes) -> int:
     """The bytes per character of the decoded text."""
     if raw.isascii() and b"\\u" not in raw:
         return 1
-    return 4 if _WIDE_BYTES.search(raw) else 2
+    starts = range(0, len(raw), _PIECE)
+    return 4 if any(_WIDE_BYTES.search(raw, start, start + _PIECE + _OVERLAP) for start in starts) else 2
 
 
 def _structure(raw: bytes) -> int:
-    return raw.count(b"[") * _LIST + raw.count(b"{") * _OBJECT + raw.count(b",") * _ELEMENT + raw.count(b":") * _MEMBER
+    return sum(_structure_between(raw, start, start + _PIECE) for start in range(0, len(raw), _PIECE))
+
+
+def _structure_between(raw: bytes, start: int, end: int) -> int:
+    lists, objects = raw.count(b"[", start, end), raw.count(b"{", start, end)
+    elements, members = raw.count(b",", start, end), raw.count(b":", start, end)
+    return lists * _LIST + objects * _OBJECT + elements * _ELEMENT + members * _MEMBER
 
 
 class LruCache(Generic[_Value]):

@@ -42,6 +42,12 @@ _LONG_CHUNK = 1 << 16  # code points; a longer text of one event is recorded as 
 MAX_ANSWER_TEXT = 16 << 20
 """The most code points of text that are kept of one answer: four times the longest context of any model."""
 
+MAX_REQUEST_LENGTH = 32 << 20
+"""The most bytes of a request that are decoded, the most that Anthropic's API takes; images are most of such a request.
+
+Parsing more in one call would hold up the streams of all clients.
+"""
+
 _AT_ONCE = 2_048  # pieces of one answer that are processed together, if many were waiting
 
 
@@ -64,6 +70,9 @@ def read_request_info(head: RequestHead, sent: bytes, *, lost_bytes: int = 0) ->
         return _by_path(head, b"", f"The request's body was not kept: {lost_bytes} bytes of it were dropped.")
     content = ContentDecoder(header_of(head.headers, "content-encoding"))
     body = content.feed(sent) + content.close()
+    if len(body) > MAX_REQUEST_LENGTH:
+        missing = f"The request's body is longer than {MAX_REQUEST_LENGTH:,} bytes, so it was not decoded."
+        return _by_path(head, body, missing)
     json = parse_request(body)
     request = request_of(head, json)
     if request is not None:

@@ -6,6 +6,7 @@ of full width is plain there, and every other character that is not ASCII is `?`
 """
 
 import re
+from collections.abc import Iterator
 
 from inspector.redaction.secret_values import SecretConfidence
 from inspector.scanning import lazy_pattern
@@ -92,6 +93,7 @@ _LETTER = (
 _ESCAPED_WORD = lazy_pattern(rf"(?:{_LETTER}(?:[a-z ]{{0,16}}(?=[\\%])|[a-z]{{0,16}})){{1,32}}")
 _ESCAPED_LETTER = lazy_pattern(r"\\{1,32}u([0-9a-f]{4})|%(?:25){0,3}([0-9a-f]{2})")
 _WORD_BEFORE = lazy_pattern(r"[a-z]{1,16}\Z")
+_PIECE = 1 << 20  # characters
 _NAME_AT_END = lazy_pattern(rf"(?:{NAME})\Z", re.VERBOSE)
 
 
@@ -114,7 +116,7 @@ def view(text: str) -> str:
 
 
 def _in_plain_words(text: str) -> str:
-    lowered = text.lower()
+    lowered = "".join(_lowered(text))
     if len(lowered) != len(text):  # of a capital with a dot, lower case is two characters
         lowered = "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
     for word in _FOREIGN:
@@ -124,6 +126,16 @@ def _in_plain_words(text: str) -> str:
         if sign in lowered:
             lowered = lowered.replace(sign, plain)
     return lowered
+
+
+def _lowered(text: str) -> Iterator[str]:
+    """The text in lower case, in pieces that end after a space: one call holds the interpreter, 7 ms for a million."""
+    start = 0
+    while start < len(text):
+        end = start + _PIECE
+        end = text.rfind(" ", start, end) + 1 or end if end < len(text) else len(text)
+        yield text[start:end].lower()
+        start = end
 
 
 def _plain_word(found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Protocol
 
 from inspector.rules.recording import UNKNOWN_WIRE_EVENT
-from inspector.text import decode
+from inspector.text import decode, incremental_decoder
 from inspector.wire.answer_reader import AnswerReader, NewReader
 from inspector.wire.events import (
     COMMENTS_PART,
@@ -22,6 +22,7 @@ from inspector.wire.events import (
 )
 from inspector.wire.framing import (
     MAX_EVENT_LENGTH,
+    MAX_TEXT_LENGTH,
     JsonArrayDecoder,
     JsonStreamDecoder,
     NdjsonDecoder,
@@ -169,9 +170,8 @@ class UndecidedDecoder:
 
     def _last_text(self, framing: Framing) -> str:
         """The text that shows the API of a body that has ended."""
-        if framing is Framing.WHOLE:
-            return decode(b"".join(piece for piece, _ in self._held)).removeprefix("\ufeff")
-        return ""
+        is_read = framing is Framing.WHOLE and sum(len(piece) for piece, _ in self._held) <= MAX_TEXT_LENGTH
+        return decode(b"".join(piece for piece, _ in self._held)).removeprefix("\ufeff") if is_read else ""
 
     def _decide(self, framing: Framing, text: str) -> None:
         new_reader = self._new_reader
@@ -261,7 +261,7 @@ class EventStreamDecoder:
     def _read_text(self, text: str, event: ServerSentEvent, found: list[WireEvent]) -> None:
         if event.event == "error":
             self._reader.faults.read_error(text, event.raw, self._at_s, found, certain=True)
-        elif not self._reader.read(text, event.raw, self._at_s, found):
+        elif len(event.raw) >= MAX_EVENT_LENGTH or not self._reader.read(text, event.raw, self._at_s, found):
             self._keep_unread(text, event, found)
 
     def _keep_unread(self, text: str, event: ServerSentEvent, found: list[WireEvent]) -> None:
@@ -286,7 +286,8 @@ class WholeBodyDecoder:
     """Decodes an answer, or an HTTP error, whose body is one JSON text; never raises.
 
     It holds the body until `close`. A body that is truncated, or no answer at all, is kept word for word in the part
-    `wire:unread`; with `status` from 400 on it is an error, whatever it contains.
+    `wire:unread`, and so is one of more than `MAX_TEXT_LENGTH` bytes, which is not decoded. With `status` from 400 on
+    it is an error, whatever it contains.
     """
 
     __slots__ = ("_pieces", "_reader", "_status")
@@ -311,8 +312,17 @@ class WholeBodyDecoder:
     def close(self) -> list[WireEvent]:
         """The events of the whole answer, including those on what is wrong with it."""
         found: list[WireEvent] = []
-        raw, self._pieces = b"".join(self._pieces), []
-        read_whole(self._reader, decode(raw), found, status=self._status)
+        pieces, self._pieces = self._pieces, []
+        if sum(map(len, pieces)) <= MAX_TEXT_LENGTH:
+            read_whole(self._reader, decode(b"".join(pieces)), found, status=self._status)
+            return found
+        decoder, length = incremental_decoder(), 0
+        for text in (*map(decoder.decode, pieces), decoder.decode(b"", True)):  # noqa: FBT003 - codecs takes `final` by place
+            found.append(PartGrew(UNREAD_PART, text))
+            length += len(text)
+        message = f"The body is longer than {MAX_TEXT_LENGTH:,} bytes, so it was not decoded."
+        found.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=length))
+        self._reader.faults.end(self._reader.finish, found, aborted="")
         return found
 
 

@@ -149,10 +149,10 @@ class SseDecoder:
         if self._at_start:
             self._at_start = False
             lines = block.removeprefix("\ufeff")
-        elif _is_plain(block):
-            return ServerSentEvent(block, block[6:-2])
         else:
             lines = block
+        if _is_plain(lines):
+            return ServerSentEvent(block, lines[6:-2])
         return _read_lines(block, lines, complete=complete)
 
 

@@ -15,7 +15,9 @@ from inspector.capture.proxy import ProxyConfig, running_proxy
 from inspector.capture.proxy.config import Upstream
 from inspector.capture.recorder import Recorder
 from inspector.capture.redacting import NoRedaction, RedactsChunks
+from inspector.checks.recording import check_recording
 from inspector.model import BodyState, Chunk, ToolDefinition
+from inspector.sessions.exchange import ExchangeEnd
 from tests.capture.recordings import Call, ToldSink, user
 
 
@@ -77,6 +79,41 @@ def test_an_event_beyond_the_bound_is_kept_undecoded_and_the_stream_goes_on() ->
     assert turn.generation is not None
     assert turn.generation.error is None, "the stream did not end in the middle of an event"
     assert turn.part(RECORDING_PART) is not None
+
+
+def test_a_whole_body_beyond_the_bound_is_kept_undecoded_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its JSON would be decoded in one call, during which no stream gets a byte."""
+    monkeypatch.setattr("inspector.wire.decoder.MAX_TEXT_LENGTH", 1_000)
+    sink = ToldSink()
+    recorder = Recorder(sink)
+    text = "ä" * 600
+    answer = {"object": "chat.completion", "choices": [{"index": 0, "message": {"content": text}}]}
+    body = json.dumps(answer, ensure_ascii=False)
+    call = Call(recorder, [user("Hi")]).answered(kind="application/json")
+    raw = body.encode()
+    call.sent(raw[:501], raw[501:]).ended(ExchangeEnd.COMPLETE)
+    recorder.close()
+    turn = sink.recorded()[0].turns[-1]
+    unread = turn.part("wire:unread")
+    assert unread is not None
+    assert unread.text == body
+    assert [fault.rule.code for fault in check_recording(turn, 2)] == ["C512"]
+    assert turn.part("text") is None
+
+
+def test_a_request_beyond_the_bound_is_recorded_without_its_messages_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording, "MAX_REQUEST_LENGTH", 1_000)
+    sink = ToldSink()
+    recorder = Recorder(sink)
+    Call(recorder, [user("x" * 1_000)]).answered().said("Hi").done()
+    recorder.close()
+    (trace,) = sink.recorded()
+    assert [part.text for part in trace.turns[-1].parts if part.name == "text"] == ["Hi"]
+    told = trace.turns[-1].part(RECORDING_PART)
+    assert told is not None
+    assert told.text == "The request's body is longer than 1,000 bytes, so it was not decoded."
 
 
 class _Stuck(NoRedaction):

@@ -26,7 +26,7 @@ JOINED = ('{"q":"cats"}{"q":"dogs"}', '{}{"q":"cats"}', '{"q":"cats"}\n{"q":"dog
 
 
 def traces_in(folder: Path) -> Iterator[Trace]:
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
         try:
             records = list(read_source(path).records) if path.is_file() else []
         except WeaklinkError:  # a file of another kind among the samples

@@ -18,7 +18,10 @@ from typing import Any
 
 import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from inspector import memory
 from inspector.importers import read_source
 from inspector.importers.reading import trace_memory
 from inspector.importers.source import Skipped
@@ -345,6 +348,15 @@ def held(value: Any) -> int:
     elif isinstance(value, dict):
         inside = [one for pair in value.items() for one in pair]
     return sys.getsizeof(value) + sum(map(held, inside))
+
+
+@given(st.text(alphabet='ab[{,:"\\ä😀\ud83d'), st.integers(1, 9))
+def test_the_estimate_is_the_same_in_pieces_of_any_size(text: str, size: int) -> None:
+    for raw in (text.encode("utf-8", "surrogatepass"), json.dumps(text).encode()):
+        whole = memory.json_memory(raw)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(memory, "_PIECE", size)
+            assert memory.json_memory(raw) == whole
 
 
 def test_what_stands_in_strings_makes_no_objects() -> None:

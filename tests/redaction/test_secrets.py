@@ -22,6 +22,7 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.redaction import names
 from inspector.redaction.masking import SecretStream
 from inspector.redaction.redactor import Redactor
 from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
@@ -259,3 +260,11 @@ def test_token_strings_go_where_the_text_was_redacted() -> None:
         assert [part.name for part in clean.parts] == ["text", "wire:tokens"]
         assert (clean.parts[1].text == "") is not is_kept
         assert Redactor().turn(clean) == clean
+
+
+@given(st.text(alphabet="PaSsWoRd:= \u0130\u03a3\u041f\u0410\u0420\u041e\u041b\u042c", max_size=60), st.integers(1, 9))
+def test_names_are_read_the_same_in_pieces_of_any_size(text: str, size: int) -> None:
+    whole = names.view(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(names, "_PIECE", size)
+        assert names.view(text) == whole

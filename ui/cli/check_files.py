@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeAlias
 from msgspec import Struct, structs
 
 from inspector.chain.steps import Break, Chain
-from inspector.dataset.lint.linting import LintOptions, linted
+from inspector.dataset.lint.linting import LintOptions, checked_sample
 from inspector.dataset.samples import SAMPLE_SOURCE, Sample, SampleRows, inspected_sample, redacted
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers import records
@@ -288,13 +288,14 @@ class _RecordReader:
         )
 
     def _of_sample(self, sample: Sample, record: Trace) -> InspectedRecord:
-        """The record with the faults that `weaklink data lint` finds in it, except missing lists of tools."""
+        """The record with the faults of its inspection and of the D rules, except missing lists of tools."""
         clean = redacted(sample, self._redactor)
         clean = inspected_sample(clean, self._inspected(clean.trace))
         options = LintOptions(select=self._options.select, ignore=self._options.ignore, needs_tools=False)
         text = sample.raw_text if sample.row.raw and not self._file.source_file.packing else None
         reported = _Reported(SAMPLE_SOURCE, clean.reported_trace, sample.reported_trace, text)
-        return self._inspected_record(record, linted(clean, options), reported)
+        found = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
+        return self._inspected_record(record, found, reported)
 
     def _inspected_record(self, record: Trace, found: Inspection, reported: "_Reported") -> InspectedRecord:
         path, source, trace, line = self._file.name, reported.source, reported.trace, reported.line

@@ -158,7 +158,19 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
 
     Faults of the row come first. Raises UnknownFormatError and UnknownRuleError, but no error for a faulty row.
     """
-    found = [*engine_faults(sample)]
+    return _reported(sample, engine_faults(sample), options)
+
+
+def checked_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagnostic]:
+    """The diagnostics of the sample's inspection as they are, and the D rules that have no equivalent in it.
+
+    So a row has the same faults wherever it is read as a trace: imported, inspected or checked.
+    """
+    return _reported(sample, sample.inspection.diagnostics, options)
+
+
+def _reported(sample: Sample, engine: Iterable[Diagnostic], options: LintOptions) -> list[Diagnostic]:
+    found = [*engine]
     for check in _OF_A_SAMPLE:
         found += check(sample)
     found += templates.template_mismatch(sample, options.set_format)

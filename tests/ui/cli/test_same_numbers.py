@@ -75,6 +75,25 @@ def test_every_report_of_check_has_the_same_errors(weaklink: Run, tmp_path: Path
     assert len(junit.findall(".//testcase[failure]")) == count
 
 
+def test_check_has_the_diagnostics_of_every_inspection(weaklink: Run, tmp_path: Path) -> None:
+    """Only the rules on unreadable records and on rows of training data are the command's own."""
+    for folder in ("sample_traces", "tests/cases/importers"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.py", "*.md", "__*"))
+    done = read_json(weaklink("check", ".", "--output", "json", "--no-config", "--ignore", "C510,C511,D"))
+    checked: dict[str, Counter[tuple[str, str]]] = {}
+    for finding in done["diagnostics"]:
+        for one in (finding, *(other for other in finding["related"] if "code" in other)):
+            checked.setdefault(finding["path"], Counter())[one["code"], one["severity"]] += 1
+    inspected: dict[str, Counter[tuple[str, str]]] = {}
+    for file in done["files"]:
+        for trace in traces_in(tmp_path / file["path"]):
+            for found in inspect_trace(trace).diagnostics:
+                counts = inspected.setdefault(file["path"], Counter())
+                counts[found.rule.code, found.rule.severity.value] += 1
+    assert len(inspected) > 60
+    assert checked == inspected
+
+
 def is_error(severity: Severity) -> bool:
     return severity is Severity.ERROR
 
