@@ -41,7 +41,7 @@ _TROUBLE = (
 _NO_DENIAL = lazy_pattern(
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
-    r"(?: any ?more)?|"
+    r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
     r"\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|"
     r"\b(?:no longer|not|never|don['’]t|doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|"
     r"broken|red|missing)\b|"
@@ -57,7 +57,8 @@ _NO_DENIAL = lazy_pattern(
     r"(?:errors?|exceptions?|failures?)\b|\b(?:would|might|may|will|can|could) (?:fail|break|error)\w*|"
     r"\b(?:if|in case|whenever)\b[^,;:.]*|"
     r"(?<!because )\b(?:for|of|about|on|as) (?:the |an? |any |all )?(?:errors?|failures?|problems?)\b|"
-    r"\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |all )?(?:missing|invalid|broken|wrong|unknown|empty|"
+    r"\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |all )?(?:missing|invalid|broken|wrong|unknown|"
+    r"empty|"
     r"failed|failing|corrupt\w*|expired|unexpected|rejected|blocked|incorrect) \w+|"
     r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
     r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
@@ -87,7 +88,8 @@ _FAILING = (
         r"invalid|incorrect|wrong\w*|mismatch\w*|errors?|problems?|trouble|timed? ?out|time-?outs?|crash\w*|hangs?|"
         r"impossible|"
         r"sorry|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were) (?:\w+ )?down|complain\w*|insufficient|expired|"
-        r"outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|mistake\w*|gave up|give up|"
+        r"outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|(?:ran|run|runs) out|(?:is|"
+        r"was|are) full|over(?:loaded| quota)|exceed\w*|mistake\w*|gave up|give up|"
         r"corrupt\w*"
     ),
     (
@@ -111,7 +113,7 @@ _OPEN = (
         r"still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|undone|over|as|"
         r"to|out)|"
         r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
-        r"until|stays?|as it (?:was|is)|original state|to (?:finish|complete)|wants?|requires?|required|asks? for"
+        r"stays?|as it (?:was|is)|original state|to (?:finish|complete)|wants?|requires?|required|asks? for"
     ),
     r"noch|bleib\w*|muss|müssen",
     r"encore|reste\w*|il faut",

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from msgspec import structs
 
 from inspector.chain.assertions import Clause
-from inspector.chain.effects import Effect, EffectKind, effects_of, main_effect
+from inspector.chain.effects import Effect, EffectKind
 from inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms
 from inspector.chain.steps import Step
 from inspector.chain.tool_kinds import bare_name
@@ -57,7 +57,8 @@ _FAMILY_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|green|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|failures?|issues?|warnings?)|"
+    r"(?:pass(?:es|ed|ing)?|green|happy|satisfied|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|failures?|"
+    r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
     r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
     r"пройден\w*)"
@@ -184,10 +185,12 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
-    if clause.is_done and (failed.terms.names_target(text) or (failed.is_alone and _names_subject(text, step))):
+    if clause.is_done and failed.terms.names_target(text):
         return True
     if not failed.is_alone:
         return False
+    if clause.is_done and _names_subject(text, failed):
+        return True
     return any(value in text for value in _new_values(step)) or _GENERAL.search(clause.words) is not None
 
 
@@ -211,12 +214,14 @@ def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _has_participle(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
     verbs = _verbs(effect, failed.step.call.name or "")
-    own, is_specific = _participle_pattern(verbs), bool(verbs)
-    if own is None and effect is not None and effect.command is not None:
-        forms = _PROGRAM_CLAIMS.get(effect.command.program)
-        own = re.compile(rf"\b(?:{forms})\b", re.IGNORECASE) if forms else None
-    if own is None or own.search(clause.words) is None:
-        return False
+    own = _participle_pattern(verbs)
+    if own is not None and own.search(clause.words):
+        is_specific = bool(verbs)
+    else:
+        forms = _PROGRAM_CLAIMS.get(effect.command.program) if effect is not None and effect.command else None
+        is_specific = False
+        if not forms or re.search(rf"\b(?:{forms})\b", clause.words, re.IGNORECASE) is None:
+            return False
     return is_specific or failed.is_alone or terms.names_target(clause.text) or terms.names_tool(clause.text)
 
 
@@ -246,12 +251,13 @@ def _text_under(arguments: Mapping[str, Json], keys: Iterable[str]) -> str:
     return next((text for text in texts if isinstance(text, str)), "")
 
 
-def _names_subject(text: str, step: Step) -> bool:
-    """Whether a clause has a word of the name of a tool that changes something, besides its verb."""
-    effect = main_effect(effects_of(step.call))
+def _names_subject(text: str, failed: FailedCall) -> bool:
+    """Whether a clause has a word of the name of a tool that changes something, which no other tool's name has."""
+    effect = failed.effect
     if effect is None or effect.command is not None or effect.kind is not EffectKind.RUN:
         return False
-    return any(word[:5] in text for word in bare_name(step.call.name or "").split("_")[1:] if len(word) > 2)
+    words = bare_name(failed.step.call.name or "").split("_")[1:]
+    return any(word[:5] in text for word in words if len(word) > 2 and word.removesuffix("s") not in failed.other_tools)
 
 
 _NEW_KEYS = ("new_string", "new_str", "content", "file_text", "new_text", "replace", "insert_text")

@@ -100,6 +100,8 @@ _NOUNS = MappingProxyType(
         "publish": ("release", "package", "registry"),
         "send": ("sent", "unsent", "deliver"),
         "rm": ("delete", "remove"),
+        "alembic": ("migration", "migrate", "schema"),
+        "kubectl": ("manifest", "rollout"),
     }
 )
 
@@ -124,7 +126,7 @@ class FailureTerms(Struct, frozen=True):
         if any(sign in sentence for sign in self.signs):
             return True
         tokens = _tokens(sentence)
-        return not self.names.isdisjoint(_stems(tokens, 3)) or not self.names.isdisjoint(tokens)
+        return not self.names.isdisjoint(_stems(tokens, 3, _VAGUE)) or not self.names.isdisjoint(tokens)
 
     def are_named(self, sentence: str) -> bool:
         """Whether a sentence names the tool or the target, a name in the error, or two words of it."""
@@ -139,6 +141,8 @@ class FailureTerms(Struct, frozen=True):
         tokens = _tokens(sentence)
         if not self.targets.isdisjoint(tokens) or not self.context.isdisjoint(_stems(tokens, 3)):
             return True
+        if any(token.isdigit() and len(token) > 2 and token in self.source for token in tokens):
+            return True
         return any(code in self.source for code in _CODE.findall(sentence.casefold()))
 
 
@@ -148,7 +152,8 @@ class FailedCall(Struct, frozen=True):
     `reply` is the agent's first turn after the failure, 0 if there is none. `is_alone` is whether no later call changed
     anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
     its target. `is_only` is whether no other call failed, `is_only_lost` whether no other is unrepaired; `is_lost`
-    whether nothing repaired this one, so that a claim would be false.
+    whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the
+    other tools that the agent called.
     """
 
     step: Step
@@ -160,6 +165,7 @@ class FailedCall(Struct, frozen=True):
     is_only: bool
     is_lost: bool
     is_only_lost: bool
+    other_tools: frozenset[str] = frozenset()
 
 
 def terms_of(step: Step, intent: Intent) -> FailureTerms:
@@ -175,7 +181,7 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
     targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= 3 and name not in _COMMON),
-        frozenset(_stems(names, 3)) or frozenset(names - _SHELL_NAMES),
+        frozenset(_stems(names, 3, _VAGUE)) or frozenset(names - _SHELL_NAMES),
         frozenset(_stems(_WORD.findall(error.casefold()), 4)),
         frozenset(word for word in rare if word not in _COMMON),
         frozenset(_stems(context, 3)),
@@ -231,10 +237,10 @@ def _tokens(text: str) -> frozenset[str]:
     )
 
 
-def _stems(words: Iterable[str], least: int) -> Iterator[str]:
+def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:
     for word in words:
         plain = word.casefold()
         plain = plain[2:] if plain.startswith("un") and len(plain) > 6 else plain
         plain = plain.removesuffix("s") if len(plain) > 4 else plain
-        if len(plain) >= least and plain not in _COMMON and plain not in _VAGUE and not plain.isdigit():
+        if len(plain) >= least and plain not in ignored and not plain.isdigit():
             yield plain[:_STEM]

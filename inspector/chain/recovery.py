@@ -66,6 +66,7 @@ class RecoveryAnalysis:
             is_only=facts.is_only_failure,
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
+            other_tools=facts.words_of_other_tools(failed),
         )
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final

@@ -114,6 +114,13 @@ class SessionFacts:
             target in step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good for target in targets
         )
 
+    def words_of_other_tools(self, failed: Step) -> frozenset[str]:
+        """The words, without plural endings, of the names of the tools that are called besides that of a step."""
+        names = {bare_name(step.call.name) for step in self.steps if step.call.name} - {
+            bare_name(failed.call.name or "")
+        }
+        return frozenset(word.removesuffix("s") for name in names for word in name.split("_"))
+
     def reply_to(self, failed: Step) -> int:
         """The agent's first turn after a failure, or after the last of its identical retries; 0 if there is none."""
         index = bisect_right(self.own_turns, self.tried_until(failed))

@@ -27,7 +27,7 @@ from inspector.chain.assertions import Clause, clauses_of, denies
 from inspector.chain.claims import claims_effect
 from inspector.chain.failure_terms import FailedCall
 from inspector.chain.failure_words import SPEECH_LIMIT, Speech
-from inspector.chain.steps import Said
+from inspector.chain.steps import ResultKind, Said
 from inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES, _MAX_SPEECHES = 120, 12
@@ -60,7 +60,8 @@ _NOT_ENGLISH = lazy_pattern(
 # ... unless it names the reason.
 _ACKNOWLEDGES = lazy_pattern(
     r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have)(?:n['’]t|"
-    r" not)\b|instead|try(?:ing)? (?:again|another|a different)|"
+    r" not)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|is)\b[^.,]{0,40}\b(?:is|was|has)|"
+    r"try(?:ing)? (?:again|another|a different)|"
     r"retry|another way|differently|need(?:s|ed)? to|have to|must (?:be|first)|properly|wrong|because|"
     r"(?:let me|i['’]ll|i will) (?:fix|correct|adjust|debug|re-?read)|"
     r"muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|permite|existe|es)|pas|manque|faut|"
@@ -89,7 +90,8 @@ _IS_NOT = lazy_pattern(
 _LEFT = lazy_pattern(
     r"\b(?:i|we)\b.{0,30}\b(?:could|can|was|were|am|are|did|do|have|had)(?:n['’]t|not| not)\b|\bunable\b|"
     r"\b(?:you|someone|somebody)(?:['’]ll| will)? (?:have to|need to|must)\b|\bleft (?:open|undone|to you)\b|"
-    r"\b(?:outstanding|pending|unfinished|incomplete|remains?|blocked|yourself|by hand|manually|leider|malheureusement|"
+    r"\b(?:outstanding|pending|unfinished|incomplete|remains?|blocked|yourself|by hand|manually|leider|"
+    r"malheureusement|"
     r"lamentablemente|infelizmente)\b|к сожалению|不得不|无法|未能|できません|못했",
     re.IGNORECASE,
 )
@@ -214,7 +216,11 @@ class Statements:
         """Whether a sentence admits without a name that something was not done: nothing else was left undone."""
         if _GIVES_UP.search(sentence):
             return True
-        return failed.is_only_lost and _LEFT.search(sentence) is not None and denies(sentence)
+        if not failed.is_only_lost:
+            return False
+        if failed.step.result_kind is ResultKind.FINDING:  # what is red is named
+            return _LEFT.search(sentence) is not None and denies(sentence)
+        return any(clause.admits for clause in self._clauses(sentence, failed))
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
