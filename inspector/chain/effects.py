@@ -15,14 +15,14 @@ follows `||` only speaks of the failure.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from inspector.chain.shell_lines import ShellCommand, shell_commands
 from inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
@@ -137,13 +137,26 @@ _NO_TASKS_TABLE = (
     "new doc exec dlx x"
 )
 _NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
+_NO_TASK_NAMES = frozenset(("run", "run-script", "-s", "workspace", "--"))
 _TASK_LOOKS = frozenset(["list", "ls", "view", "info", "audit", "outdated", "why", "explain", "version", "config"])
 _DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
 _CHECKING_SCRIPT = lazy_pattern(
     r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests)(?:\d|[_.-]|$)|"
     r"(?<=[a-z])(?:Test|Spec)s?\.\w+$"
 )
-_SYNTAX_CHECKS = {"node": "--check", "bash": "-n", "sh": "-n", "php": "-l", "ruby": "-c", "perl": "-c", "visudo": "-c"}
+# Subcommands by which any program checks the work: `systemd-analyze verify`, `promtool check`.
+_CHECKING_VERBS = frozenset(("verify", "validate", "lint", "check", "vet", "configtest"))
+_SYNTAX_CHECKS = {
+    "nginx": "-t",
+    "sshd": "-t",
+    "node": "--check",
+    "bash": "-n",
+    "sh": "-n",
+    "php": "-l",
+    "ruby": "-c",
+    "perl": "-c",
+    "visudo": "-c",
+}
 _CODE_RUNNERS_TABLE = "python node ruby perl php bash sh zsh deno bun tsx ts-node java go julia Rscript lua"
 _CODE_RUNNERS = frozenset(_CODE_RUNNERS_TABLE.split())
 
@@ -177,6 +190,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "tmux": _words(probe="has-session ls list-sessions", read="capture-pane"),
     }
 )
+_LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
 _SCRIPTED = frozenset(("sed", "gsed", "awk", "gawk", "perl", "edit", "insert", "jq"))
 _BLOCK_EDIT = lazy_pattern(r"\s*(?:edit|insert)\b[^\n]*\n[\s\S]*end_of_edit")
@@ -218,6 +232,7 @@ _PATH_KEYS = (
 _PATCHED = lazy_pattern(
     r"^\*\*\* (?:Update|Add|Delete) File: (.{1,400})$|^\+\+\+ (?:b/)?(.{1,400}?)(?:\t.*)?$", re.MULTILINE
 )
+_SCRIPT = lazy_pattern(r"[\w.-]+\.(?:sh|bash|py|js|mjs|cjs|ts|tsx|rb|pl|php|lua|R|jl|ps1)")
 _PATH_LIKE = lazy_pattern(r"[\w.~@+\-$*{}]*/[\w.~@+\-/*$:{}\[\]]*|[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]\w{0,7}(?:::\S*)?")
 _MAX_TARGETS, _MAX_TARGET_CHARS = 12, 300
 
@@ -253,12 +268,27 @@ def _rank(effect: Effect) -> int:
 def _effects_of_line(line: str) -> tuple[Effect, ...]:
     if _BLOCK_EDIT.match(line):  # SWE-agent's: the lines below the first are the new text
         line = line.partition("\n")[0]
-    return tuple(_effect_of_command(command, line) for command in shell_commands(line))
+    effects: list[Effect] = []
+    for command in shell_commands(line):
+        effect = _effect_of_command(command, line)
+        effects.append(_comparison(effect, effects) or effect)
+    return tuple(effects)
+
+
+def _comparison(effect: Effect, before: Sequence[Effect]) -> Effect | None:
+    """A comparison of what the same line has written with what it should be: a check of the work."""
+    if effect.command is None or effect.command.program not in ("diff", "cmp"):
+        return None
+    written = {target for other in before if other.command is not None for target in _normal(other.command.writes)}
+    if written.isdisjoint(effect.targets):
+        return None
+    return structs.replace(effect, kind=EffectKind.CHECK, subject="test")
 
 
 def _effect_of_command(command: ShellCommand, line: str) -> Effect:
     kind, subject = _kind_of_command(command)
-    targets = tuple(command.writes) if command.writes and kind in (EffectKind.NOTHING, EffectKind.READ) else ()
+    redirected = kind in (EffectKind.NOTHING, EffectKind.READ) or command.program == ">"
+    targets = tuple(command.writes) if redirected else ()
     if targets and subject in ("echo", "printf", "cat", ">", "base64", "jq", "sed", "awk", "curl"):
         kind = EffectKind.WRITE
     elif command.program == "apply_patch":
@@ -275,23 +305,36 @@ def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
     checked = _family(command)
     if checked:
         return EffectKind.CHECK, checked
-    if program in _IN_PLACE and any(word.startswith(("-i", "-pi")) for word in words):
-        return EffectKind.WRITE, program
+    if (script := _script(command)) is not None:
+        return EffectKind.RUN, script
+    kind = _kind_of_program(command)
+    return (kind, program) if kind is not None else _kind_of_subcommand(command)
+
+
+def _kind_of_program(command: ShellCommand) -> EffectKind | None:
+    """The kind of a program whose subcommand does not matter; None for another."""
+    program, words = command.program, command.words
+    if program == ">" or (program in _IN_PLACE and any(word.startswith(("-i", "-pi")) for word in words)):
+        return EffectKind.WRITE
     if program in ("curl", "wget", "http") and _sends(words):
-        return EffectKind.RUN, program
+        return EffectKind.RUN
+    if command.is_module and program not in _SUBCOMMANDS:
+        return EffectKind.RUN
+    kind = _PROGRAMS.get(program)
+    return None if kind is None else EffectKind(kind)
+
+
+def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
+    program, words = command.program, command.words
     if program == "git" and words[:1] == ("diff",) and not {"--exit-code", "--quiet"}.isdisjoint(words):
         return EffectKind.PROBE, "git diff"
-    if program == ">":
-        return EffectKind.WRITE, program
-    kind = _PROGRAMS.get(program)
-    if kind is not None:
-        return EffectKind(kind), program
     verb = _verb(command)
     if program == "gh" and not _GH_LOOKS.isdisjoint(command.operands[1:2]):
         return EffectKind.READ, f"gh {verb}"
     kind = _SUBCOMMANDS.get(program, {}).get(verb)
-    if program == "git" and kind == "read" and verb in ("branch", "tag", "remote") and len(command.operands) > 1:
-        kind = None
+    if program == "git" and kind == "read" and verb in ("branch", "tag", "remote"):
+        is_listed = len(command.operands) < 2 or not _LISTING_OPTIONS.isdisjoint(words)
+        kind = kind if is_listed else None
     subject = f"{program} {verb}" if verb and (program in _SUBCOMMANDS or program in _TASK_RUNNERS) else program
     return (EffectKind(kind) if kind else EffectKind.RUN), subject
 
@@ -300,6 +343,14 @@ def _sends(words: tuple[str, ...]) -> bool:
     sends = ("-d", "--data", "-F", "--form", "-T", "-o", "-O", "--output", "--json", "--data-raw")
     posts = any(word in ("-X", "--request") and following != "GET" for word, following in pairwise(words))
     return posts or any(word.startswith(sends) and word != "-o/dev/null" for word in words)
+
+
+def _script(command: ShellCommand) -> str | None:
+    """The name of the script that an interpreter runs: `bash deploy.sh` runs the same as `./deploy.sh`."""
+    if command.program not in _CODE_RUNNERS or command.program in _TASK_RUNNERS or _inline_code(command.words):
+        return None
+    script = next(iter(command.operands), "")
+    return script.rsplit("/", 1)[-1] if _PATH_LIKE.fullmatch(script) and not script.startswith("$") else None
 
 
 def _inline_code(words: tuple[str, ...]) -> str | None:
@@ -317,20 +368,31 @@ def _family(command: ShellCommand) -> str:
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"
     if program in _TASK_RUNNERS or program in _CODE_RUNNERS:
-        tasks = [word for word in command.operands if word not in ("run", "run-script", "-s", "workspace", "--")]
-        if program in _CODE_RUNNERS and program not in _TASK_RUNNERS:
-            script = next(iter(command.operands), "")
-            if not script or _inline_code(words) is not None:
-                return ""
-            if script.rsplit("/", 1)[-1] == "manage.py":
-                return _TASK_WORDS.get(next(iter(command.operands[1:]), ""), "")
-            return "test" if _CHECKING_SCRIPT.search(script.rsplit("/", 1)[-1]) else ""
-        if not tasks:
-            return "build" if program in _DEFAULT_IS_BUILD and not words else ""
-        if tasks[0] in _NO_TASKS:
-            return ""
-        return next((_TASK_WORDS[word] for task in tasks[:2] for word in _task_words(task) if word in _TASK_WORDS), "")
-    return "test" if _CHECKING_SCRIPT.search(program) and program not in _PROGRAMS else ""
+        return _family_of_task(command) if program in _TASK_RUNNERS else _family_of_script(command)
+    if program in _PROGRAMS or program in _SUBCOMMANDS:
+        return ""
+    if not _CHECKING_VERBS.isdisjoint(command.operands[:1]):
+        return _TASK_WORDS.get(command.operands[0], "test")
+    return "test" if _CHECKING_SCRIPT.search(program) else ""
+
+
+def _family_of_task(command: ShellCommand) -> str:
+    tasks = [word for word in command.operands if "=" not in word and word not in _NO_TASK_NAMES]
+    if not tasks:
+        is_build = command.program in _DEFAULT_IS_BUILD and PROBE_OPTIONS.isdisjoint(command.words)
+        return "build" if is_build else ""
+    if tasks[0] in _NO_TASKS:
+        return ""
+    return next((_TASK_WORDS[word] for task in tasks[:2] for word in _task_words(task) if word in _TASK_WORDS), "")
+
+
+def _family_of_script(command: ShellCommand) -> str:
+    script = next(iter(command.operands), "").rsplit("/", 1)[-1]
+    if not script or _inline_code(command.words) is not None:
+        return ""
+    if script == "manage.py":
+        return _TASK_WORDS.get(next(iter(command.operands[1:]), ""), "")
+    return "test" if _CHECKING_SCRIPT.search(script) else ""
 
 
 def _task_words(task: str) -> list[str]:
@@ -350,6 +412,8 @@ def _verb(command: ShellCommand) -> str:
 
 def _targets(command: ShellCommand, subject: str) -> tuple[str, ...]:
     rest = [word for word in command.operands if word != _verb(command) or " " not in subject]
+    if _SCRIPT.fullmatch(subject):
+        return tuple(dict.fromkeys((subject, *(word for word in rest if word.rsplit("/", 1)[-1] != subject))))
     if command.program in _SCRIPTED:
         rest = rest[1:]  # the script of `sed` and `awk`, the lines of SWE-agent's `edit`
     paths = [word.partition("::")[0] for word in rest if _PATH_LIKE.fullmatch(word) and word.strip("./")]
@@ -404,6 +468,22 @@ def has_known_effect(call: ToolCall) -> bool:
     tool = bare_name(call.name)
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     return tool in _TOOLS or is_interpreter(tool) or (bool(arguments) and is_shell(tool, arguments) is not None)
+
+
+_IMPORTS = lazy_pattern(
+    r"\s*(?:import [\w., ]+|from [\w.]+ import [\w., ]+|print\([\w.]+\)|require\([^)\n]{1,80}\))\s*"
+)
+
+
+def asks_for_modules(effect: Effect) -> bool:
+    """Whether a command only imports modules, to see whether they are there: `python -c 'import pandas'`."""
+    code = _inline_code(effect.command.words) if effect.command is not None else None
+    return code is not None and all(_IMPORTS.fullmatch(line) for line in code[:400].replace(";", "\n").splitlines())
+
+
+def runs_shell(call: ToolCall) -> bool:
+    """Whether a call passes a line to a shell."""
+    return any(effect.command is not None for effect in effects_of(call))
 
 
 def is_common(program: str) -> bool:

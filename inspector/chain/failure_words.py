@@ -102,6 +102,7 @@ _HEADING = lazy_pattern(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\
 _BARE_HEADING = lazy_pattern(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
 _TAGS = lazy_pattern(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
 _TRACEBACK = lazy_pattern(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
+_UNPARSED = lazy_pattern(r"\s*File \"[^\"\n]{1,400}\", line \d+\n")  # Python could not parse the program
 _LAST_WORDS = lazy_pattern(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
 SPEECH_LIMIT = 20_000
 """How many code points of a speech are judged, from its beginning."""
@@ -302,7 +303,7 @@ def _under_heading(text: str) -> str | None:
 def _uncaught(text: str) -> str | None:
     """The last line of a program's output if it ends in an uncaught exception."""
     ends = [end for end in (text[:HEAD], text[-HEAD:]) if "Traceback (most recent call last):" in end]
-    if not any(map(_TRACEBACK.search, ends)):
+    if not any(map(_TRACEBACK.search, ends)) and _UNPARSED.match(text[:HEAD]) is None:
         return None
     last = last_line(text)
     return last if _LAST_WORDS.match(last) else None

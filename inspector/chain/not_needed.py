@@ -2,7 +2,8 @@
 
 An agent looks at many things that it turns out not to need. Such a failure is `not-needed` if all of this holds:
 
-* the agent went on with another call that worked, and answered (or a judge of the source says that the task is solved);
+* the agent answered (or a judge of the source says that the task is solved), and another call worked: a later one, or,
+  if the failed one was the last and nobody had asked for it, an earlier one that changed something;
 * no later call and no answer uses the step's target or a value of its result, and no value was made up in its place;
 * the final statement neither claims nor reports it;
 * the call only looked at something, or its program is not installed, or nobody knows what its tool does; what an agent
@@ -12,13 +13,13 @@ An agent looks at many things that it turns out not to need. Such a failure is `
 The verdict is a guess, and has low certainty.
 """
 
-from inspector.chain.effects import EffectKind, effects_of, has_known_effect, is_common, main_effect
+from inspector.chain.effects import EffectKind, asks_for_modules, effects_of, has_known_effect, is_common, main_effect
 from inspector.chain.endings import source_says_success
 from inspector.chain.invented_values import InventedValues, distinctive_values
 from inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, changes, known_turn
 from inspector.chain.similar_calls import Intent
 from inspector.chain.statements import Judged
-from inspector.chain.steps import ResultKind, Said, Step
+from inspector.chain.steps import ResultKind, Said, Step, StepOutcome
 from inspector.chain.tool_kinds import bare_name, is_interpreter
 from inspector.scanning import lazy_pattern
 
@@ -43,7 +44,9 @@ class Necessity:
         named.
         """
         facts, known = self._facts, known_turn(failed)
-        if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed) or facts.last_good_turn <= known:
+        if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed):
+            return False
+        if facts.last_good_turn <= known and not self._is_afterthought(failed):
             return False
         if not _may_be_spared(failed) or (changes(failed) and facts.is_asked(failed)):
             return False
@@ -54,9 +57,16 @@ class Necessity:
             return False
         return not self._quotes(failed, intent)
 
+    def _is_afterthought(self, failed: Step) -> bool:
+        """Whether a failed look at something, which nobody had asked for, came after the work."""
+        is_look = failed.outcome is StepOutcome.ERROR_RESULT and has_known_effect(failed.call)
+        return is_look and not self._facts.is_asked(failed) and 0 < self._facts.first_good_change < failed.number
+
     def _quotes(self, failed: Step, intent: Intent) -> bool:
         """Whether the final answer mentions the step's target, or a value that only its result contained."""
-        if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in intent.sought):
+        is_asked = self._facts.is_asked(failed)  # else a value of the user's in the answer is not from this call
+        sought = (value for value in intent.sought if value.is_path or is_asked or not self._facts.is_users(value.text))
+        if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in sought):
             return True
         program = (intent.tool or "").removeprefix("$ ")
         if program != intent.tool and not is_common(program) and program.casefold() in self._answer_text:
@@ -75,5 +85,5 @@ def _may_be_spared(step: Step) -> bool:
     effect = main_effect(effects_of(step.call))
     if effect is None or not has_known_effect(step.call) or is_interpreter(bare_name(step.call.name or "")):
         return True
-    looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
+    looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING) or asks_for_modules(effect)
     return looks or (effect.kind is EffectKind.RUN and "not found" in (step.error or ""))

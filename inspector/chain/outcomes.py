@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from inspector.chain.background_runs import BackgroundRuns
-from inspector.chain.effects import effects_of, has_known_effect
+from inspector.chain.effects import effects_of, has_known_effect, runs_shell
 from inspector.chain.endings import ends_unanswered
 from inspector.chain.failure_words import error_line, first_line
 from inspector.chain.pairing import Pairing, PlacedCall
@@ -120,8 +120,9 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
         code = None if call is None else printed_exit_code(effects_of(call), result.content)
         return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),)) if code else None
     layers = _layers(result.content)
+    is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
     for layer in layers:
-        if not isinstance(layer, dict) or _ERROR_KEYS.isdisjoint(layer):
+        if not isinstance(layer, dict) or (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
         failure = _structured(layer)
         if failure is not None:

@@ -15,6 +15,8 @@ from functools import cached_property
 
 from msgspec import structs
 
+from inspector.chain.effects import effects_of, main_effect
+from inspector.chain.failure_terms import FailedCall, terms_of
 from inspector.chain.failure_words import Speech
 from inspector.chain.invented_values import InventedValues, distinctive_values
 from inspector.chain.not_needed import Necessity
@@ -49,20 +51,24 @@ class RecoveryAnalysis:
         is_spared = self._necessity.is_spared(failed, intent, judged)
         return Recovered(Recovery.NOT_NEEDED) if is_spared else None
 
-    def judged(self, failed: Step, intent: Intent, *, is_repaired: bool) -> Judged:
+    def judged(self, failed: Step, intent: Intent, *, is_repaired: bool, is_only_lost: bool) -> Judged:
         """What the agent said of a failure; nothing if the trace ends before, or during a retry."""
         known, facts = known_turn(failed), self._facts
         if not facts.goes_on_after(failed):
             return Judged(None)
-        judged = self._statements.about(
+        call = FailedCall(
             failed,
-            intent,
-            known=known,
-            reply=facts.reply_to(failed),
-            may_claim=not is_repaired,
+            main_effect(effects_of(failed.call)),
+            terms_of(failed, intent),
+            facts.reply_to(failed),
             is_alone=facts.last_good_change <= failed.number,
+            is_untouched=not facts.is_target_used(failed),
             is_only=facts.is_only_failure,
+            is_lost=not is_repaired,
+            is_only_lost=is_only_lost,
+            other_tools=facts.words_of_other_tools(failed),
         )
+        judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
             return Judged(Said.CONCEALED)
@@ -81,7 +87,8 @@ class RecoveryAnalysis:
 
     @cached_property
     def _statements(self) -> Statements:
-        return Statements(self._facts.speeches, self._facts.answer)
+        asked = "\n".join(text for _, text in self._facts.user_texts)
+        return Statements(self._facts.speeches, self._facts.answer, self._facts.reply_turns, asked)
 
     @cached_property
     def _named_ways(self) -> NamedWays:
@@ -107,10 +114,13 @@ def with_recoveries(
     intents = {step.number: intent_of(step.call) for step in spoken}
     found = _replacements(steps, failed, intents, attempts)
     said: dict[int, Judged] = {}
+    lost = {step.retry_of or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
         is_repaired = not is_fault or step.number in found
-        said[step.number] = judged = analysis.judged(step, intents[step.number], is_repaired=is_repaired)
+        said[step.number] = judged = analysis.judged(
+            step, intents[step.number], is_repaired=is_repaired, is_only_lost=not is_repaired and len(lost) == 1
+        )
         if is_repaired:
             continue
         recovered = analysis.without_replacement(step, intents[step.number], judged)

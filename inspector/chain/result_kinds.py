@@ -19,8 +19,9 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from inspector.chain.assertions import denies
 from inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
-from inspector.chain.failure_words import error_line, last_line
+from inspector.chain.failure_words import error_line, first_line, last_line
 from inspector.chain.steps import Certainty, ResultKind
 from inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from inspector.scanning import lazy_pattern
@@ -56,6 +57,7 @@ _EXIT_LINE = lazy_pattern(
     r"exit(?:ed)?[ _]?(?:code|status)?|return ?code|returncode|exit_code)(?:[:=]| is|>)?\s{0,4}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
+_CLOSING_TAG = lazy_pattern(r"</\w{1,20}>$")
 _SANDBOX = lazy_pattern(
     r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
     re.IGNORECASE | re.DOTALL,
@@ -76,6 +78,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
     r"network|could not resolve|is not installed|executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
+    r"^(?!error|warning|fatal|note)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: "
     r"['\"]?(?:\.?venv|node_modules)|^(?:/\S+: )?(?:\d+: )?\S+: not found",
     re.IGNORECASE | re.MULTILINE,
@@ -92,7 +95,8 @@ _FINDINGS = lazy_pattern(
     re.MULTILINE,
 )
 _MISSING = lazy_pattern(
-    r"no such file|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|cannot (?:access|find)|"
+    r"no such file|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|cannot (?:access|"
+    r"find)|"
     r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
     r"no module named|cannot find module|no files? (?:matched|found)|no match",
     re.IGNORECASE,
@@ -145,8 +149,9 @@ def stated_exit_code(text: str) -> int | None:
     lines = text[:_HEAD].splitlines()[:_HEAD_LINES]
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     for index, line in enumerate(lines):
-        match = _EXIT_LINE.match(line.strip()[:400])
-        if match and (index <= first or match.end() >= len(line.strip()) - 3):
+        stripped = _CLOSING_TAG.sub("", line.strip()[:400])
+        match = _EXIT_LINE.match(stripped)
+        if match and (index <= first or match.end() >= len(stripped) - 3):
             return int(match[1])
         if line.startswith("Output:"):
             break
@@ -158,8 +163,15 @@ _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
 
 
+# SWE-agent's lines after each output.
+_FRAME = ("\n(Open file: ", "\n(Current directory: ", "\nbash-$")
+
+
 def body_of(text: str) -> str:
-    """A shell's output without the lines that an agent writes before it (`Exit code 1`, `Wall time: ...`)."""
+    """A shell's output without the lines that an agent writes around it (`Exit code 1`, `(Open file: n/a)`)."""
+    for begin in _FRAME:
+        start = text.rfind(begin, max(len(text) - 800, 0))
+        text = text[:start] if start >= 0 else text
     if text.startswith(_TERMINAL):
         text = _PROMPT.sub("", text.partition("\n")[2])
     lines = text.splitlines(keepends=True)
@@ -198,13 +210,22 @@ def kind_of_result(
     effects = effects_of(call)
     state = result.recorded.state if result.recorded is not None else None
     text = result.content
-    if failure is None:
+    if failure is None or _is_interruption(effects):
         return _answer_no(effects, text, result.recorded)
     rejected = _refusal(text, state, failure)
     if rejected is not None:
         return Judgement(rejected, failure.certainty, failure.words, failure.evidence)
     kind, is_guess = _kind(effects, text, failure, is_named)
     return Judgement(kind, failure.certainty, failure.words, failure.evidence, is_guess)
+
+
+_CONTROL_KEY = lazy_pattern(r"(?:C-|\^|ctrl[+-])[a-z]", re.IGNORECASE)
+
+
+def _is_interruption(effects: tuple[Effect, ...]) -> bool:
+    """Whether a call sends a control key to a running program: that it stops is what was wanted."""
+    command = effects[0].command if len(effects) == 1 else None
+    return command is not None and _CONTROL_KEY.fullmatch(command.own_name) is not None
 
 
 def _refusal(text: str, state: RunState | None, failure: Failure) -> ResultKind | None:
@@ -231,27 +252,66 @@ def _kind(
     last = effects[-1]
     if code == 1 and last.kind is EffectKind.PROBE and _decides_alone(effects) and not _is_shell_error(text, last):
         return ResultKind.PROBE, False
+    if code and body_of(text).strip().casefold() in _NO_WORDS:
+        return ResultKind.PROBE, False
     failed = _blamed(effects, text) or effect
     if _is_shell_error(text, failed) and not _asks_for_programs(failed):
         return ResultKind.FAILURE, False
     if failed.kind is EffectKind.PROBE:
-        if code in (None, 1, 2, 3, 127, 128) and (
-            code == 3 or _MISSING.search(text[:_HEAD]) or _asks_for_programs(failed)
-        ):
-            return _of_missing(failed, is_named), False
-        is_its_own = effects[-1].connector != "|" or effects[-1] is failed
-        return (ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE), False
+        is_its_own = last.connector != "|" or last is failed
+        return _of_probe(failed, text, code, is_named, is_its_own=is_its_own), False
     if failed.kind is EffectKind.READ:
         if failed.targets and _MISSING.search(failure.words[:400] or text[:400]) and _is_local(failed):
             return _of_missing(failed, is_named), False
         return ResultKind.FAILURE, False
     if failed.kind is EffectKind.CHECK:
         return _of_check(text, failure), False
+    if _reports_located_faults(failed, text):
+        return ResultKind.FINDING, False
     return ResultKind.FAILURE, failed.kind is EffectKind.RUN and failed.command is not None and code not in (
         None,
         126,
         127,
     )
+
+
+def _of_probe(
+    effect: Effect, text: str, code: int | None, is_named: Callable[[Effect], bool], *, is_its_own: bool
+) -> ResultKind:
+    is_missing = code == 3 or _MISSING.search(text[:_HEAD]) is not None or _asks_for_programs(effect)
+    if code in (None, 1, 2, 3, 127, 128) and is_missing:
+        return _of_missing(effect, is_named)
+    if code == 2 and finds_in_words(effect) and _has_hits(text):
+        return ResultKind.PROBE
+    return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
+
+
+# What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.
+_NO_WORDS = frozenset(("no", "false", "none", "0", "inactive", "disabled", "unknown", "not found", "absent", "closed"))
+
+
+def _has_hits(text: str) -> bool:
+    """Whether a search printed something besides complaints of programs."""
+    lines = (line for line in body_of(text).splitlines()[:50] if line.strip())
+    return any(_COMPLAINER.match(line) is None for line in lines)
+
+
+_COMPLAINER = lazy_pattern(r"[\w.-]+: ")
+
+
+# `src/radio.c:51:9: error: ...`, as every compiler and linter writes; a runtime's trace and a shell's line have another
+# form, and so has a program that names itself first (`psql:a.sql:2: ERROR`).
+_LOCATED = lazy_pattern(r"^(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?: ?\S", re.MULTILINE)
+
+
+def _reports_located_faults(effect: Effect, text: str) -> bool:
+    """Whether a program that no table knows reports faults at lines of files, as a checker does."""
+    if effect.kind is not EffectKind.RUN or effect.command is None or "Traceback (most recent" in text[:_HEAD]:
+        return False
+    return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
+
+
+_OWN_COMPLAINT = lazy_pattern(r"^(?:node:|\s+at |Error: Cannot find module|panic:|Uncaught)", re.MULTILINE)
 
 
 def _of_missing(effect: Effect, is_named: Callable[[Effect], bool]) -> ResultKind:
@@ -273,7 +333,8 @@ def _of_check(text: str, failure: Failure) -> ResultKind:
         return ResultKind.FAILURE
     if _COULD_NOT_RUN.search(head) or _COULD_NOT_RUN.search(tail):
         return ResultKind.FAILURE
-    return ResultKind.FINDING
+    ended = failure.exit_code is not None or _LOCATED.search(head) is not None or _TEST_COUNTS.search(tail) is not None
+    return ResultKind.FINDING if ended else ResultKind.FAILURE
 
 
 _BLAMED = lazy_pattern(
@@ -359,7 +420,7 @@ def hidden_finding(call: ToolCall, result: ToolResult, code: int | None) -> str 
     if code is not None and effects[-1] is effect:
         return None
     for end in (result.content[-_TAIL:], result.content[:_HEAD]):
-        match = _FINDINGS.search(end)
+        match = _FINDINGS.search(end) or _LOCATED.search(end)
         if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
@@ -399,6 +460,13 @@ _PROGRAM_ERROR = lazy_pattern(
 )
 
 
+_COMPLAINT = lazy_pattern(
+    r"(?P<program>[\w.+-]{1,40}): [^\n]{0,60}\b(?:cannot|can't|could not|unable|denied|refused|required|no such|"
+    r"not found|"
+    r"unknown|invalid|unrecognized|must|failed)\b",
+    re.IGNORECASE,
+)
+_HIT = lazy_pattern(r"\S+:\d+[:-]")
 _COMMAND_TIMED_OUT = lazy_pattern(
     r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\btimed out\b", re.IGNORECASE
 )
@@ -406,17 +474,18 @@ _COMMAND_TIMED_OUT = lazy_pattern(
 
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
-    line = last_line(text)
-    if _COMMAND_TIMED_OUT.match(line):
-        return line
-    match = _PROGRAM_ERROR.match(line)
-    if match is None:
+    last = last_line(text)
+    if _COMMAND_TIMED_OUT.match(last):
+        return last
+    if main_effect(effects) is None:
         return None
-    name = match["program"]
-    if name is None:
-        return line
-    names = {effect.command.program for effect in effects if effect.command is not None}
-    return line if name in names and main_effect(effects) is not None else None
+    names = {"sudo", *(effect.command.program for effect in effects if effect.command is not None)}
+    match = _PROGRAM_ERROR.match(last)
+    if match is not None and (match["program"] is None or match["program"] in names):
+        return last
+    lines = text[:_SHORT].splitlines() if len(text) <= _SHORT else []
+    errors = ((line, _COMPLAINT.match(line)) for line in lines)
+    return next((line for line, match in errors if match is not None and match["program"] in names), None)
 
 
 def words_decide(call: ToolCall, result: ToolResult) -> str | None:
@@ -436,6 +505,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         if (line := _program_error(effects, text)) is not None:
             return line
     line = error_line(text)
+    if line is None and effect is not None and effect.kind is EffectKind.WRITE and effect.command is None:
+        return _refused_write(text)
     if line is None:
         return None
     if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
@@ -443,7 +514,14 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if effect.command is not None and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
         return None  # printed by what was read, not by a program
     head = result.content[:200]
-    if line not in head:
+    if line not in head or _HIT.match(line):
         return None
     is_short = len(result.content.strip()) <= _SHORT
     return line if is_short else None
+
+
+def _refused_write(text: str) -> str | None:
+    """The first line of an editor's short answer if it denies: an editor that did its work says so."""
+    line = first_line(text)
+    is_short = len(text) <= _SHORT and len(line) <= _SHORT // 2
+    return line if is_short and denies(next(iter(line.split(". ")), "")) else None

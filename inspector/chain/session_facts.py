@@ -51,6 +51,16 @@ class SessionFacts:
         return max((step.number for step in self.steps if step.is_good and changes(step)), default=0)
 
     @cached_property
+    def first_good_change(self) -> int:
+        """The number of the first call that changed or ran something, and worked; 0 if none did."""
+        return next((step.number for step in self.steps if step.is_good and changes(step)), 0)
+
+    @cached_property
+    def reply_turns(self) -> frozenset[int]:
+        """The turns in which the agent replied to a failure."""
+        return frozenset(self.reply_to(step) for step in self.steps if step.outcome.failed)
+
+    @cached_property
     def own_turns(self) -> list[int]:
         """The numbers of the agent's turns."""
         return [number for number, turn in enumerate(self.trace.turns, 1) if turn.role is Role.ASSISTANT]
@@ -95,10 +105,30 @@ class SessionFacts:
         is_said = bool(self.speech_turns) and self.speech_turns[-1] > max(known, tried)
         return is_said or bisect_right(self.step_turns, tried) < len(self.steps)
 
+    def is_target_used(self, failed: Step) -> bool:
+        """Whether a call that worked names the target of a failed one."""
+        effect = main_effect(effects_of(failed.call))
+        targets = effect.targets if effect is not None else ()
+        good = (step for step in self.steps if step.is_good)
+        return bool(targets) and any(
+            target in step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good for target in targets
+        )
+
+    def words_of_other_tools(self, failed: Step) -> frozenset[str]:
+        """The words, without plural endings, of the names of the tools that are called besides that of a step."""
+        names = {bare_name(step.call.name) for step in self.steps if step.call.name} - {
+            bare_name(failed.call.name or "")
+        }
+        return frozenset(word.removesuffix("s") for name in names for word in name.split("_"))
+
     def reply_to(self, failed: Step) -> int:
         """The agent's first turn after a failure, or after the last of its identical retries; 0 if there is none."""
         index = bisect_right(self.own_turns, self.tried_until(failed))
         return self.own_turns[index] if index < len(self.own_turns) else 0
+
+    def is_users(self, value: str) -> bool:
+        """Whether the user's own texts contain a value, in lower case."""
+        return any(value in text for _, text in self.user_texts)
 
     def is_asked(self, failed: Step) -> bool:
         """Whether the user named what a failed step was to do: its subcommand, or its target."""
@@ -122,4 +152,4 @@ def known_turn(failed: Step) -> int:
 def changes(step: Step) -> bool:
     """Whether a call changes or runs something, and does not only end the work."""
     effect = main_effect(effects_of(step.call))
-    return effect is not None and effect.kind in (EffectKind.WRITE, EffectKind.RUN) and not is_terminal(step.call.name)
+    return effect is not None and effect.kind in (EffectKind.WRITE, EffectKind.RUN) and not ends_run(step.call)

@@ -30,12 +30,23 @@ _TOKEN = lazy_pattern(
 )
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _ESCAPE = lazy_pattern(r"\\([\s\S])")
-_VERSION = lazy_pattern(r"(?<=[a-z])[\d.]+$")
+# Interpreters and compilers whose names end in their version; elsewhere digits are part of the name (`flake8`, `2to3`).
+_VERSIONED = lazy_pattern(
+    r"(python|pypy|pip|node|ruby|php|perl|lua|gcc|g\+\+|cpp|clang(?:\+\+)?|java|sqlite|tclsh|guile|emacs|pydoc|gmake)[\d.]+"
+)
 _KEYWORDS_TABLE = "if then else elif fi while until do done esac in { } ! function time"
 _KEYWORDS = frozenset(_KEYWORDS_TABLE.split())
 # Programs that run the command in their words; the number of words of their own before it, options aside.
 _WRAPPERS = {"sudo": 0, "env": 0, "nohup": 0, "exec": 0, "nice": 0, "stdbuf": 0, "xargs": 0, "timeout": 1, "watch": 0}
-_WRAPPER_VALUES = frozenset(("-n", "-u", "-s", "--signal", "-k", "-I", "-P", "-L"))  # options with a word of their own
+_WRAPPER_VALUES = {  # their options with a word of their own
+    "sudo": ("-u", "-g", "-h", "-p", "-C"),
+    "env": ("-u", "-C", "-S"),
+    "nice": ("-n",),
+    "xargs": ("-n", "-s", "-I", "-P", "-L", "-d", "-a"),
+    "timeout": ("-s", "--signal", "-k"),
+    "watch": ("-n",),
+    "stdbuf": (),
+}
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
 # Runners of another program: their words after these are that program's.
 _RUNNERS = {
@@ -59,6 +70,7 @@ class ShellCommand(Struct, frozen=True):
     """One program of a line: its name without folder and version, its words, the files that it is redirected to.
 
     `connector` is the operator before it (`""`, `&&`, `||`, `;`, `|`, `&`); `own_name` is the program as written.
+    `is_module` is whether Python runs it as a module, so that it is no program of the shell's.
     """
 
     program: str
@@ -66,6 +78,7 @@ class ShellCommand(Struct, frozen=True):
     writes: tuple[str, ...] = ()
     connector: str = ""
     own_name: str = ""
+    is_module: bool = False
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -104,17 +117,23 @@ def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
 
 
 def _command(words: list[str], draft: _CommandDraft) -> ShellCommand:
+    is_module = _program_name(words[0]) == "python" and "-m" in words[1:2]
     words = _run_words(words)
-    name = words[0].rsplit("/", 1)[-1]
-    program = _VERSION.sub("", name.removesuffix(".exe")) or name
-    return ShellCommand(program, tuple(words[1:]), tuple(draft.writes), draft.connector, words[0])
+    name = _program_name(words[0])
+    return ShellCommand(name, tuple(words[1:]), tuple(draft.writes), draft.connector, words[0], is_module)
+
+
+def _program_name(word: str) -> str:
+    """A program's name without its folder and version."""
+    name = word.rsplit("/", 1)[-1].removesuffix(".exe")
+    match = _VERSIONED.fullmatch(name)
+    return match[1] if match is not None else name
 
 
 def _run_words(words: list[str]) -> list[str]:
     """The words without a runner: `npx jest`, `uv run pytest`, `python -m pytest`."""
     for _ in range(_MAX_DEPTH):
-        name = _VERSION.sub("", words[0].rsplit("/", 1)[-1])
-        prefix = _RUNNERS.get(name, ())
+        prefix = _RUNNERS.get(_program_name(words[0]), ())
         own = tuple(words[1 : len(prefix)])
         if not prefix or own != prefix[1:]:
             return words
@@ -144,15 +163,15 @@ def _unwrapped(words: list[str]) -> list[str]:
         if words[0] in _KEYWORDS or _ASSIGNMENT.match(words[0]):
             words = words[1:]
         elif first in _WRAPPERS and len(words) > 1:
-            words = _after_options(words[1:])[_WRAPPERS[first] :]
+            words = _after_options(words[1:], _WRAPPER_VALUES.get(first, ()))[_WRAPPERS[first] :]
         else:
             return words
     return words
 
 
-def _after_options(words: list[str]) -> list[str]:
+def _after_options(words: list[str], with_values: Sequence[str]) -> list[str]:
     while words and words[0].startswith("-"):
-        words = words[2 if words[0] in _WRAPPER_VALUES else 1 :]
+        words = words[2 if words[0] in with_values else 1 :]
     return words
 
 

@@ -91,17 +91,23 @@ def _intent_of_broken(call: ToolCall) -> Intent:
 
 
 def _intent_of_effect(effect: Effect, call: ToolCall) -> Intent:
-    sought = tuple(_intent_target(target) for target in effect.targets)
+    are_paths = effect.command is not None and effect.command.program in _READERS
+    sought = tuple(_intent_target(target, is_path=are_paths) for target in effect.targets)
     match effect.kind:
         case EffectKind.CHECK:
             return Intent(f"check {effect.subject}", sought, is_open=True)
         case EffectKind.WRITE:
             return Intent("write", sought)
-        case EffectKind.READ | EffectKind.PROBE if any(value.is_path for value in sought):
+        case EffectKind.READ | EffectKind.PROBE if any(value.is_path for value in sought) and not _asks_history(effect):
             return Intent("read", sought)
     if effect.command is not None:
         return Intent(f"$ {effect.subject}", sought, is_open=effect.kind is EffectKind.RUN)
     return _intent_of_tool(call)
+
+
+def _asks_history(effect: Effect) -> bool:
+    """Whether a read asks what happened to a file, not what it holds: `git log a.py`."""
+    return effect.command is not None and effect.command.program == "git"
 
 
 def _intent_of_tool(call: ToolCall) -> Intent:
@@ -113,8 +119,11 @@ def _intent_of_tool(call: ToolCall) -> Intent:
     return Intent(tool, tuple(_identifying(arguments)))
 
 
-def _intent_target(target: str) -> IntentValue:
-    if "/" in target or _PATH.fullmatch(target):
+_READERS = frozenset(("ls", "cat", "head", "tail", "stat", "less", "more", "tree", "wc", "file"))
+
+
+def _intent_target(target: str, *, is_path: bool) -> IntentValue:
+    if is_path or "/" in target or _PATH.fullmatch(target):
         base = target.rsplit("/", 1)[-1]
         return IntentValue(target, frozenset((base,)) if base else frozenset(), is_path=True)
     return IntentValue(target, _distinctive_words(target))

@@ -15,18 +15,20 @@ at something and for what runs something that the user did not ask for by name; 
 other way but one that these rules can see.
 """
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
+from inspector.chain.assertions import clauses_of
 from inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
 from inspector.chain.provenance_terms import folded_names, leaves
 from inspector.chain.same_effect import Recovered
 from inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from inspector.chain.similar_calls import Intent, IntentValue
-from inspector.chain.statements import Judged, Statement
+from inspector.chain.statements import Judged
 from inspector.chain.steps import Recovery, ResultKind, Said, Step
 from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
 from inspector.scanning import lazy_pattern
@@ -80,11 +82,7 @@ class Substitutes:
         is_missing = mine.kind is not EffectKind.RUN and "not found" in (failed.error or "")
         for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
             later = main_effect(effects_of(step.call))
-            is_other = later is not None and (later.subject, later.command is None) != (
-                mine.subject,
-                mine.command is None,
-            )
-            if later is None or not is_other or not step.is_good or step.location.turn <= known:
+            if later is None or not _is_other_program(mine, later) or not step.is_good or step.location.turn <= known:
                 continue
             is_alike = len(words) >= _MIN_WORDS and 2 * len(words & _query_words(step)) > len(words)
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (
@@ -163,6 +161,13 @@ def step_files(step: Step) -> Iterator[str]:
             yield from (target.rsplit("/", 1)[-1].partition(".")[0] for target in effect.targets)
 
 
+def _is_other_program(one: Effect, other: Effect) -> bool:
+    """Whether two effects are those of different programs or tools; another subcommand does another thing."""
+    if one.command is None or other.command is None:
+        return (one.subject, one.command is None) != (other.subject, other.command is None)
+    return one.command.program != other.command.program
+
+
 def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
     arguments = step.call.raw_arguments[:MAX_READ_CHARS].casefold()
     later = main_effect(effects_of(step.call))
@@ -178,26 +183,31 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
             return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
         case EffectKind.RUN | EffectKind.CHECK:
-            if (
-                target not in arguments
-                or later.kind not in (EffectKind.RUN, EffectKind.CHECK)
-                or later.subject == mine.subject
-            ):
+            if later.kind not in (EffectKind.RUN, EffectKind.CHECK) or not _is_other_program(mine, later):
+                return None
+            if target not in _ARGUMENT.findall(arguments):
                 return None
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
             return None
 
 
+_ARGUMENT = lazy_pattern(r"[\w.@+-]+")
 _WRITES = lazy_pattern(
     r"write|>|open\(|\bsed\b|\bmv\b|\bcp\b|\btee\b|patch|replace|git (?:checkout|restore|apply)|dump"
 )
+_INSTEAD = lazy_pattern(r"\b(?:so|instead|using|used|via|taken|through|therefore|since|because|asked)\b", re.IGNORECASE)
 _BY_KEY = lazy_pattern(r"_(?:by|with|using|via|from|for)_.*")
 
 
 def _query_words(step: Step) -> frozenset[str]:
-    """The words of a call's arguments, without their keys."""
-    texts = (value for _, value in leaves(step.call.arguments) if isinstance(value, str))
+    """The words of a call's arguments, without their keys; of a shell's line, without the folder that it runs in."""
+    commands = [effect.command for effect in effects_of(step.call) if effect.command is not None]
+    texts = (
+        [" ".join((command.program, *command.words)) for command in commands]
+        if commands
+        else [value for _, value in leaves(step.call.arguments) if isinstance(value, str)]
+    )
     words = folded_names(" ".join(texts)[:MAX_READ_CHARS])
     return frozenset(word for word in words if len(word) > 2 and not word.isdigit())
 
@@ -228,30 +238,36 @@ class NamedWays:
         self._facts = facts
 
     def after(self, failed: Step, judged: Judged) -> int | None:
-        """The number of a later step that took the other way which the agent named right after a failure.
+        """The number of a later step that took the other way which the agent named for a failure that it reported.
 
         It looks or runs something else, as the failed step was to do. What changes files, and what the user named, has
         no other way but one that the rules can see.
         """
         effect = main_effect(effects_of(failed.call))
-        is_named = judged.said is Said.REPORTED and judged.statement is not None and judged.is_reply
-        if effect is None or not is_named or failed.result_kind is not ResultKind.FAILURE:
+        if effect is None or judged.said is not Said.REPORTED or failed.result_kind is not ResultKind.FAILURE:
             return None
         if effect.kind not in _HAVE_OTHER_WAYS or (effect.kind is EffectKind.RUN and self._facts.is_asked(failed)):
             return None
-        named = self._words_of_reply(judged.statement)
+        named = self._words_about(failed, judged)
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             is_later = step.is_good and step.location.turn > known_turn(failed)
-            if is_later and _is_alternative(effect, step) and not named.isdisjoint(_query_words(step)):
+            if is_later and _is_alternative(effect, step) and not named.isdisjoint(_stems(_query_words(step))):
                 return step.number
         return None
 
-    def _words_of_reply(self, statement: Statement | None) -> frozenset[str]:
-        """The words of three letters and more in the turn of a statement, but those that name nothing."""
-        turn = statement.turn if statement is not None else 0
-        texts = (speech.text for speech in self._facts.speeches if speech.turn == turn)
+    def _words_about(self, failed: Step, judged: Judged) -> frozenset[str]:
+        """The words of the reply to a failure and of the sentence that reports it, but those that name nothing."""
+        reply = self._facts.reply_to(failed)
+        texts = [speech.text for speech in self._facts.speeches if speech.turn == reply]
+        last = judged.statement.text if judged.statement is not None else ""
+        texts += [clause.text for clause in clauses_of(last) if not clause.denies and _INSTEAD.search(last)]
         words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
-        return frozenset(word for word in words if len(word) > 2) - _NAMES_NOTHING
+        return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    """The words without a plural ending: `versions` and `version` name one thing."""
+    return frozenset(word.removesuffix("s") for word in words)
 
 
 _NAMES_NOTHING_TABLE = (

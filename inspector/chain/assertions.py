@@ -1,0 +1,214 @@
+"""What a clause of an agent's text asserts: that something is so, that it is not, or only that it may be.
+
+A sentence is read clause by clause, because each has its own polarity: "0.4.0 is tagged, but not published: the
+registry answers 403" asserts a tag and denies a release. Nothing is parsed; three properties of a clause are decided
+by closed classes of words, which a language has few of, and not by phrases:
+
+* it *denies* if it has a negation ("not", "no", "nobody", "without", "-n't", "kein", "ne ... pas", "未"), a word for
+  failing ("refused", "missing", "blocked"), a participle in "un-" ("unsent"), or a word for what is left to be done
+  ("still uses", "remains", "yet", "by hand", "until you", "steht noch aus", "todavía");
+* it *supposes* if it speaks of what may come: a condition, a plan, a wish, a question;
+* it is *done* if it has a sign of completion: "now", a form of "be" or "have", a participle, a tick, "已", "ました".
+
+Two negations are none: "no test fails", "without errors", "nothing is missing", "keine Fehler" deny nothing, and
+neither do names of things such as "error handling" and "tests for missing keys". They are blanked first. Words in
+`code` decide no polarity, but they may name what a clause is about. Everything takes time linear in the text.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from msgspec import Struct
+
+from inspector.chain.failure_words import admits_failure
+from inspector.scanning import lazy_pattern
+
+_CODE = lazy_pattern(r"`[^`\n]*`")
+_EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
+_ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
+_CLAUSE_END = lazy_pattern(
+    r"[,;:(){}\u2013\u2014\uff0c\uff1b\uff1a\u3001\u3002]\s*|\s-\s|"
+    r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
+    r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y)\s",
+    re.IGNORECASE,
+)
+
+_TROUBLE = (
+    r"(?:errors?|fail\w*|problems?|issues?|warnings?|conflicts?|trouble|complain\w*|findings?|violations?|crash\w*)"
+)
+# Two negations, and names of things that only sound like failures.
+_NO_DENIAL = lazy_pattern(
+    rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
+    rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
+    r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
+    r"\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|"
+    r"\b(?:no longer|not|never|don['’]t|doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|"
+    r"broken|red|missing)\b|"
+    rf"\b(?:fix(?:e[ds]|ing)?|resolv\w{{1,5}}|solv\w{{1,4}}|correct(?:s|ed|ing)?|clear(?:s|ed)?|handl\w{{1,4}}|"
+    rf"avoid\w{{0,4}}|"
+    rf"prevent\w{{0,4}})(?: (?:the|an?|all|this|that|these|those|its|both|remaining|further|other|more|"
+    rf"last))*(?: [\w-]{{1,30}}){{0,2}}? "
+    rf"(?:{_TROUBLE}|missing \w+|broken \w+|wrong \w+|invalid \w+|bugs?)\b|"
+    r"\berrors?[- ](?:handl\w+|free|messages?|logs?|codes?|rates?|checking|pages?|types?|class\w*|modules?|"
+    r"boundar\w+|response\w*)\b|"
+    r"\bno longer (?!exist|work|available|there|present|support|reachable|valid|build|compile|run|ship)\b|"
+    r"\b(?:handles?|handling|raises?|throws?|returns?|catch(?:es)?|logs?|prints?) (?:an? |the |all )?(?:\w+ )?"
+    r"(?:errors?|exceptions?|failures?)\b|\b(?:would|might|may|will|can|could) (?:fail|break|error)\w*|"
+    r"\b(?:if|in case|whenever)\b[^,;:.]*|"
+    r"(?<!because )\b(?:for|of|about|on|as) (?:the |an? |any |all )?(?:errors?|failures?|problems?)\b|"
+    r"\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |all )?(?:missing|invalid|broken|wrong|unknown|"
+    r"empty|"
+    r"failed|failing|corrupt\w*|expired|unexpected|rejected|blocked|incorrect) \w+|"
+    r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
+    r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
+    r"probleme?\w*|warnung\w*)|"
+    r"\b(?:aucune?|sans|plus d['’e]|pas d['’e])\s?(?:\w+ ){0,2}(?:erreurs?|problèmes?|échecs?|avertissements?)|"
+    r"\b(?:sin|ning[uú]n\w*|ya no|no hay|nenhum\w*|sem|não há)(?: \w+){0,4}? (?:error\w*|erros?|problemas?|"
+    r"fall[oa]s?|falhas?|avisos?)|"
+    r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем)\w*|"
+    r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|ありません|なく|ない)",
+    re.IGNORECASE,
+)
+# Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
+_NEGATIONS = (
+    r"not|never|no|none|nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead",
+    r"nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen",
+    r"ne|n['’]\w+|pas|jamais|aucun\w*|rien",
+    r"nunca|ning[uú]n\w*|sin|nada|não|nenhum\w*|sem",
+    r"не|нет|ни|без|никогда",
+)
+_FAILING = (
+    (
+        r"fail\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|block(?:ed|s|ing)?|"
+        r"prevent\w*|"
+        r"prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|breaks|red|"
+        r"un(?:reachable|available|able|known|happy|expected\w*|fortunately|successful\w*)|"
+        r"un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|nt|ished)|"
+        r"invalid|incorrect|wrong\w*|mismatch\w*|errors?|problems?|trouble|timed? ?out|time-?outs?|crash\w*|hangs?|"
+        r"impossible|"
+        r"sorry|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were) (?:\w+ )?down|complain\w*|insufficient|expired|"
+        r"outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|(?:ran|run|runs) out|(?:is|"
+        r"was|are) full|over(?:loaded| quota)|exceed\w*|mistake\w*|gave up|give up|"
+        r"corrupt\w*"
+    ),
+    (
+        r"leider|fehl\w+|gescheitert|scheiter\w+|unmöglich|unverändert|verweiger\w+|abgelehnt|falsch\w*|kaputt|rot|"
+        r"blockiert|"
+        r"verboten|ungültig\w*"
+    ),
+    (
+        r"malheureusement|désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
+        r"interdit\w*"
+    ),
+    (
+        r"falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|rot[oa]s?|denegad\w*|inválid\w*|"
+        r"lo siento|en rojo|"
+        r"falh\w+|recus\w+|infelizmente|desculp\w+"
+    ),
+    r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению",
+)
+_OPEN = (
+    (
+        r"still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|undone|over|as|"
+        r"to|out)|"
+        r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
+        r"stays?|as it (?:was|is)|original state|to (?:finish|complete)|wants?|requires?|required|asks? for"
+    ),
+    r"noch|bleib\w*|muss|müssen",
+    r"encore|reste\w*|il faut",
+    r"queda\w*|pendientes?|todavía|aún|hay que|ainda",
+    r"пока|остал\w+|оста[её]т\w+|нужно|ещ[её]",
+)
+_NEGATIONS_CJK = r"不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못"
+_FAILING_CJK = (
+    r"无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
+    r"エラー|できず|拒否|不足|残念|申し訳|실패|오류"
+)
+_OPEN_CJK = r"仍|还[没不有需差缺]|まだ|아직"
+
+
+def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
+    return lazy_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}", re.IGNORECASE)
+
+
+_DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
+_ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
+_SUPPOSES = lazy_pattern(
+    r"\?\s*$|\b(?:if|whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|"
+    r"going to|plan(?:s|ned)? to|"
+    r"let me|let['’]s|let us|please|want to|wants to|once you|when you|after you|before you|wenn|falls|werde\w*|"
+    r"würde\w*|sollte\w*|könnte\w*|bitte|"
+    r"si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|если|буд[уе]\w*|должн\w+)\b|如果|将会|将要|请|"
+    r"應該|应该|もし|でしょう",
+    re.IGNORECASE,
+)
+_DONE = lazy_pattern(
+    r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
+    r"runs|live|up|"
+    r"ready|done|uses|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
+    r"maintenant|\w{2,}ée?s?|está\w*|"
+    r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
+    r"\w{2,}(?:лен|ан|ен|ят|ет)[оаы]?)\b|"
+    r"['’](?:s|ve|re)\b|[✅✓✔☑]|已|了|现在|現在|完成|成功|ました|済|完了|今|했습니다|완료",
+    re.IGNORECASE,
+)
+
+
+class Clause(Struct, frozen=True):
+    """A clause and what it asserts.
+
+    `text` is the clause in lower case; `words` are its words without code and without double negations. `admits` is
+    whether it denies by a word for failing, or by one for what is left to be done, and not by a mere negation.
+    """
+
+    text: str
+    words: str
+    denies: bool
+    admits: bool
+    supposes: bool
+    is_done: bool
+
+
+@lru_cache(4_096)  # each failure of a trace reads the same sentences
+def clauses_of(sentence: str) -> tuple[Clause, ...]:
+    """The clauses of a sentence. A condition or a question supposes in all of them."""
+    plain = _EMPHASIS.sub("", sentence)
+    is_condition = _CONDITION.match(plain) is not None or plain.rstrip().endswith(("?", "？"))
+    return tuple(_clause(text, is_condition=is_condition) for text in _pieces(plain))
+
+
+_CONDITION = lazy_pattern(
+    r"\W*(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent)|wenn|falls|si|если|如果)\b",
+    re.IGNORECASE,
+)
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """The texts between the ends of clauses; those within code end none."""
+    code = [match.span() for match in _CODE.finditer(sentence)]
+    start = 0
+    for match in _CLAUSE_END.finditer(sentence):
+        if match.start() and not any(first <= match.start() < last for first, last in code):
+            yield sentence[start : match.start()]
+            start = match.end()
+    yield sentence[start:]
+
+
+def _clause(text: str, *, is_condition: bool) -> Clause:
+    spoken = _ALTERNATIVES.sub(" ", _CODE.sub(" \u2022 ", text))
+    words = _NO_DENIAL.sub(" ok ", spoken)
+    denies = not is_condition and _DENIES.search(words) is not None
+    return Clause(
+        text.casefold(),
+        words,
+        denies,
+        denies and (_ADMITS.search(words) is not None or admits_failure(words)),
+        is_condition or _SUPPOSES.search(spoken) is not None,
+        _DONE.search(words) is not None,
+    )
+
+
+def denies(sentence: str) -> bool:
+    """Whether a clause of a sentence denies something."""
+    return any(clause.denies for clause in clauses_of(sentence))

@@ -1,0 +1,246 @@
+"""What a sentence is about: whether it names a failed call, what it was to act on, or its error.
+
+The terms of a failure are taken from the call and its result, not from a list:
+
+* `targets`: the names of what it was to act on, as words: `src/parser.py` gives `parser.py` and `parser`, a URL its
+  hosts and its last part, `web2.example.org:/srv` gives `web2`;
+* `names`: the program, its subcommand and its verb, or the words of a tool's name; for a check also the nouns of its
+  family ("suite", "linter");
+* `words` and `rare`: the words of the error; one is enough if it is a name (`test_split`, `ENEEDAUTH`), else two;
+* `context`: every word of the call and of the beginning of its result, for the reply to the failure, which needs less.
+
+Words are compared by their first five letters, so that "publishing" is about `npm publish`, without "un-" before them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
+from inspector.chain.similar_calls import Intent
+from inspector.chain.steps import Step
+from inspector.chain.tool_kinds import bare_name
+from inspector.scanning import lazy_pattern
+
+_STEM = 5
+# Words as texts in any script write them: names of files whole, Chinese and Japanese apart from Latin.
+_TOKEN = lazy_pattern(
+    r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:[.@+'’-][^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)*"
+)
+_WORD = lazy_pattern(r"\w+")
+_CODE = lazy_pattern(r"`([^`\n]{3,80})`")
+_RARE = lazy_pattern(r"[a-z][A-Z]|_\w|\d[A-Za-z]|[A-Za-z]\d|[A-Z]{4}")
+_HOST = lazy_pattern(r"(?:\w+://)?(?:[^@/\s]*@)?([\w.-]+\.[a-z]{2,}|[\w-]+(?=:/))")
+_COMMON_TABLE = (
+    "error errors failed failure result call tool file line this that with from have does code exit command while "
+    "could cannot been please must should expected invalid found input output string value path user name type "
+    "not there which when because after before were will your more than into only also other using used https "
+    "http the and for are was but can you all has its one two use now let out off via per may any who how why too get "
+    "got run set add new old see main index src lib app www com org net api html json true false null none"
+)
+_COMMON = frozenset(_COMMON_TABLE.split())
+_VAGUE_TABLE = (
+    "bash shell exec command run execute get set python node sh use find list search lookup fetch read view show"
+)
+_VAGUE = frozenset(_VAGUE_TABLE.split())
+_SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
+_FAMILY_NAMES = MappingProxyType(
+    {
+        "test": (
+            "test",
+            "suite",
+            "spec",
+            "case",
+            "assertion",
+            "check",
+            "pruebas",
+            "prüfung",
+            "тест",
+            "теста",
+            "тестов",
+        ),
+        "lint": ("lint", "linter", "style", "format", "warning", "hook"),
+        "types": ("type", "typecheck", "compile", "compiler"),
+        "build": ("build", "compile", "compiler", "compilation", "syntax"),
+    }
+)
+SIGNS = MappingProxyType(
+    {
+        "test": "测试|測試|テスト",
+        "build": "构建|编译|ビルド",
+        "types": "类型|型",
+        "lint": "检查|格式",
+        "mail": "邮件|メール",
+        "email": "邮件|メール",
+        "message": "消息|メッセージ",
+        "commit": "提交|コミット",
+        "push": "推送|プッシュ",
+        "publish": "发布|發佈|公開",
+        "release": "发布|發佈|公開|リリース",
+        "send": "发送|发出|寄出|送信",
+        "deploy": "部署|デプロイ",
+        "delete": "删除|刪除|削除",
+        "remove": "删除|刪除|削除",
+        "create": "创建|建立|作成",
+        "install": "安装|安裝|インストール",
+        "start": "启动|啟動|起動",
+        "book": "预订|予約",
+        "cancel": "取消|キャンセル",
+    }
+)
+"""What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""
+_NOUNS = MappingProxyType(
+    {
+        "email": ("e-mail", "mail", "message"),
+        "mail": ("e-mail", "email", "message"),
+        "message": ("mail", "email", "e-mail"),
+        "publish": ("release", "package", "registry"),
+        "send": ("sent", "unsent", "deliver"),
+        "rm": ("delete", "remove"),
+        "alembic": ("migration", "migrate", "schema"),
+        "kubectl": ("manifest", "rollout"),
+    }
+)
+
+
+class FailureTerms(Struct, frozen=True):
+    """The words by which a sentence is about a failure; see the module."""
+
+    targets: frozenset[str]
+    names: frozenset[str]
+    words: frozenset[str]
+    rare: frozenset[str]
+    context: frozenset[str]
+    source: str
+    signs: tuple[str, ...] = ()
+
+    def names_target(self, sentence: str) -> bool:
+        """Whether a sentence names what the call was to act on."""
+        return not self.targets.isdisjoint(_tokens(sentence))
+
+    def names_tool(self, sentence: str) -> bool:
+        """Whether a sentence names the tool, the program, or what it does."""
+        if any(sign in sentence for sign in self.signs):
+            return True
+        tokens = _tokens(sentence)
+        return not self.names.isdisjoint(_stems(tokens, 3, _VAGUE)) or not self.names.isdisjoint(tokens)
+
+    def are_named(self, sentence: str) -> bool:
+        """Whether a sentence names the tool or the target, a name in the error, or two words of it."""
+        tokens = _tokens(sentence)
+        if not self.targets.isdisjoint(tokens) or not self.rare.isdisjoint(tokens):
+            return True
+        stems = set(_stems(tokens, 3))
+        return self.names_tool(sentence) or len(stems & self.words) > 1
+
+    def are_touched(self, sentence: str) -> bool:
+        """Whether a sentence shares a word with the call, its arguments, or the beginning of its result."""
+        tokens = _tokens(sentence)
+        if not self.targets.isdisjoint(tokens) or not self.context.isdisjoint(_stems(tokens, 3)):
+            return True
+        if any(token.isdigit() and len(token) > 2 and token in self.source for token in tokens):
+            return True
+        return any(code in self.source for code in _CODE.findall(sentence.casefold()))
+
+
+class FailedCall(Struct, frozen=True):
+    """A failed step, and what decides whether a sentence is about it.
+
+    `reply` is the agent's first turn after the failure, 0 if there is none. `is_alone` is whether no later call changed
+    anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
+    its target. `is_only` is whether no other call failed, `is_only_lost` whether no other is unrepaired; `is_lost`
+    whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the
+    other tools that the agent called.
+    """
+
+    step: Step
+    effect: Effect | None
+    terms: FailureTerms
+    reply: int
+    is_alone: bool
+    is_untouched: bool
+    is_only: bool
+    is_lost: bool
+    is_only_lost: bool
+    other_tools: frozenset[str] = frozenset()
+
+
+def terms_of(step: Step, intent: Intent) -> FailureTerms:
+    """The terms of a failed step."""
+    effect = main_effect(effects_of(step.call))
+    names = set(_names(step, effect))
+    names.update(noun for name in tuple(names) for noun in _NOUNS.get(name, ()))
+    result = step.result.content[:1_000] if step.result is not None else ""
+    error = f"{(step.error or '')[:400]} {result[:600]}"
+    source = f"{step.call.raw_arguments[:2_000]} {result}".casefold()
+    context = (*names, *_WORD.findall(error.casefold()), *_WORD.findall(source))
+    rare = (word.casefold() for word in _WORD.findall(error) if 4 <= len(word) <= 60 and _RARE.search(word))
+    targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
+    return FailureTerms(
+        frozenset(name for name in targets if len(name) >= 3 and name not in _COMMON),
+        frozenset(_stems(names, 3, _VAGUE)) or frozenset(names - _SHELL_NAMES),
+        frozenset(_stems(_WORD.findall(error.casefold()), 4)),
+        frozenset(word for word in rare if word not in _COMMON),
+        frozenset(_stems(context, 3)),
+        source,
+        tuple(sign for name in names if name in SIGNS for sign in SIGNS[name].split("|")),
+    )
+
+
+def _names(step: Step, effect: Effect | None) -> Iterator[str]:
+    if effect is not None and effect.command is not None:
+        yield from _WORD.findall(effect.subject)
+        program = effect.command.program.casefold()
+        yield from (program, program.removesuffix("tab").removesuffix("ctl"))
+        if effect.kind is EffectKind.RUN:
+            yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
+    elif not has_known_effect(step.call):
+        yield from bare_name(step.call.name or "").split("_")
+    if effect is not None and effect.kind is EffectKind.CHECK:
+        yield from _FAMILY_NAMES.get(effect.subject, ())
+
+
+def _target_texts(effect: Effect | None, intent: Intent) -> Iterator[str]:
+    if effect is not None:
+        yield from effect.targets
+    yield from (value.text for value in intent.sought if len(value.text) <= 120)
+
+
+def _names_of_target(target: str) -> Iterator[str]:
+    """The words by which a sentence may name a target: its last part, that without its suffix, its host."""
+    base = target.rstrip("/").rsplit("/", 1)[-1].strip("*\"'")
+    if "/" in target or " " not in target:
+        yield base
+        stem = base.partition(".")[0]
+        if len(stem) > 3:
+            yield stem
+        yield from (piece for piece in re.split(r"(?<=\d)_|@", stem) if len(piece) > 3)
+    if "." in target or ":" in target:
+        host = _HOST.match(target)
+        yield from host[1].split(".")[: -1 or None] if host is not None else ()
+    if "/" not in target:
+        yield from (word for word in _TOKEN.findall(target) if len(word) > 3)
+
+
+def _tokens(text: str) -> frozenset[str]:
+    """The words of a text in lower case; of a file's name also without its suffix."""
+    tokens = _TOKEN.findall(text[:2_000].casefold())
+    return frozenset(
+        (
+            *tokens,
+            *(token.partition(".")[0] for token in tokens),
+            *(part for token in tokens for part in token.split("-")),
+        )
+    )
+
+
+def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:
+    for word in words:
+        plain = word.casefold()
+        plain = plain[2:] if plain.startswith("un") and len(plain) > 6 else plain
+        plain = plain.removesuffix("s") if len(plain) > 4 else plain
+        if len(plain) >= least and plain not in ignored and not plain.isdigit():
+            yield plain[:_STEM]

@@ -1,0 +1,48 @@
+"""What an agent said of a failure, in many words: sentences that report it, claim the opposite, or do neither.
+
+`tests/cases/statements/sentences.jsonl` has the failed calls first, then the sentences, each written before the rules
+were, with the label of its author. `in` is `reply` (the first words after the failure) or `final` (the last ones); a
+row has `verdict` where the rules are known to disagree with the label.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.json_text import write_json
+from tests.chain.building import chain_of
+
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "cases" / "statements" / "sentences.jsonl").read_text("utf-8").splitlines()
+]
+FAILURES = {row["scenario"]: row for row in ROWS if "scenario" in row}
+SENTENCES = [row for row in ROWS if "about" in row]
+NEUTRAL = "You have three open orders."
+
+
+def said_of(row: dict[str, Any]) -> str | None:
+    failure = FAILURES[row["about"]]
+    lines = [
+        f"user: {failure['user']}",
+        f"call a: {failure['tool']} {write_json(failure['arguments'])}",
+        f"result a: {failure['result']}",
+        *([f"say: {row['sentence']}"] if row["in"] == "reply" else []),
+        'call b: list_orders {"customer": "c-17"}',
+        'result b: [{"id": "7001"}, {"id": "7002"}]',
+        f"say: {row['sentence'] if row['in'] == 'final' else NEUTRAL}",
+    ]
+    step = chain_of(*lines).steps[0]
+    assert step.result_kind in ("failure", "finding")
+    return step.said and step.said.value
+
+
+@pytest.mark.parametrize("row", SENTENCES, ids=lambda row: f"{row['about']}-{row['in']}-{row['sentence'][:40]}")
+def test_a_sentence_reports_claims_or_does_neither(row: dict[str, Any]) -> None:
+    assert said_of(row) == row.get("verdict", row["said"])
+
+
+def test_the_rules_agree_with_nearly_all_labels() -> None:
+    assert sum("verdict" in row for row in SENTENCES) <= len(SENTENCES) // 20
