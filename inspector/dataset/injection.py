@@ -18,6 +18,7 @@ from inspector.chain.steps import Status, Step, StepOutcome
 from inspector.dataset.data_files import DataRow
 from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call
 from inspector.dataset.lint.engine_faults import TWINS
+from inspector.dataset.loss_marks import LOSS_MARKS, Trainer
 from inspector.dataset.messages import shape_of
 from inspector.dataset.samples import Sample, correction_of, read_sample
 from inspector.diagnostics import Diagnostic
@@ -66,11 +67,17 @@ class NotInjected(Struct, frozen=True):
 
 
 def inject_faults(
-    row: DataRow, *, seed: int, rates: Mapping[str, float] = DEFAULT_RATES, count: int = 1
+    row: DataRow,
+    *,
+    seed: int,
+    rates: Mapping[str, float] = DEFAULT_RATES,
+    count: int = 1,
+    trainer: Trainer = Trainer.OPENAI,
 ) -> Iterator[InjectedRow | NotInjected]:
     """At most `count` rows from one row, each with a fault of a different kind; one NotInjected if there is none.
 
-    The same row, seed and rates give the same rows.
+    The message with the fault has the mark by which `trainer` leaves it out of the loss. The same row, seed and rates
+    give the same rows.
     """
     sample = read_sample(row)
     places = list(_sound_calls(sample))
@@ -84,7 +91,7 @@ def inject_faults(
         if not left or injected_count == count:
             break
         kind = draw.choices(list(left), list(left.values()))[0]
-        found = _injected(sample, *draw.choice(places), kind, draw)
+        found = _injected(sample, draw.choice(places), kind, draw, trainer)
         if found is None:
             left[kind] *= 0.5
             if left[kind] < rates[kind] / 8:
@@ -143,7 +150,10 @@ def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
             yield step, SoundCall(step.call, part.text, tool, offered, format, structured, span)
 
 
-def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Random) -> InjectedRow | None:
+def _injected(
+    sample: Sample, place: tuple[Step, SoundCall], kind: str, draw: Random, trainer: Trainer
+) -> InjectedRow | None:
+    step, sound = place
     fault = KINDS[kind](sound, draw)
     if fault is None:
         return None
@@ -151,24 +161,27 @@ def _injected(sample: Sample, step: Step, sound: SoundCall, kind: str, draw: Ran
     key = _list_key(sample.row.value)
     if messages is None or key is None:
         return None
+    faulty = messages[step.location.turn - sample.first_turn]
+    if isinstance(faulty, dict) and kind not in SAME_CALL:
+        faulty.update(LOSS_MARKS.get(trainer, {}))
     value = {**sample.row.value, key: messages}
     value["injected"] = {"parent": sample.id or sample.reference}
     _relabel(value, kind)
     if kind == _WRONG_FORMAT:
         value.setdefault("format", sample.wire_format)  # the row now has two formats; declare the right one
     again = read_sample(structs.replace(sample.row, value=value, raw=b""))
-    place = _verified(sample, again, step, fault, kind)
-    if place is None:
+    found = _verified(sample, again, step, fault, kind)
+    if found is None:
         return None
-    rule = TWINS.get(place.rule, place.rule)  # as `lint` and `check` name it in training data
+    rule = TWINS.get(found.rule, found.rule)  # as `lint` and `check` name it in training data
     injected: JsonObject = {
         "rule": rule.name,
         "code": rule.code,
         "kind": kind,
-        "turn": place.location.turn,
-        "start": place.range.start,
-        "end": place.range.end,
-        "part": place.location.part,
+        "turn": found.location.turn,
+        "start": found.range.start,
+        "end": found.range.end,
+        "part": found.location.part,
         "parent": sample.id or sample.reference,
     }
     return InjectedRow({**value, "injected": injected}, kind)

@@ -27,6 +27,14 @@ _MULTI = '"type": "multi_step_tool_call", '
 _NO_CALL = '"type": "no_tool_call", '
 _WHOLE = (_USER, _CALL, _RESULT, _ANSWER)
 
+
+def _recovery(mark: str) -> str:
+    """A sample of error recovery; `mark` are further members of the message with the faulty call."""
+    faulty = _CALL.replace('\\"city\\": \\"Oslo\\"', '\\"city\\": 5')[:-1] + mark + "}"
+    refusal = '{"role": "tool", "content": "{\\"error\\": \\"city must be a string\\"}"}'
+    return _row(_USER, faulty, refusal, *_WHOLE[1:], before='"type": "error_recovery", ')
+
+
 MISSING_FIELD = Rule(
     "D701",
     "missing-field",
@@ -284,6 +292,21 @@ LANGUAGE_MISMATCH = Rule(
     format=DATA_FORMAT,
 )
 
+TRAINED_FAULT = Rule(
+    "D719",
+    "trained-fault",
+    Severity.WARNING,
+    "A call that fails on purpose is still a training target.",
+    "A sample of error recovery should teach the correction. A trainer computes its loss over every assistant message, "
+    "so it teaches the faulty call just as well, unless that message has the trainer's mark. A call that is repeated "
+    "unchanged, as after a timeout, is right and may be learned.",
+    "Mark the message: `weight: 0` (OpenAI, Mistral), `train: false` (Axolotl), `loss_weight: 0` (LLaMA-Factory v1) or "
+    "`loss: false` (ms-swift). `weaklink data inject --trainer NAME` writes the mark.",
+    bad=_recovery(""),
+    good=_recovery(', "weight": 0'),
+    format=DATA_FORMAT,
+)
+
 RULES = (
     MISSING_FIELD,
     UNKNOWN_TYPE,
@@ -303,4 +326,5 @@ RULES = (
     LEAKED_SAMPLE,
     CUT_BY_BUDGET,
     LANGUAGE_MISMATCH,
+    TRAINED_FAULT,
 )

@@ -15,6 +15,7 @@ from inspector.dataset.faults_to_inject import KINDS
 from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
 from inspector.dataset.json_faults import JSON_KINDS
 from inspector.dataset.lint.linting import lint_sample
+from inspector.dataset.loss_marks import LOSS_MARKS, Trainer, is_left_out
 from inspector.dataset.samples import read_sample
 from inspector.dataset.verifiers import TOOL_USE, run_verifier
 from inspector.formats.registry import find_format
@@ -108,6 +109,8 @@ def assert_found_again(injected: InjectedRow, before: DataRow) -> str:
     assert isinstance(new, list)
     assert len(new) == len(old) + 2
     assert (new[0], new[4:]) == (old[0], old[2:])
+    assert is_left_out(new[1]) is (injected.kind != "timeout")
+    assert not any(map(is_left_out, (new[0], *new[2:])))
     return str(told["code"])
 
 
@@ -234,8 +237,8 @@ def test_a_row_without_a_place_is_skipped_with_the_reason(change: dict[str, Any]
     ],
 )
 def test_a_tool_lacks_an_entry_only_for_a_name(value: Json, name: str, is_looked_up: bool) -> None:
-    parameters = {"type": "object", "properties": {name: {}}, "required": [name]}
-    tool = {"name": "get_it", "description": "Gets it", "parameters": parameters}
+    parameters: Json = {"type": "object", "properties": {name: {}}, "required": [name]}
+    tool: Json = {"name": "get_it", "description": "Gets it", "parameters": parameters}
     call = json.dumps({"name": "get_it", "arguments": {name: value}})
     texts = (f"Get {value}.", f"<tool_call>\n{call}\n</tool_call>", RESULT, "It is 22.")
     roles = ("user", "assistant", "tool", "assistant")
@@ -243,3 +246,16 @@ def test_a_tool_lacks_an_entry_only_for_a_name(value: Json, name: str, is_looked
     given_row = DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": [tool]})
     (found,) = inject_faults(given_row, seed=1, rates={"wrong-value": 1.0})
     assert isinstance(found, InjectedRow) is is_looked_up
+
+
+@pytest.mark.parametrize("trainer", Trainer)
+def test_the_fault_has_the_mark_of_the_trainer_or_is_reported(trainer: Trainer) -> None:
+    (found,) = inject_faults(row("hermes"), seed=1, rates={"wrong-type": 1.0}, trainer=trainer)
+    assert isinstance(found, InjectedRow)
+    messages = found.value["messages"]
+    assert isinstance(messages, list)
+    faulty = messages[1]
+    assert isinstance(faulty, dict)
+    assert {key: one for key, one in faulty.items() if key not in ("role", "content")} == LOSS_MARKS.get(trainer, {})
+    codes = [one.rule.code for one in lint_sample(read_sample(DataRow("b", "line 1", 1, found.value)))]
+    assert ("D719" in codes) is (trainer is Trainer.NONE)

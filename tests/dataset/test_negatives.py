@@ -123,7 +123,7 @@ def test_the_result_is_only_given_in_a_conversation_of_one_question_and_of_a_too
         call = json.dumps({"name": name, "arguments": {"city": "Oslo"}})
         texts = ("Mail Oslo.", f"<tool_call>\n{call}\n</tool_call>", '{"id": 4}', answer)
         roles = ("user", "assistant", "tool", "assistant")
-        listed = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
+        listed: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
         row = DataRow("a", "line 1", 1, {"messages": listed, "tools": [tool(name, description, "city")]})
         found = make_negative(read_sample(row), options)
         assert isinstance(found, NoNegative), name

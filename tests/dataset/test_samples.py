@@ -258,7 +258,7 @@ def test_a_deliberate_fault_and_its_error_result_are_infos() -> None:
     wrong = HERMES.replace('"Bodø"', "5")
     messages = [
         ASKED,
-        {"role": "assistant", "content": wrong},
+        {"role": "assistant", "content": wrong, "weight": 0},
         {"role": "tool", "content": '{"error": "harbour must be a string"}'},
         CALLED,
         TOLD,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from inspector.chain.steps import Step, quoted
-from inspector.dataset.lint.structure import row_fault
+from inspector.dataset.lint.structure import row_fault, with_severity
 from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Json, Role, SpanKind
@@ -32,12 +32,6 @@ TWINS: dict[Rule, Rule] = {
     FOREIGN_FORMAT: training.TEMPLATE_MISMATCH,
 }
 """The rules of the engine, each with the D rule that replaces it in a training set."""
-
-
-def with_severity(found: Diagnostic, severity: Severity) -> Diagnostic:
-    """The same fault with this severity instead of its rule's."""
-    rule = replace(found.rule, severity=severity)
-    return Diagnostic(found.location, replace(found.fault, rule=rule))
 
 
 def engine_faults(sample: Sample) -> Iterator[Diagnostic]:

@@ -122,6 +122,7 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     structure.call_counts,
     structure.scores,
     structure.role_order,
+    structure.trained_faults,
     unreadable_tools,
     undeclared_tools,
     templates.placeholders,

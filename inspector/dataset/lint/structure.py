@@ -7,9 +7,13 @@ import math
 from collections.abc import Container, Iterator
 from difflib import get_close_matches
 
+from msgspec.structs import replace
+
+from inspector.chain.steps import tool_named
 from inspector.dataset.data_files import DataRow
+from inspector.dataset.loss_marks import is_left_out
 from inspector.dataset.repair import AppliedRepair
-from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, read_sample
+from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, correction_of, deliberate_steps, read_sample
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
 from inspector.importers.data.training_rows import Shape
 from inspector.inspected import Inspection
@@ -17,7 +21,7 @@ from inspector.json_text import write_json
 from inspector.model import Json, Role, Trace
 from inspector.rules import training
 from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Rule
+from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
 
 _OWN_KEYS = ("tool_call_count", "quality_score", "verified", "annotation")
@@ -45,6 +49,12 @@ def row_fault(
 ) -> Diagnostic:
     """A fault of the row itself, at the member that `path` refers to."""
     return Fault(rule, sample.place_in_row(*path), message, hint, fix).at(1, ROW_PART)
+
+
+def with_severity(found: Diagnostic, severity: Severity) -> Diagnostic:
+    """The same fault with this severity instead of its rule's."""
+    rule = replace(found.rule, severity=severity)
+    return Diagnostic(found.location, replace(found.fault, rule=rule))
 
 
 def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
@@ -92,6 +102,33 @@ def _unnamed_calls(message: dict[str, Json], role: Json) -> Iterator[str]:
         name = function.get("name") if isinstance(function, dict) else function
         if not isinstance(name, str) or not name:
             yield f"has a call without a name (call {number})"
+
+
+def trained_faults(sample: Sample) -> Iterator[Diagnostic]:
+    """D719: a call that fails on purpose, in a message without the mark that leaves it out of the loss.
+
+    A call that is repeated unchanged, as after a timeout, is no fault. It is an info in a sample that does not say that
+    it shows errors.
+    """
+    if len(sample.trace.turns) - sample.first_turn + 1 != len(sample.messages):
+        return
+    steps = sample.inspection.chain.steps
+    is_marked = sample.type == "error_recovery" or bool(sample.row.value.get("injected"))
+    for step in deliberate_steps(sample):
+        index = step.location.turn - sample.first_turn
+        again = correction_of(step, steps)
+        is_same = (
+            again is not None and again.call.arguments == step.call.arguments and again.call.name == step.call.name
+        )
+        if is_same or not 0 <= index < len(sample.messages) or is_left_out(sample.messages[index]):
+            continue
+        message = f"The call of {tool_named(step.call.name)} fails, and its message is still trained on."
+        hint = (
+            "Mark the message as your trainer reads it: `weight: 0`, `train: false`, `loss_weight: 0`, `loss: false`."
+        )
+        found = Fault(training.TRAINED_FAULT, step.location.range, message, hint)
+        located = found.at(step.location.turn, step.location.part)
+        yield located if is_marked else with_severity(located, Severity.INFO)
 
 
 def types_and_labels(sample: Sample) -> Iterator[Diagnostic]:

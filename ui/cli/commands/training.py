@@ -223,6 +223,14 @@ def verify() -> None:
     metavar="SHARE",
     help="Share of injected rows among all that are written.",
 )
+@click.option(
+    "--trainer",
+    type=click.Choice(("openai", "axolotl", "llama-factory", "ms-swift", "none")),
+    default="openai",
+    show_default=True,
+    help="Whose mark leaves the message with the fault out of the loss: weight: 0, train: false, loss_weight: 0, "
+    "loss: false, or no mark.",
+)
 @click.option("--only-injected", is_flag=True, help="Omit the copies of the rows: one injected row for each row.")
 @_making_options
 @declaring.implemented_by("ui.cli.data.inject:inject")

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
+from inspector.dataset.loss_marks import Trainer
 from inspector.dataset.rows import RowWriter
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
@@ -33,6 +34,7 @@ def inject(
     rates: str | None,
     share: float,
     only_injected: bool,
+    trainer: str,
     output: str | None,
     rejected: str | None,
     jobs: EngineOptions,
@@ -43,7 +45,7 @@ def inject(
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        work = partial(_variants, seed=seed, rates=weights, needed=needed)
+        work = partial(_variants, seed=seed, rates=weights, needed=needed, trainer=Trainer(trainer))
         for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting"):
             if not isinstance(answer, RejectedRow):
                 mix.add(*answer, writer)
@@ -56,14 +58,16 @@ def inject(
 
 
 def _variants(
-    row: DataRow, *, seed: int, rates: Mapping[str, float], needed: float
+    row: DataRow, *, seed: int, rates: Mapping[str, float], needed: float, trainer: Trainer
 ) -> tuple[JsonObject, list[InjectedRow | NotInjected]]:
     """The row, and as many injected rows as may be needed of it; deterministic for a seed."""
     expected = needed if needed == 1.0 else needed * _MARGIN
     whole = int(expected)
     drawn = row.random(seed, "share").random() < expected - whole
     count = min(whole + drawn, _MOST_OF_ONE)
-    return row.value, list(inject_faults(row, seed=seed, rates=rates, count=count)) if count else []
+    if not count:
+        return row.value, []
+    return row.value, list(inject_faults(row, seed=seed, rates=rates, count=count, trainer=trainer))
 
 
 class _Mix(Struct):
