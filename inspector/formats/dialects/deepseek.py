@@ -1,4 +1,4 @@
-"""`deepseek_v3`, `deepseek_v31`, `deepseek_v32` and `deepseek_v4`: the dialects of DeepSeek's models.
+"""`deepseek_v3`, `v31`, `v32`, `v4` and `v41`: the dialects of DeepSeek's models, and `gigachat35`, which is alike.
 
 V3, R1 and V3.1 write calls in a section of special tokens, the name before the JSON; V3.2 and V4 write DSML, tags
 whose parameters mark texts with `string="true"`.
@@ -15,7 +15,8 @@ llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
 llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
 
 `deepseek_dsml`: Sources: llama.cpp:models/templates/DeepSeek-V3.2.jinja,
-vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers/test_deepseekv4_tool_parser.py.
+vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers/test_deepseekv4_tool_parser.py,
+vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detector `gigachat35` (GCML for DSML).
 """
 
 import re
@@ -200,6 +201,8 @@ def _dsml(
     aliases: tuple[str, ...] = (),
     prefix: str = _PREFIX,
     others: tuple[str, ...] = (),
+    turns: tuple[Transition, ...] = (*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>")),
+    turn_state: State = _ROLE_STATE,
 ) -> Format:
     """The Format whose calls are in a `block`, or one of `others`, and whose results are in `result` tags."""
     wrapper, *other_wrappers = (Enclosed(f"<{prefix}{one}>", f"</{prefix}{one}>") for one in (block, *others))
@@ -210,12 +213,13 @@ def _dsml(
         aliases=aliases,
         models=models,
         signs=DetectionPatterns(
-            calls={f"<{prefix}{block}>": 0.95, f"<{prefix}invoke": 0.8}, hints={r"[|｜‖]DSML[|｜‖]": 0.6}
+            calls={f"<{prefix}{block}>": 0.95, f"<{prefix}invoke": 0.8},
+            hints={rf"[|｜‖]{prefix.strip('｜ ')}[|｜‖]": 0.6},
         ),
         results=(Enclosed(f"<{result}>", f"</{result}>"),),
         definitions=(Enclosed("<functions>", "</functions>"),),
-        turns=(*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>")),
-        turn_states=(_ROLE_STATE,),
+        turns=turns,
+        turn_states=(turn_state,),
         is_typed=True,
         read_results=read_claude_results,
         read_tools=read_claude_tools,
@@ -232,4 +236,23 @@ DEEPSEEK_V32 = _dsml(
 )
 DEEPSEEK_V4 = _dsml(
     "deepseek_v4", "tool_calls", "tool_result", ("*deepseek-v4*",), others=("function_calls", *_MISNAMED)
+)
+DEEPSEEK_V41 = _dsml(
+    "deepseek_v41",
+    "calls",
+    "tool_result",
+    ("*deepseek-v4.1*", "*deepseek-v41*"),
+    aliases=("deepseek_v4.1", "deepseekv41"),
+    prefix="｜DSML｜ ",
+)
+_GIGACHAT_ROLES, _GIGACHAT_ROLE = role_tokens("", "<|role_sep|>\n", "system", "user", "assistant", "function result")
+GIGACHAT35 = _dsml(
+    "gigachat35",
+    "tool_calls",
+    "function_response",
+    ("*gigachat3.5*", "*gigachat-3.5*"),
+    aliases=("gigachat3.5",),
+    prefix="｜GCML｜",
+    turns=(*_GIGACHAT_ROLES, *turn_ends("<|message_sep|>")),
+    turn_state=_GIGACHAT_ROLE,
 )

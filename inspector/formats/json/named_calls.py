@@ -1,15 +1,26 @@
 """Calls whose header has the tool's name, and maybe an id, before the JSON of the arguments; single or in a section."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.dialect import Transitions, opening
-from inspector.formats.json.call_shape import has_arguments, without_invention
+from inspector.formats.chat_turns import TURN_TRANSITIONS
+from inspector.formats.dialect import (
+    THINK_TAGS,
+    Enclosed,
+    ReasoningTag,
+    Transitions,
+    dialect_table,
+    opening,
+    table_parser,
+)
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
 from inspector.formats.json.calls import strict_object
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
 from inspector.json_scanner.messages import trailing_text
 from inspector.model import Json, SpanKind, ToolCall
@@ -293,6 +304,7 @@ class Section(Struct, frozen=True):
             SpanKind.MARKUP,
             (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *transitions.turns),
             label="section",
+            opener=self.openers[0],
             other=r"\S",
             other_transition=_TO_TEXT,
         )
@@ -309,3 +321,58 @@ class Section(Struct, frozen=True):
         opener, closer = self.call_opener, self.call_closer
         yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), "tool_call", opener, closer)
         yield State("arguments", SpanKind.TOOL_CALL, leaving, "tool_call", opener, closer, payload=JSON)
+
+
+def section_format(
+    name: str,
+    summary: str,
+    section: Section,
+    reader: NamedCallReader,
+    header: Callable[[ToolCall], str],
+    *,
+    models: tuple[str, ...],
+    signs: DetectionPatterns,
+    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
+    results: tuple[Enclosed, ...] = (),
+    turns: tuple[Transition, ...] = (),
+    ids: bool = False,
+    between: str = "",
+) -> Format:
+    """A Format of calls in a section: `header` writes what is between a call's opener and its arguments.
+
+    The other arguments are as in Format and `dialect_table`; `between` is the text between the parts of a section.
+    """
+    table = dialect_table(
+        calls=section.calls,
+        call_states=section.states,
+        call_closers=(section.call_closer,),
+        results=results,
+        reasoning=reasoning,
+        turns=(*turns, *TURN_TRANSITIONS),
+        tails=section.tails,
+    )
+
+    def write_call(call: ToolCall) -> str:
+        return f"{section.call_opener}{header(call)}{json_of(call.arguments)}{between}{section.call_closer}"
+
+    def write_calls(calls: Sequence[ToolCall]) -> str:
+        return between.join((section.openers[0], *map(write_call, calls), section.closers[0]))
+
+    def expresses(call: ToolCall) -> bool:
+        read = reader.header.fullmatch(header(call).rstrip("\n"))
+        if read is None or read["name"] != call.name or not is_json_call(call):
+            return False
+        return call.id == (read["id"] if ids else None)
+
+    return Format(
+        name=name,
+        summary=summary,
+        aliases=(),
+        models=models,
+        confidence=signs,
+        new_parser=table_parser(table),
+        readers=reader_table(reader, ReasoningReader((section.call_opener,), (section.call_closer,))),
+        write_calls=write_calls,
+        expresses=expresses,
+        ids=ids,
+    )

@@ -32,7 +32,8 @@ class XmlCall(Struct, frozen=True):
     """One way to begin a call: `opener` is its marker, `label` the label of its spans.
 
     `rule` is the rule that the opener breaks in a text, `ahead` what must follow it there. `tail` is a tag that belongs
-    to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls.
+    to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls;
+    `other_closers` close the call as well.
     """
 
     opener: str
@@ -43,6 +44,7 @@ class XmlCall(Struct, frozen=True):
     ahead: Lookahead | None = None
     tail: str = ""
     is_drafted: bool = True
+    other_closers: tuple[str, ...] = ()
 
     @property
     def is_attribute(self) -> bool:
@@ -133,12 +135,13 @@ class XmlCalls(Struct, frozen=True):
             *(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends),
             *(Transition(end, MarkerSplit.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
             closes,
+            *(Transition(end, MarkerSplit.AFTER, then) for end in call.other_closers),
             *((Transition(call.tail, MarkerSplit.AFTER, HOME),) if call.tail else ()),
             *self._into_wrappers,
             *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
             *transitions.invented,
             *transitions.reasoning,
-            *transitions.turns,
+            *(turn for turn in transitions.turns if turn.marker not in (call.closer, *call.other_closers)),
         )
         return State(
             f"{kind} {call.opener}",
@@ -208,9 +211,9 @@ def _by_marker(*transitions: Transition) -> tuple[Transition, ...]:
 
 
 def _is_twin(wrapper: Enclosed, own_wrapper: Enclosed) -> bool:
-    """Whether a wrapper is the format's own, apart from a prefix of its name."""
-    one, other = (each.opener.strip("<>").rpartition(":")[2] for each in (wrapper, own_wrapper))
-    return one == other
+    """Whether a wrapper is the format's own, apart from a prefix or a suffix of its name."""
+    one, other = (set(each.opener.strip("<>").split(":")) for each in (own_wrapper, wrapper))
+    return one <= other or other <= one
 
 
 class LabelledReader(Struct, frozen=True):
