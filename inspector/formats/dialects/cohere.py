@@ -18,11 +18,13 @@ from inspector.formats.json.call_shape import CallKeys, is_json_call, json_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.model import SpanKind, ToolCall
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import HOME, MarkerSplit, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
+_NEAR = lazy_pattern(r"\bAction\w{0,8}[: ]{1,4}`{0,4}[\w ]{0,8}(?=\s{1,8}\[\s{0,8}\{\s{0,8}\"tool_name\")")
 _RESULTS = Enclosed("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>")
 _TURN, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
 _SPEAKERS = ("SYSTEM", "USER", "CHATBOT")
@@ -107,6 +109,7 @@ COMMAND_R_ACTION = replace(
     aliases=("command_r",),
     models=("*command-r-v01*", "*command-r-0*", "*command-r-plus*", "*command-r", "*c4ai-command-r-*", "*aya-expanse*"),
     confidence=DetectionPatterns(calls={r"Action:\s*```json\s*\[?\s*\{\s*\"tool_name\"": 0.96}),
+    near_calls=((_NEAR, _FENCED[0].opener),),
     write_calls=lambda calls: f"Action: ```json\n[\n{_array(calls)}\n]\n```",
     expresses=lambda call: call.id is None and is_json_call(call),
     ids=False,

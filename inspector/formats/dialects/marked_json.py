@@ -164,7 +164,8 @@ INKLING = json_format(
         hints={r"<\|(?:content_(?:thinking|text)|message_model)\|>": 0.9},
     ),
     reader=JsonCallReader(CallKeys(arguments="args")),
-    write_calls=lambda calls: "<|message_model|>".join(
-        f"{call.name}<|content_invoke_tool_json|>{call_object(call, key='args')}<|end_message|>" for call in calls
+    write_calls=lambda calls: "".join(
+        f"<|message_model|>{call.name}<|content_invoke_tool_json|>{call_object(call, key='args')}<|end_message|>"
+        for call in calls
     ),
 )

@@ -107,6 +107,8 @@ class XmlCallReader(Struct, frozen=True):
             return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
         faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
+        if self.syntax.call is None and not walked.calls[0].name:
+            faults.append(messages.nameless(walked.calls[0].parameters[0].tag, self.syntax))
         if self.nested is None:
             faults += (messages.tag_in_value(place, text) for place in walked.data)
         errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
