@@ -8,18 +8,16 @@ vllm:vllm/parser/muse_glimmer.py.
 in Harmony. Sources: vllm:vllm/parser/beam.py, sglang's parser `beam`.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 
 from inspector.formats.chat_turns import turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
 from inspector.formats.xml.syntax import QUOTED_NAME, XmlSyntax
 from inspector.formats.xml.tag_families import InvokeTags
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
 
@@ -89,22 +87,15 @@ def _read_beam(closed: SpanClosed) -> ParseResult:
     return _read_parameters(msgspec.structs.replace(closed, inner_text=text))
 
 
-def _write_beam(calls: Sequence[ToolCall]) -> str:
-    return "<|end|><|start|>assistant".join(map(_write_call, calls)) + "<|call|>" * bool(calls)
-
-
-def _write_call(call: ToolCall) -> str:
-    parameters = (
-        f'<rfl:parameter name="{name}">\n{value_text(value)}\n</rfl:parameter>'
-        for name, value in arguments_of(call).items()
-    )
-    return f"{_TO}{call.name}{_TYPE}{''.join(parameters)}"
-
-
+_WRITER = CallTemplate(
+    f"{_TO}{{name}}{_TYPE}{{parameters}}",
+    '<rfl:parameter name="{name}">\n{value}\n</rfl:parameter>',
+    "<|end|><|start|>assistant",
+)
 BEAM = xml_format(
     "beam",
     " to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",
-    OwnTags(XmlCalls((_BEAM_CALL,)), _read_beam, _write_beam),
+    OwnTags(XmlCalls((_BEAM_CALL,)), _read_beam, lambda calls: _WRITER(calls) + "<|call|>" * bool(calls)),
     models=(),
     signs=DetectionPatterns(
         calls={r" to=[\w.\-]{1,128}<\|channel\|>analysis <\|constrain\|>xml<\|message\|>": 0.98},

@@ -13,7 +13,7 @@ import re
 from inspector.formats.chat_turns import turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.named_calls import NamedCallReader, Section, section_format
+from inspector.formats.json.named_calls import NamedCallReader, Section, section_format, section_table
 from inspector.scanning import lazy_pattern
 
 
@@ -23,50 +23,60 @@ def _plamo(tag: str) -> str:
 
 _NAME = rf"\s*{re.escape(_plamo('begin_tool_name'))}(?P<name>[^<\n]+?){re.escape(_plamo('end_tool_name'))}"
 _ARGUMENTS = f"{_plamo('begin_tool_arguments')}<|plamo:constrain|>json<|plamo:msg|>"
+_PLAMO = Section(
+    (_plamo("begin_tool_requests"),),
+    (_plamo("end_tool_requests"),),
+    _plamo("begin_tool_request"),
+    _plamo("end_tool_arguments") + _plamo("end_tool_request"),
+)
 PLAMO3 = section_format(
     "plamo3",
     "PLaMo 3: tokens around the requests, the name and the JSON of its arguments",
-    Section(
-        (_plamo("begin_tool_requests"),),
-        (_plamo("end_tool_requests"),),
-        _plamo("begin_tool_request"),
-        _plamo("end_tool_arguments") + _plamo("end_tool_request"),
+    _PLAMO,
+    section_table(
+        _PLAMO,
+        reasoning=(ReasoningTag("think", _plamo("begin_think"), _plamo("end_think")),),
+        turns=turn_ends("<|plamo:tag|>"),
     ),
     NamedCallReader(
         lazy_pattern(rf"{_NAME}{re.escape(_ARGUMENTS)}"), "the name and the JSON of the arguments between their tokens"
     ),
-    lambda call: f"{_plamo('begin_tool_name')}{call.name}{_plamo('end_tool_name')}{_ARGUMENTS}",
+    call=f"{_plamo('begin_tool_name')}{{name}}{_plamo('end_tool_name')}{_ARGUMENTS}{{arguments}}",
     models=("*plamo-3*", "*plamo3*"),
     signs=DetectionPatterns(calls={r"<\|plamo:begin_tool_requests?:plamo\|>": 0.97}, hints={r"<\|plamo:": 0.85}),
-    reasoning=(ReasoningTag("think", _plamo("begin_think"), _plamo("end_think")),),
-    turns=turn_ends("<|plamo:tag|>"),
 )
+_SOLAR = Section(("<|tool_calls|>",), ("<|calls|>",), "<|tool_call:begin|>", "<|tool_call:end|>")
 SOLAR_OPEN = section_format(
     "solar_open",
     "<|tool_call:begin|>ID<|tool_call:name|>NAME<|tool_call:args|>{...}, in <|tool_calls|> and <|calls|>",
-    Section(("<|tool_calls|>",), ("<|calls|>",), "<|tool_call:begin|>", "<|tool_call:end|>"),
+    _SOLAR,
+    section_table(
+        _SOLAR,
+        reasoning=(ReasoningTag("think", "<|think|>", "<|end|>"),),
+        turns=(opening("<|begin|>", "turn_header"), *turn_ends("<|content|>", "<|end|>", "<|flush|>")),
+    ),
     NamedCallReader(
         lazy_pattern(r"\s*(?P<id>[^\s<]+)?<\|tool_call:name\|>(?P<name>[^<\n]+)<\|tool_call:args\|>"),
         "`ID<|tool_call:name|>NAME<|tool_call:args|>`, then the arguments",
     ),
-    lambda call: f"{call.id or ''}<|tool_call:name|>{call.name}<|tool_call:args|>",
+    call="{id}<|tool_call:name|>{name}<|tool_call:args|>{arguments}",
     models=("*solar-open-100b*",),
     signs=DetectionPatterns(calls={r"<\|tool_call:begin\|>": 0.97}, hints={r"<\|tool_calls\|>": 0.6}),
-    reasoning=(ReasoningTag("think", "<|think|>", "<|end|>"),),
-    turns=(opening("<|begin|>", "turn_header"), *turn_ends("<|content|>", "<|end|>", "<|flush|>")),
     ids=True,
 )
+_MCP = Section(("<use_mcp_tool>",), ("</use_mcp_tool>",), "<server_name>", "</arguments>")
 MIROTHINKER = section_format(
     "mirothinker",
     "<use_mcp_tool> with <server_name>, <tool_name> and the JSON of <arguments>",
-    Section(("<use_mcp_tool>",), ("</use_mcp_tool>",), "<server_name>", "</arguments>"),
+    _MCP,
+    section_table(_MCP, results=(Enclosed("<tool_response>", "</tool_response>"),)),
     NamedCallReader(
         lazy_pattern(r"[^<\n]*</server_name>\s*<tool_name>\s*(?P<name>[^<\n]+?)\s*</tool_name>\s*<arguments>"),
         "`SERVER</server_name>`, `<tool_name>NAME</tool_name>` and `<arguments>`",
     ),
-    lambda call: f"tools</server_name>\n<tool_name>{call.name}</tool_name>\n<arguments>\n",
+    call="tools</server_name>\n<tool_name>{name}</tool_name>\n<arguments>\n{arguments}\n",
     models=("*mirothinker*",),
     signs=DetectionPatterns(calls={r"<use_mcp_tool>\s*<server_name>": 0.97}, hints={r"</?use_mcp_tool>": 0.8}),
-    results=(Enclosed("<tool_response>", "</tool_response>"),),
+    around="\n",
     between="\n",
 )

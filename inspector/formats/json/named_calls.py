@@ -1,7 +1,7 @@
 """Calls whose header has the tool's name, and maybe an id, before the JSON of the arguments; single or in a section."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -29,7 +29,7 @@ from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
 from inspector.rules.rule import Severity
 from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import MarkerSplit, State, Transition
+from inspector.segmenter.table import MarkerSplit, State, Table, Transition
 from inspector.text import Range
 
 _SPACE = " \t\n\r"
@@ -323,26 +323,15 @@ class Section(Struct, frozen=True):
         yield State("arguments", SpanKind.TOOL_CALL, leaving, "tool_call", opener, closer, payload=JSON)
 
 
-def section_format(
-    name: str,
-    summary: str,
+def section_table(
     section: Section,
-    reader: NamedCallReader,
-    header: Callable[[ToolCall], str],
     *,
-    models: tuple[str, ...],
-    signs: DetectionPatterns,
     reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
     results: tuple[Enclosed, ...] = (),
     turns: tuple[Transition, ...] = (),
-    ids: bool = False,
-    between: str = "",
-) -> Format:
-    """A Format of calls in a section: `header` writes what is between a call's opener and its arguments.
-
-    The other arguments are as in Format and `dialect_table`; `between` is the text between the parts of a section.
-    """
-    table = dialect_table(
+) -> Table:
+    """The table of a dialect that has only a section; the other arguments are as in `dialect_table`."""
+    return dialect_table(
         calls=section.calls,
         call_states=section.states,
         call_closers=(section.call_closer,),
@@ -352,22 +341,43 @@ def section_format(
         tails=section.tails,
     )
 
-    def write_call(call: ToolCall) -> str:
-        return f"{section.call_opener}{header(call)}{json_of(call.arguments)}{between}{section.call_closer}"
+
+def section_format(
+    name: str,
+    summary: str,
+    section: Section,
+    table: Table,
+    reader: NamedCallReader,
+    *,
+    call: str,
+    models: tuple[str, ...],
+    signs: DetectionPatterns,
+    aliases: tuple[str, ...] = (),
+    ids: bool = False,
+    around: str = "",
+    between: str = "",
+) -> Format:
+    """A Format of calls in a section.
+
+    `call` is the text of a call between its markers, with the fields `name`, `arguments` and `id`; `around` is the text
+    after the section's opener and before its closer, `between` that between two calls.
+    """
+
+    def written(one: ToolCall) -> str:
+        return call.format(name=one.name, arguments=json_of(one.arguments), id=one.id or "")
 
     def write_calls(calls: Sequence[ToolCall]) -> str:
-        return between.join((section.openers[0], *map(write_call, calls), section.closers[0]))
+        texts = (f"{section.call_opener}{written(one)}{section.call_closer}" for one in calls)
+        return f"{section.openers[0]}{around}{between.join(texts)}{around}{section.closers[0]}" if calls else ""
 
-    def expresses(call: ToolCall) -> bool:
-        read = reader.header.fullmatch(header(call).rstrip("\n"))
-        if read is None or read["name"] != call.name or not is_json_call(call):
-            return False
-        return call.id == (read["id"] if ids else None)
+    def expresses(one: ToolCall) -> bool:
+        header = reader.header.match(written(one)) if is_json_call(one) else None
+        return header is not None and header["name"] == one.name and one.id == (header["id"] if ids else None)
 
     return Format(
         name=name,
         summary=summary,
-        aliases=(),
+        aliases=aliases,
         models=models,
         confidence=signs,
         new_parser=table_parser(table),

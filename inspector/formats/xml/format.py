@@ -226,6 +226,33 @@ class LabelledReader(Struct, frozen=True):
         return self.readers[closed.span.label](closed)
 
 
+class CallTemplate(Struct, frozen=True):
+    """Writes calls as text: `call` has the fields `name` and `parameters`, `parameter` the fields `name` and `value`.
+
+    `parameter` may have the field `is_text`, which says whether the value is a text. `wrapper` is around all calls, and
+    `between` between everything in it; `empty` is in place of parameters if there are none.
+    """
+
+    call: str
+    parameter: str
+    between: str = "\n"
+    wrapper: Enclosed | None = None
+    empty: str = ""
+
+    def __call__(self, calls: Sequence[ToolCall]) -> str:
+        """The text of the calls."""
+        written = [self.call.format(name=call.name, parameters=self._parameters(call)) for call in calls]
+        around = (self.wrapper.opener, self.wrapper.closer) if self.wrapper is not None else ()
+        return self.between.join((*around[:1], *written, *around[1:]))
+
+    def _parameters(self, call: ToolCall) -> str:
+        written = (
+            self.parameter.format(name=name, value=value_text(value), is_text=json_of(isinstance(value, str)))
+            for name, value in arguments_of(call).items()
+        )
+        return "".join(written) or self.empty
+
+
 class XmlTags(Protocol):
     """The tags of a format."""
 

@@ -12,7 +12,6 @@ but a server with the parser of the model's own family reads no call.
 """
 
 import re
-from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -21,9 +20,8 @@ from inspector.diagnostics import Fault
 from inspector.formats.dialect import Enclosed
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, arguments_of, value_text
+from inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls
 from inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
-from inspector.model import Json, ToolCall
 from inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
@@ -79,21 +77,14 @@ class FunctionTags(Struct, frozen=True):
         )
 
     @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+    def writer(self) -> CallTemplate:
         """Writes calls as the family's template does."""
         line = "\n" if self.own_lines else ""
-
-        def write_calls(calls: Sequence[ToolCall]) -> str:
-            return self.between.join(map(write_call, calls))
-
-        def write_call(call: ToolCall) -> str:
-            parameters = (
-                f"<parameter={name}>{line}{value_text(value)}{line}</parameter>\n"
-                for name, value in arguments_of(call).items()
-            )
-            return f"{self.opener}\n<function={call.name}>\n{''.join(parameters)}</function>\n{self.closer}"
-
-        return write_calls
+        return CallTemplate(
+            f"{self.opener}\n<function={{name}}>\n{{parameters}}</function>\n{self.closer}",
+            f"<parameter={{name}}>{line}{{value}}{line}</parameter>\n",
+            self.between,
+        )
 
     def _syntax(self, lead: str = "") -> XmlSyntax:
         return XmlSyntax(
@@ -142,23 +133,15 @@ class PairTags(Struct, frozen=True):
         return XmlCallReader(self.syntax)
 
     @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+    def writer(self) -> CallTemplate:
         """Writes calls as the family's template does."""
-        wrapper, key, value, line = self.wrapper, self.key, self.value, self.line
-
-        def write_calls(calls: Sequence[ToolCall]) -> str:
-            around = (wrapper.opener, wrapper.closer) if wrapper is not None else ()
-            return line.join((*around[:1], *map(write_call, calls), *around[1:]))
-
-        def write_call(call: ToolCall) -> str:
-            pairs = (
-                f"{key.opener}{name}{key.closer}{line * bool(key.closer)}{value.opener}{value_text(content)}"
-                f"{value.closer}{line}"
-                for name, content in arguments_of(call).items()
-            )
-            return f"{self.call.opener}{call.name}{self.separator}{line}{''.join(pairs)}{self.call.closer}"
-
-        return write_calls
+        key, value, line = self.key, self.value, self.line
+        return CallTemplate(
+            f"{self.call.opener}{{name}}{self.separator}{line}{{parameters}}{self.call.closer}",
+            f"{key.opener}{{name}}{key.closer}{line * bool(key.closer)}{value.opener}{{value}}{value.closer}{line}",
+            line,
+            self.wrapper,
+        )
 
     @property
     def syntax(self) -> XmlSyntax:
@@ -313,23 +296,13 @@ class InvokeTags(Struct, frozen=True):
         )
 
     @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
-        """Writes calls as the family's template does, all in one wrapper."""
-
-        def write_calls(calls: Sequence[ToolCall]) -> str:
-            around = (self.wrapper.opener, self.wrapper.closer) if self.wrapper is not None else ()
-            return "\n".join((*around[:1], *map(write_call, calls), *around[1:]))
-
-        def write_call(call: ToolCall) -> str:
-            lines = [write_parameter(name, value) for name, value in arguments_of(call).items()]
-            if self.is_typed and not lines:
-                lines = [""]
-            tag = f"{self.prefix}{self.call_tag}"
-            return "\n".join((f'<{tag} name="{call.name}">', *lines, f"</{tag}>"))
-
-        def write_parameter(name: str, value: Json) -> str:
-            kind = f' string="{"true" if isinstance(value, str) else "false"}"' if self.is_typed else ""
-            tag = f"{self.prefix}{self.parameter_tag}"
-            return f'<{tag} name="{name}"{kind}>{value_text(value)}</{tag}>'
-
-        return write_calls
+    def writer(self) -> CallTemplate:
+        """Writes calls as the family's template does."""
+        tag, parameter = f"{self.prefix}{self.call_tag}", f"{self.prefix}{self.parameter_tag}"
+        kind = ' string="{is_text}"' if self.is_typed else ""
+        return CallTemplate(
+            f'<{tag} name="{{name}}">\n{{parameters}}</{tag}>',
+            f'<{parameter} name="{{name}}"{kind}>{{value}}</{parameter}>\n',
+            wrapper=self.wrapper,
+            empty="\n" * self.is_typed,
+        )
