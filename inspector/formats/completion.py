@@ -227,6 +227,15 @@ LAYOUTS = MappingProxyType(
         "kimi_k2": Layout(reasoning=("<think>", "</think>"), between=""),
         "gemma4": Layout(reasoning=("<|channel>thought\n", "<channel|>")),
         "gigachat3": Layout(reasoning=None, between=""),
+        "hy_v4": Layout(reasoning=("<think:6124c78e>", "</think:6124c78e>"), between=""),
+        "k2_horizon": Layout(reasoning=("<ifm|think>", "</ifm|think>\n")),
+        "solar_open2": Layout(reasoning=("<|think:start|>", "<|think:end|>")),
+        "solar_open": Layout(reasoning=("<|think|>", "<|end|>"), between=""),
+        "plamo3": Layout(reasoning=("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"), between=""),
+        "inkling": Layout(reasoning=("<|content_thinking|>", "<|end_message|>"), between="<|end_message|>"),
+        "muse": Layout(reasoning=(" to=self<|message|>", "<|eom|>"), between="<|eom|>"),
+        "beam": Layout(reasoning=("<|channel|>analysis<|message|>", "<|end|>"), between="<|end|>"),
+        "command_r_action": Layout(reasoning=None),
     }
 )
 """The layouts of the other families, by their format's name."""

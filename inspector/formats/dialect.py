@@ -330,7 +330,7 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
             *(
                 transition
                 for transition in chat_turns.out_of_reasoning(turns)
-                if not tag.closer.startswith(transition.marker)
+                if not tag.closer.startswith(transition.marker) and transition.marker not in tag.other_closers
             ),
         ),
         label=tag.label,

@@ -44,7 +44,7 @@ def test_every_pattern_matches_a_name_without_its_provider() -> None:
 def test_every_format_is_somebodys() -> None:
     assert {expected for _, expected in named()} <= BUILT_IN
     without = BUILT_IN - {expected for _, expected in named()}
-    assert without <= {"react", "json_schema", "generic_json"}, "these name no model on purpose"
+    assert without <= {"react", "json_schema", "generic_json", "beam"}, "these name no model on purpose"
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,23 @@ CohereForAI/c4ai-command-r-plus (tokenizer_config.json).
 
 from collections.abc import Sequence
 
+import msgspec
+from msgspec.structs import replace
+
 from inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CallKeys, json_of
+from inspector.formats.json.call_shape import CallKeys, is_json_call, json_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.model import SpanKind, ToolCall
+from inspector.scanning import lazy_pattern
+from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.segmenter.table import HOME, MarkerSplit, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
+_NEAR = lazy_pattern(r"\bAction\w{0,8}[: ]{1,4}`{0,4}[\w ]{0,8}(?=\s{1,8}\[\s{0,8}\{\s{0,8}\"tool_name\")")
 _RESULTS = Enclosed("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>")
 _TURN, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
 _SPEAKERS = ("SYSTEM", "USER", "CHATBOT")
@@ -35,12 +41,28 @@ _TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return _OPENER + "[\n" + ",\n".join(map(_write_call, calls)) + "\n]" + _CLOSER
+    return f"{_OPENER}[\n{_array(calls)}\n]{_CLOSER}"
+
+
+def _array(calls: Sequence[ToolCall]) -> str:
+    return ",\n".join(map(_write_call, calls))
 
 
 def _write_call(call: ToolCall) -> str:
     call_id = f'"tool_call_id": {json_of(call.id)}, ' if call.id is not None else ""
     return f'    {{{call_id}"tool_name": {json_of(call.name)}, "parameters": {json_of(call.arguments)}}}'
+
+
+_READER = JsonCallReader(
+    CallKeys(name="tool_name", arguments="parameters", id="tool_call_id"), is_array=True, has_ids=True
+)
+
+
+def _read_calls(closed: SpanClosed) -> ParseResult:
+    """See SpanReader. `directly-answer` is no tool: the answer follows."""
+    reading = _READER(closed)
+    calls = tuple(call for call in reading.calls if call.name not in ("directly-answer", "directly_answer"))
+    return msgspec.structs.replace(reading, calls=calls)
 
 
 COHERE = json_format(
@@ -76,9 +98,19 @@ COHERE = json_format(
     signs=DetectionPatterns(
         calls={r"<\|START_ACTION\|>": 0.97}, hints={r"<\|START_(?:RESPONSE|THINKING)\|>|_TOKEN\|>": 0.9}
     ),
-    reader=JsonCallReader(
-        CallKeys(name="tool_name", arguments="parameters", id="tool_call_id"), is_array=True, has_ids=True
-    ),
+    reader=_read_calls,
     write_calls=_write_calls,
     ids=True,
+)
+COMMAND_R_ACTION = replace(
+    COHERE,
+    name="command_r_action",
+    summary="Action: and an array of JSON objects in a fence: Command R and R+, Aya",
+    aliases=("command_r",),
+    models=("*command-r-v01*", "*command-r-0*", "*command-r-plus*", "*command-r", "*c4ai-command-r-*", "*aya-expanse*"),
+    confidence=DetectionPatterns(calls={r"Action:\s*```json\s*\[?\s*\{\s*\"tool_name\"": 0.96}),
+    near_calls=((_NEAR, _FENCED[0].opener),),
+    write_calls=lambda calls: f"Action: ```json\n[\n{_array(calls)}\n]\n```",
+    expresses=lambda call: call.id is None and is_json_call(call),
+    ids=False,
 )

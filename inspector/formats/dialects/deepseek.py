@@ -1,4 +1,4 @@
-"""`deepseek_v3`, `deepseek_v31`, `deepseek_v32` and `deepseek_v4`: the dialects of DeepSeek's models.
+"""`deepseek_v3`, `v31`, `v32`, `v4` and `v41`: the dialects of DeepSeek's models, and `gigachat35`, which is alike.
 
 V3, R1 and V3.1 write calls in a section of special tokens, the name before the JSON; V3.2 and V4 write DSML, tags
 whose parameters mark texts with `string="true"`.
@@ -15,11 +15,11 @@ llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
 llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
 
 `deepseek_dsml`: Sources: llama.cpp:models/templates/DeepSeek-V3.2.jinja,
-vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers/test_deepseekv4_tool_parser.py.
+vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers/test_deepseekv4_tool_parser.py,
+vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detector `gigachat35` (GCML for DSML).
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from inspector.formats.chat_turns import TURN_STATES, role_tokens, turn_ends
 from inspector.formats.dialect import (
@@ -28,17 +28,14 @@ from inspector.formats.dialect import (
     Transitions,
     dialect_table,
     opening,
-    table_parser,
     tool_turn,
 )
 from inspector.formats.dialects.claude import read_claude_results, read_claude_tools
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call, json_of
-from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
-from inspector.formats.span_readers import ReasoningReader, reader_table
+from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section, section_format
 from inspector.formats.xml.format import xml_format
 from inspector.formats.xml.tag_families import InvokeTags
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.rules.markers import INVENTED_RESULT
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
@@ -138,56 +135,34 @@ DEEPSEEK_TABLE = dialect_table(
 """The table of V3 and V3.1: they differ only within a call's header, which is read once the call is closed."""
 
 
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    written = "\n".join(
-        f"{SECTION.call_opener}function{SEPARATOR}{call.name}\n```json\n{json_of(call.arguments)}\n```"
-        f"{SECTION.call_closer}"
-        for call in calls
-    )
-    return f"{SECTION.openers[0]}{written}{SECTION.closers[0]}" if calls else ""
-
-
-def _expresses(call: ToolCall) -> bool:
-    """Whether the dialect can express the call: its name must be valid in the header."""
-    return call.id is None and re.fullmatch(_NAME, call.name or "") is not None and is_json_call(call)
-
-
-DEEPSEEK_V3 = Format(
-    name="deepseek_v3",
-    summary="DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
+DEEPSEEK_V3 = section_format(
+    "deepseek_v3",
+    "DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
+    SECTION,
+    DEEPSEEK_TABLE,
+    _CALL,
+    call=f"function{SEPARATOR}{{name}}\n```json\n{{arguments}}\n```",
     aliases=("deepseek", "deepseekv3", "deepseek_r1", "deepseekr1"),
     models=("*deepseek-v3*", "*deepseek-r1*", "*deepseek*"),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={rf"{SECTION.call_opener}\s*function{SEPARATOR}": 0.98},
         hints={"[|｜‖]tool▁(?:calls|outputs)▁(?:begin|end)": 0.7, r"<｜(?:User|Assistant)｜>": 0.6},
     ),
-    new_parser=table_parser(DEEPSEEK_TABLE),
-    readers=reader_table(_CALL, ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,))),
-    write_calls=_write_calls,
-    expresses=_expresses,
+    between="\n",
 )
-
-
-def _write_calls_deepseek_v31(calls: Sequence[ToolCall]) -> str:
-    written = "".join(
-        f"{SECTION.call_opener}{call.name}{SEPARATOR}{json_of(call.arguments)}{SECTION.call_closer}" for call in calls
-    )
-    return f"{SECTION.openers[0]}{written}{SECTION.closers[0]}" if calls else ""
-
-
-DEEPSEEK_V31 = Format(
-    name="deepseek_v31",
-    summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
+DEEPSEEK_V31 = section_format(
+    "deepseek_v31",
+    "DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
+    SECTION,
+    DEEPSEEK_TABLE,
+    _CALL_DEEPSEEK_V31,
+    call=f"{{name}}{SEPARATOR}{{arguments}}",
     aliases=("deepseekv31", "deepseek_v3.1", "deepseek-v3.1"),
     models=("*deepseek-v3.1*", "*deepseek-v31*", "*deepseek-v3.2-exp*"),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={rf"{SECTION.call_opener}(?!\s*function{SEPARATOR})[^\s<{{]+{SEPARATOR}": 0.98},
         hints={"[|｜‖]tool▁(?:calls|outputs)▁(?:begin|end)": 0.65, r"<｜(?:User|Assistant)｜>": 0.55},
     ),
-    new_parser=table_parser(DEEPSEEK_TABLE),
-    readers=reader_table(_CALL_DEEPSEEK_V31, ReasoningReader((SECTION.call_opener,), (SECTION.call_closer,))),
-    write_calls=_write_calls_deepseek_v31,
-    expresses=_expresses,
 )
 
 
@@ -200,6 +175,8 @@ def _dsml(
     aliases: tuple[str, ...] = (),
     prefix: str = _PREFIX,
     others: tuple[str, ...] = (),
+    turns: tuple[Transition, ...] = (*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>")),
+    turn_state: State = _ROLE_STATE,
 ) -> Format:
     """The Format whose calls are in a `block`, or one of `others`, and whose results are in `result` tags."""
     wrapper, *other_wrappers = (Enclosed(f"<{prefix}{one}>", f"</{prefix}{one}>") for one in (block, *others))
@@ -210,12 +187,13 @@ def _dsml(
         aliases=aliases,
         models=models,
         signs=DetectionPatterns(
-            calls={f"<{prefix}{block}>": 0.95, f"<{prefix}invoke": 0.8}, hints={r"[|｜‖]DSML[|｜‖]": 0.6}
+            calls={f"<{prefix}{block}>": 0.95, f"<{prefix}invoke": 0.8},
+            hints={rf"[|｜‖]{prefix.strip('｜ ')}[|｜‖]": 0.6},
         ),
         results=(Enclosed(f"<{result}>", f"</{result}>"),),
         definitions=(Enclosed("<functions>", "</functions>"),),
-        turns=(*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>")),
-        turn_states=(_ROLE_STATE,),
+        turns=turns,
+        turn_states=(turn_state,),
         is_typed=True,
         read_results=read_claude_results,
         read_tools=read_claude_tools,
@@ -232,4 +210,23 @@ DEEPSEEK_V32 = _dsml(
 )
 DEEPSEEK_V4 = _dsml(
     "deepseek_v4", "tool_calls", "tool_result", ("*deepseek-v4*",), others=("function_calls", *_MISNAMED)
+)
+DEEPSEEK_V41 = _dsml(
+    "deepseek_v41",
+    "calls",
+    "tool_result",
+    ("*deepseek-v4.1*", "*deepseek-v41*"),
+    aliases=("deepseek_v4.1", "deepseekv41"),
+    prefix="｜DSML｜ ",
+)
+_GIGACHAT_ROLES, _GIGACHAT_ROLE = role_tokens("", "<|role_sep|>\n", "system", "user", "assistant", "function result")
+GIGACHAT35 = _dsml(
+    "gigachat35",
+    "tool_calls",
+    "function_response",
+    ("*gigachat3.5*", "*gigachat-3.5*"),
+    aliases=("gigachat3.5",),
+    prefix="｜GCML｜",
+    turns=(*_GIGACHAT_ROLES, *turn_ends("<|message_sep|>")),
+    turn_state=_GIGACHAT_ROLE,
 )

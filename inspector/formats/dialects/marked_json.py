@@ -23,18 +23,22 @@ nvidia/NVIDIA-Nemotron-Nano-9B-v2 and Llama-3.1-Nemotron-Nano-8B-v1.
 `phi4`: `functools` counts only before a bracket and an object: many answers about Python contain the word. Source:
 vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4mini_tool_parser.py.
 
+`inkling`: blocks of a type, each up to `<|end_message|>`. Source: llama.cpp:common/parsers/inkling.cpp.
+
 `firefunction`: Source: llama.cpp:tests/test-chat.cpp and its template of fireworks-ai-llama-3-firefunction-v2.
 """
 
 from msgspec.structs import replace
 
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
+from inspector.formats.chat_turns import turn_ends
+from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.call_shape import CallKeys, call_array, call_object
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
+from inspector.model import SpanKind
 from inspector.scanning import lazy_pattern
-from inspector.segmenter.table import Lookahead, Repeat
+from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(
@@ -117,6 +121,7 @@ NEMOTRON_JSON = json_format(
     write_calls=lambda calls: f"<TOOLCALL>{call_array(calls)}</TOOLCALL>",
     near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
 )
+_TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 PHI4 = json_format(
     name="phi4",
@@ -137,4 +142,30 @@ FIREFUNCTION = replace(
     models=("*firefunction*",),
     confidence=DetectionPatterns(calls={}, hints={r"functools\s*\[\s*\{": 0.85}),
     write_calls=lambda calls: f" functools{call_array(calls)}",
+)
+INKLING = json_format(
+    name="inkling",
+    summary='<|content_invoke_tool_json|>{"name": ..., "args": {...}}<|end_message|>: typed blocks',
+    models=("*inkling*",),
+    markers=JsonMarkers(
+        (Enclosed("<|content_invoke_tool_json|>", "<|end_message|>"),),
+        reasoning=(ReasoningTag("think", "<|content_thinking|>", "<|end_message|>"),),
+        turns=(
+            *(opening(f"<|message_{role}|>", "message") for role in ("model", "user", "system", "tool")),
+            *turn_ends("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
+            *turn_ends("<|end_message|>", "<|content_model_end_sampling|>"),
+        ),
+        turn_states=(
+            State("message", SpanKind.MARKUP, (), "turn_header", other=r"[^\w.\-]", other_transition=_TO_ROLE),
+        ),
+    ),
+    signs=DetectionPatterns(
+        calls={r"<\|content_invoke_tool_json\|>": 0.97},
+        hints={r"<\|(?:content_(?:thinking|text)|message_model)\|>": 0.9},
+    ),
+    reader=JsonCallReader(CallKeys(arguments="args")),
+    write_calls=lambda calls: "".join(
+        f"<|message_model|>{call.name}<|content_invoke_tool_json|>{call_object(call, key='args')}<|end_message|>"
+        for call in calls
+    ),
 )

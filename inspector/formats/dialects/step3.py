@@ -10,8 +10,6 @@ sglang:python/sglang/srt/function_call/step3_detector.py.
 vllm:tests/tool_parsers/test_step3p5_tool_parser.py.
 """
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from inspector.formats.chat_turns import ROLE_HOMES
@@ -19,8 +17,7 @@ from inspector.formats.dialect import Enclosed
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.xml import tag_families
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
-from inspector.model import ToolCall
+from inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
 from inspector.rules.markers import WRONG_OPENER
 
 _WRAPPER = Enclosed("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")
@@ -54,22 +51,15 @@ STEP3P5 = xml_format(
 )
 
 
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return "\n".join((_WRAPPER.opener, *map(_write_call, calls), _WRAPPER.closer))
-
-
-def _write_call(call: ToolCall) -> str:
-    lines = (
-        f'<steptml:parameter name="{name}">{value_text(value)}</steptml:parameter>'
-        for name, value in arguments_of(call).items()
-    )
-    return "\n".join((f'{_OPENER}<steptml:invoke name="{call.name}">', *lines, f"{_INVOKE_END}{_END}"))
-
-
+_WRITER = CallTemplate(
+    f'{_OPENER}<steptml:invoke name="{{name}}">\n{{parameters}}{_INVOKE_END}{_END}',
+    '<steptml:parameter name="{name}">{value}</steptml:parameter>\n',
+    wrapper=_WRAPPER,
+)
 STEP3 = xml_format(
     "step3",
     "<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
-    OwnTags(_CALLS, XmlCallReader(_SYNTAX), _write_calls),
+    OwnTags(_CALLS, XmlCallReader(_SYNTAX), _WRITER),
     models=("*step3", "*step-3", "*step3-*"),
     signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
 )

@@ -13,11 +13,23 @@ Sources: llama.cpp:models/templates/ByteDance-Seed-OSS.jinja, vllm:tests/tool_pa
 Sources: llama.cpp:models/templates/GLM-4.6.jinja, vllm:tests/tool_parsers/test_glm4_moe_tool_parser.py,
 vllm:tests/tool_parsers/test_glm47_moe_tool_parser.py.
 
-`hy_v3`: the pairs of GLM after `<tool_sep>`, in `<tool_calls>` tags. Source:
-vllm:tests/tool_parsers/test_hy_v3_tool_parser.py.
+`hy_v3`: the pairs of GLM after `<tool_sep>`, in `<tool_calls>` tags; `hy_v4`: without it. Every tag may end with a
+suffix. Sources: vllm:tests/tool_parsers/test_hy_v3_tool_parser.py, vllm:vllm/tool_parsers/hy_v4_tool_parser.py,
+sglang:python/sglang/srt/function_call/hunyuan_detector.py (the suffix).
+
+`iquest_q1`: the pairs of GLM. Source: sglang:python/sglang/srt/function_call/iquest_q1_detector.py.
+
+`k2_horizon`: pairs, in `<ifm|tool_calls>` tags, maybe with types, or JSON. Sources:
+llama.cpp:common/parsers/k2-horizon.cpp, vllm:vllm/parser/k2_horizon.py.
+
+`solar_open2`: Source: vLLM's documentation of the parser `solar_open2`.
+
+`minicpm5`: Sources: llama.cpp:common/parsers/minicpm5.cpp, vllm:vllm/tool_parsers/minicpm5_tool_parser.py.
 """
 
+import re
 from types import MappingProxyType
+from xml.sax.saxutils import unescape
 
 from msgspec.structs import replace
 
@@ -26,10 +38,18 @@ from inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.xml import tag_families
-from inspector.formats.xml.format import LabelledReader, OwnTags, xml_format
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import LabelledReader, OwnTags, XmlCalls, xml_format
 from inspector.formats.xml.tag_families import PairTags
+from inspector.scanning import lazy_pattern
+from inspector.segmenter.events import ParseResult, SpanClosed
 
-_DOTS = tag_families.InvokeTags(Enclosed("<dots_function_call>", "</dots_function_call>"))
+
+def _tag(name: str) -> Enclosed:
+    return Enclosed(f"<{name}>", f"</{name}>")
+
+
+_DOTS = tag_families.InvokeTags(_tag("dots_function_call"))
 DOTS = xml_format(
     "dots",
     "<invoke name=NAME> with <parameter name=KEY> tags, in <dots_function_call> tags",
@@ -77,11 +97,122 @@ GLM45 = xml_format(
     turns=(*_ROLES, *turn_ends("[gMASK]", "<sop>")),
     turn_states=(_ROLE_STATE,),
 )
+
+
+def _suffixed(separator: str, first: str, line: str) -> OwnTags:
+    """The pairs of Hunyuan's models, whose tags end with a suffix of the checkpoint; written calls have `first`."""
+    families = [
+        PairTags(
+            _tag(f"tool_call{suffix}"),
+            _tag(f"arg_key{suffix}"),
+            _tag(f"arg_value{suffix}"),
+            separator=separator and f"<{separator}{suffix}>",
+            wrapper=_tag(f"tool_calls{suffix}"),
+            line=line,
+            label=f"tool_call{suffix}",
+        )
+        for suffix in sorted(_SUFFIXES, key=lambda suffix: suffix != first)
+    ]
+    each = [family.calls for family in families]
+    calls = XmlCalls(tuple(one.calls[0] for one in each), tuple(one.wrappers[0] for one in each))
+    return OwnTags(calls, LabelledReader({one.label: one.reader for one in families}), families[0].writer)
+
+
+_SUFFIXES = ("", ":6124c78e", ":opensource")
+_SUFFIXED_THINK = tuple(ReasoningTag("think", f"<think{suffix}>", f"</think{suffix}>") for suffix in _SUFFIXES)
 HY_V3 = xml_format(
     "hy_v3",
     "<tool_call>NAME<tool_sep> with <arg_key> and <arg_value> pairs, in <tool_calls> tags",
-    PairTags(separator="<tool_sep>", wrapper=Enclosed("<tool_calls>", "</tool_calls>")),
+    _suffixed("tool_sep", "", "\n"),
     aliases=("hunyuan_v3", "hy3"),
     models=("*hy3*", "*hy-v3*", "*hunyuan-3*", "*hunyuan-v3*"),
-    signs=DetectionPatterns(calls={r"<tool_call>[^<>\n]+<tool_sep>": 0.95}, hints={r"<tool_sep>": 0.6}),
+    signs=DetectionPatterns(
+        calls={r"<tool_call(?::[^\s<>]+)?>[^<>\n]+<tool_sep": 0.95}, hints={r"<tool_sep(?::[^\s<>]+)?>": 0.6}
+    ),
+    reasoning=_SUFFIXED_THINK,
+)
+HY_V4 = xml_format(
+    "hy_v4",
+    "<tool_call:SUFFIX>NAME with <arg_key:SUFFIX> and <arg_value:SUFFIX> pairs, in <tool_calls:SUFFIX> tags",
+    _suffixed("", ":6124c78e", ""),
+    aliases=("hunyuan_v4", "hy4"),
+    models=("*hy4*", "*hy-v4*"),
+    signs=DetectionPatterns(
+        calls={r"<tool_calls(?::[^\s<>]+)?>\s*<tool_call(?::[^\s<>]+)?>[\w.-]+\s*<(?:arg_key|/tool_call)": 0.96},
+        hints={r"<tool_calls?:[^\s<>]+>": 0.6},
+    ),
+    reasoning=_SUFFIXED_THINK,
+)
+IQUEST_Q1 = xml_format(
+    "iquest_q1",
+    "<iquest_tool_call>NAME with <arg_key> and <arg_value> pairs",
+    PairTags(_tag("iquest_tool_call"), line=""),
+    models=("*iquest*q1*",),
+    signs=DetectionPatterns(calls={r"<iquest_tool_call>": 0.97}, hints={r"<\|iquest_\w+\|>": 0.8}),
+    turns=(opening("<|iquest_assistant|>", "turn_end"), *turn_ends("<|iquest_end|>")),
+)
+_K2 = PairTags(
+    _tag("ifm|tool_call"),
+    _tag("ifm|arg_key"),
+    _tag("ifm|arg_value"),
+    wrapper=_tag("ifm|tool_calls"),
+    type=_tag("ifm|arg_type"),
+)
+
+
+def _read_k2(closed: SpanClosed) -> ParseResult:
+    """Read a call of K2 Horizon: pairs, or a JSON object."""
+    reader = JsonCallReader() if closed.inner_text.lstrip().startswith("{") else _K2.reader
+    return reader(closed)
+
+
+K2_HORIZON = xml_format(
+    "k2_horizon",
+    "<ifm|tool_call>NAME with <ifm|arg_key> and <ifm|arg_value> pairs, or JSON, in <ifm|tool_calls> tags",
+    OwnTags(_K2.calls, _read_k2, _K2.writer),
+    models=("*k2-horizon*",),
+    signs=DetectionPatterns(calls={r"<ifm\|tool_calls?>": 0.97}, hints={r"</?ifm\|": 0.8}),
+    reasoning=tuple(
+        ReasoningTag("think", f"<ifm|{tag}>", f"</ifm|{tag}>", other_closers=("</ifm|think>",) * (tag != "think"))
+        for tag in ("think", "think_fast", "think_faster")
+    ),
+    turns=(opening("<|ifm|im_start|>", "turn_header"), *turn_ends("<|ifm|im_end|>")),
+)
+_SOLAR_ROLES, _SOLAR_ROLE = role_tokens("<|im:start|>", "<|im:content|>", "system", "user", "assistant", "tool")
+SOLAR_OPEN2 = xml_format(
+    "solar_open2",
+    "<|tool_call:start|>NAME with <|tool_arg:start|>KEY<|tool_arg:value|> pairs",
+    PairTags(
+        Enclosed("<|tool_call:start|>", "<|tool_call:end|>"),
+        Enclosed("<|tool_arg:start|>"),
+        Enclosed("<|tool_arg:value|>", "<|tool_arg:end|>"),
+    ),
+    models=("*solar-open2*", "*solar-pro-4*"),
+    signs=DetectionPatterns(calls={r"<\|tool_call:start\|>": 0.97}, hints={r"<\|(?:tool_arg|think|im):\w+\|>": 0.8}),
+    results=(Enclosed("<|tool_response:start|>", "<|tool_response:end|>"),),
+    reasoning=(ReasoningTag("think", "<|think:start|>", "<|think:end|>"),),
+    turns=(*_SOLAR_ROLES, *turn_ends("<|im:end|>")),
+    turn_states=(_SOLAR_ROLE,),
+)
+_MINICPM5 = tag_families.InvokeTags(None, call_tag="function", parameter_tag="param")
+
+
+def _decoded(value: str) -> str:
+    """The text of a value: CDATA as it is; entities of XML decoded unless the value is no XML."""
+    data = _CDATA.fullmatch(value)
+    if data is not None:
+        return data[1]
+    return value if _NO_XML.search(value) else unescape(value, {"&quot;": '"', "&apos;": "'"})
+
+
+_CDATA = lazy_pattern(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
+_NO_XML = lazy_pattern(r"<|&(?!(?:amp|lt|gt|quot|apos);)")
+MINICPM5 = xml_format(
+    "minicpm5",
+    "<function name=NAME> with <param name=KEY> tags, values in CDATA where they have tags",
+    OwnTags(_MINICPM5.calls, XmlCallReader(_MINICPM5.syntax, decode=_decoded), _MINICPM5.writer),
+    models=("*minicpm5*", "*minicpm-5*"),
+    signs=DetectionPatterns(
+        calls={r'<function name="[^"<>]+">\s*(?:<param name=|</function>)': 0.95}, hints={r"</?param[ >]": 0.6}
+    ),
 )

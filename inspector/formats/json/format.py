@@ -250,7 +250,8 @@ def json_format(
 def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
     name = f"call {call.opener}"
     if call.closer:
-        ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *transitions.out_of_call)
+        others = (transition for transition in transitions.out_of_call if transition.marker != call.closer)
+        ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *others)
         yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
         return
     then = Transition("(end of the value)", MarkerSplit.NONE, f"{name} end", width=0)

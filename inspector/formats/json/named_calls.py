@@ -1,15 +1,26 @@
 """Calls whose header has the tool's name, and maybe an id, before the JSON of the arguments; single or in a section."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.dialect import Transitions, opening
-from inspector.formats.json.call_shape import has_arguments, without_invention
+from inspector.formats.chat_turns import TURN_TRANSITIONS
+from inspector.formats.dialect import (
+    THINK_TAGS,
+    Enclosed,
+    ReasoningTag,
+    Transitions,
+    dialect_table,
+    opening,
+    table_parser,
+)
+from inspector.formats.format import DetectionPatterns, Format
+from inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
 from inspector.formats.json.calls import strict_object
+from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
 from inspector.json_scanner.messages import trailing_text
 from inspector.model import Json, SpanKind, ToolCall
@@ -18,7 +29,7 @@ from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
 from inspector.rules.rule import Severity
 from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import MarkerSplit, State, Transition
+from inspector.segmenter.table import MarkerSplit, State, Table, Transition
 from inspector.text import Range
 
 _SPACE = " \t\n\r"
@@ -293,6 +304,7 @@ class Section(Struct, frozen=True):
             SpanKind.MARKUP,
             (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *transitions.turns),
             label="section",
+            opener=self.openers[0],
             other=r"\S",
             other_transition=_TO_TEXT,
         )
@@ -309,3 +321,68 @@ class Section(Struct, frozen=True):
         opener, closer = self.call_opener, self.call_closer
         yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), "tool_call", opener, closer)
         yield State("arguments", SpanKind.TOOL_CALL, leaving, "tool_call", opener, closer, payload=JSON)
+
+
+def section_table(
+    section: Section,
+    *,
+    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
+    results: tuple[Enclosed, ...] = (),
+    turns: tuple[Transition, ...] = (),
+) -> Table:
+    """The table of a dialect that has only a section; the other arguments are as in `dialect_table`."""
+    return dialect_table(
+        calls=section.calls,
+        call_states=section.states,
+        call_closers=(section.call_closer,),
+        results=results,
+        reasoning=reasoning,
+        turns=(*turns, *TURN_TRANSITIONS),
+        tails=section.tails,
+    )
+
+
+def section_format(
+    name: str,
+    summary: str,
+    section: Section,
+    table: Table,
+    reader: NamedCallReader,
+    *,
+    call: str,
+    models: tuple[str, ...],
+    signs: DetectionPatterns,
+    aliases: tuple[str, ...] = (),
+    ids: bool = False,
+    around: str = "",
+    between: str = "",
+) -> Format:
+    """A Format of calls in a section.
+
+    `call` is the text of a call between its markers, with the fields `name`, `arguments` and `id`; `around` is the text
+    after the section's opener and before its closer, `between` that between two calls.
+    """
+
+    def written(one: ToolCall) -> str:
+        return call.format(name=one.name, arguments=json_of(one.arguments), id=one.id or "")
+
+    def write_calls(calls: Sequence[ToolCall]) -> str:
+        texts = (f"{section.call_opener}{written(one)}{section.call_closer}" for one in calls)
+        return f"{section.openers[0]}{around}{between.join(texts)}{around}{section.closers[0]}" if calls else ""
+
+    def expresses(one: ToolCall) -> bool:
+        header = reader.header.match(written(one)) if is_json_call(one) else None
+        return header is not None and header["name"] == one.name and one.id == (header["id"] if ids else None)
+
+    return Format(
+        name=name,
+        summary=summary,
+        aliases=aliases,
+        models=models,
+        confidence=signs,
+        new_parser=table_parser(table),
+        readers=reader_table(reader, ReasoningReader((section.call_opener,), (section.call_closer,))),
+        write_calls=write_calls,
+        expresses=expresses,
+        ids=ids,
+    )

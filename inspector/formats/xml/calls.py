@@ -43,13 +43,14 @@ def same_name(name: str) -> str:
 class XmlCallReader(Struct, frozen=True):
     """A SpanReader for call spans of one syntax.
 
-    `unescape` decodes the name in a tag. `nested` decodes the object or array that the tags within a value form; it
-    returns None if the value is a text.
+    `unescape` decodes the name in a tag, `decode` the text of a value. `nested` decodes the object or array that the
+    tags within a value form; it returns None if the value is a text.
     """
 
     syntax: XmlSyntax
     unescape: Callable[[str], str] = same_name
     nested: Callable[[str], Json] | None = None
+    decode: Callable[[str], str] = same_name
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
@@ -62,12 +63,13 @@ class XmlCallReader(Struct, frozen=True):
         if closed.span.range.end - closed.span.inner.end in map(len, EMPTY_ENDS):
             return ParseResult(calls=(_empty_call(closed),), complete=True)
         is_cut = bool(closed.wanted) and closed.ended_at is None
-        call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if not is_cut else None
+        is_plain = not is_cut and self.decode is same_name
+        call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if is_plain else None
         if call is not None:
             return ParseResult(calls=(call,), complete=True)
         whole = self._read_completed(text) if is_cut and self.nested is not None else None
         reading = whole if whole is not None else self._read(text, is_cut=is_cut)
-        if is_cut and not self.syntax.call_end and not _begins_closer(text.rstrip(), self.syntax.closer):
+        if is_cut and not self.syntax.call_end and not _begins_closer(text.rstrip(), self.syntax):
             reading = _open_ended(reading)
         return _moved(reading, start, closed.span.range)
 
@@ -105,6 +107,8 @@ class XmlCallReader(Struct, frozen=True):
             return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
         faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
+        if self.syntax.call is None and not walked.calls[0].name:
+            faults.append(messages.nameless(walked.calls[0].parameters[0].tag, self.syntax))
         if self.nested is None:
             faults += (messages.tag_in_value(place, text) for place in walked.data)
         errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
@@ -153,7 +157,7 @@ class XmlCallReader(Struct, frozen=True):
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:
-            return parameter, written, ()
+            return parameter, self.decode(written), ()
         reading = read_json(written)
         if len(reading.nodes) != 1 or not (reading.strict or reading.repairable):
             wrong = reading.faults or (_no_value(found),)
@@ -178,9 +182,10 @@ class XmlCallReader(Struct, frozen=True):
         return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
 
 
-def _begins_closer(text: str, closer: str) -> bool:
-    """Whether a text ends with the beginning of a closing tag, which shows that the call is whole."""
-    return any(text.endswith(closer[:size]) for size in range(closer.find("/") + 1, len(closer)))
+def _begins_closer(text: str, syntax: XmlSyntax) -> bool:
+    """Whether a text ends with the beginning of the closing tag, not of a parameter's, so that the call is whole."""
+    beginnings = (syntax.closer[:size] for size in range(1, len(syntax.closer)))
+    return any(text.endswith(begin) and not syntax.parameter_begins.startswith(begin) for begin in beginnings)
 
 
 def _open_ended(reading: ParseResult) -> ParseResult:

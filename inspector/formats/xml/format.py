@@ -32,7 +32,8 @@ class XmlCall(Struct, frozen=True):
     """One way to begin a call: `opener` is its marker, `label` the label of its spans.
 
     `rule` is the rule that the opener breaks in a text, `ahead` what must follow it there. `tail` is a tag that belongs
-    to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls.
+    to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls;
+    `other_closers` close the call as well.
     """
 
     opener: str
@@ -43,6 +44,7 @@ class XmlCall(Struct, frozen=True):
     ahead: Lookahead | None = None
     tail: str = ""
     is_drafted: bool = True
+    other_closers: tuple[str, ...] = ()
 
     @property
     def is_attribute(self) -> bool:
@@ -133,12 +135,13 @@ class XmlCalls(Struct, frozen=True):
             *(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends),
             *(Transition(end, MarkerSplit.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
             closes,
+            *(Transition(end, MarkerSplit.AFTER, then) for end in call.other_closers),
             *((Transition(call.tail, MarkerSplit.AFTER, HOME),) if call.tail else ()),
             *self._into_wrappers,
             *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
             *transitions.invented,
             *transitions.reasoning,
-            *transitions.turns,
+            *(turn for turn in transitions.turns if turn.marker not in (call.closer, *call.other_closers)),
         )
         return State(
             f"{kind} {call.opener}",
@@ -208,9 +211,9 @@ def _by_marker(*transitions: Transition) -> tuple[Transition, ...]:
 
 
 def _is_twin(wrapper: Enclosed, own_wrapper: Enclosed) -> bool:
-    """Whether a wrapper is the format's own, apart from a prefix of its name."""
-    one, other = (each.opener.strip("<>").rpartition(":")[2] for each in (wrapper, own_wrapper))
-    return one == other
+    """Whether a wrapper is the format's own, apart from a prefix or a suffix of its name."""
+    one, other = (set(each.opener.strip("<>").split(":")) for each in (own_wrapper, wrapper))
+    return one <= other or other <= one
 
 
 class LabelledReader(Struct, frozen=True):
@@ -221,6 +224,33 @@ class LabelledReader(Struct, frozen=True):
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
         return self.readers[closed.span.label](closed)
+
+
+class CallTemplate(Struct, frozen=True):
+    """Writes calls as text: `call` has the fields `name` and `parameters`, `parameter` the fields `name` and `value`.
+
+    `parameter` may have the field `is_text`, which says whether the value is a text. `wrapper` is around all calls, and
+    `between` between everything in it; `empty` is in place of parameters if there are none.
+    """
+
+    call: str
+    parameter: str
+    between: str = "\n"
+    wrapper: Enclosed | None = None
+    empty: str = ""
+
+    def __call__(self, calls: Sequence[ToolCall]) -> str:
+        """The text of the calls."""
+        written = [self.call.format(name=call.name, parameters=self._parameters(call)) for call in calls]
+        around = (self.wrapper.opener, self.wrapper.closer) if self.wrapper is not None else ()
+        return self.between.join((*around[:1], *written, *around[1:]))
+
+    def _parameters(self, call: ToolCall) -> str:
+        written = (
+            self.parameter.format(name=name, value=value_text(value), is_text=json_of(isinstance(value, str)))
+            for name, value in arguments_of(call).items()
+        )
+        return "".join(written) or self.empty
 
 
 class XmlTags(Protocol):

@@ -100,6 +100,11 @@ def repeated(name: str, place: Range) -> Fault:
     )
 
 
+def nameless(tag: Range, syntax: XmlSyntax) -> Fault:
+    """The fault of a call without a name before its first parameter, at `tag`."""
+    return Fault(call_shape.NOT_A_CALL, tag, f"The call has no tool name: expected `{syntax.shown_call}`.")
+
+
 def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     """The fault of a span in which no call can be found; `text` is not blank."""
     content = text.strip()

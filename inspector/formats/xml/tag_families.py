@@ -12,7 +12,6 @@ but a server with the parser of the model's own family reads no call.
 """
 
 import re
-from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -21,9 +20,8 @@ from inspector.diagnostics import Fault
 from inspector.formats.dialect import Enclosed
 from inspector.formats.python.calls import PythonCallReader
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, arguments_of, value_text
+from inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls
 from inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
-from inspector.model import Json, ToolCall
 from inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
@@ -79,21 +77,14 @@ class FunctionTags(Struct, frozen=True):
         )
 
     @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+    def writer(self) -> CallTemplate:
         """Writes calls as the family's template does."""
         line = "\n" if self.own_lines else ""
-
-        def write_calls(calls: Sequence[ToolCall]) -> str:
-            return self.between.join(map(write_call, calls))
-
-        def write_call(call: ToolCall) -> str:
-            parameters = (
-                f"<parameter={name}>{line}{value_text(value)}{line}</parameter>\n"
-                for name, value in arguments_of(call).items()
-            )
-            return f"{self.opener}\n<function={call.name}>\n{''.join(parameters)}</function>\n{self.closer}"
-
-        return write_calls
+        return CallTemplate(
+            f"{self.opener}\n<function={{name}}>\n{{parameters}}</function>\n{self.closer}",
+            f"<parameter={{name}}>{line}{{value}}{line}</parameter>\n",
+            self.between,
+        )
 
     def _syntax(self, lead: str = "") -> XmlSyntax:
         return XmlSyntax(
@@ -116,7 +107,7 @@ class PairTags(Struct, frozen=True):
     """The markers, reader and writer of a family that writes a bare name, then a key and a value for each argument.
 
     `call` is around a call, `key` and `value` around the halves of a pair, `wrapper` around all calls; `separator` is
-    between the name and the pairs. `optional` may be around a word between the halves of a pair, which says the type.
+    between the name and the pairs. `type` may be around the type of a value, between the halves of a pair.
     `line` is the text between the parts of a call.
     """
 
@@ -125,7 +116,7 @@ class PairTags(Struct, frozen=True):
     value: Enclosed = Enclosed("<arg_value>", "</arg_value>")
     separator: str = ""
     wrapper: Enclosed | None = None
-    optional: Enclosed | None = None
+    type: Enclosed | None = None
     line: str = "\n"
     label: str = "tool_call"
 
@@ -142,30 +133,23 @@ class PairTags(Struct, frozen=True):
         return XmlCallReader(self.syntax)
 
     @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
+    def writer(self) -> CallTemplate:
         """Writes calls as the family's template does."""
-        wrapper, key, value, line = self.wrapper, self.key, self.value, self.line
-
-        def write_calls(calls: Sequence[ToolCall]) -> str:
-            around = (wrapper.opener, wrapper.closer) if wrapper is not None else ()
-            return line.join((*around[:1], *map(write_call, calls), *around[1:]))
-
-        def write_call(call: ToolCall) -> str:
-            pairs = (
-                f"{key.opener}{name}{key.closer}{line}{value.opener}{value_text(content)}{value.closer}{line}"
-                for name, content in arguments_of(call).items()
-            )
-            return f"{self.call.opener}{call.name}{self.separator}{line}{''.join(pairs)}{self.call.closer}"
-
-        return write_calls
+        key, value, line = self.key, self.value, self.line
+        return CallTemplate(
+            f"{self.call.opener}{{name}}{self.separator}{line}{{parameters}}{self.call.closer}",
+            f"{key.opener}{{name}}{key.closer}{line * bool(key.closer)}{value.opener}{{value}}{value.closer}{line}",
+            line,
+            self.wrapper,
+        )
 
     @property
     def syntax(self) -> XmlSyntax:
         """The tags of a call."""
         name, opener, value = Repeat(r"[^<>\n]", 1, 128), self.call.opener, self.value.opener
         between: tuple[LookaheadPiece, ...] = (self.key.closer, Repeat(r"\s"), value)
-        if self.optional is not None:
-            typed = (self.optional.opener, Repeat(r"[^<>\n]", 0, 64), self.optional.closer, Repeat(r"\s"), value)
+        if self.type is not None:
+            typed = (self.type.opener, Repeat(r"[^<>\n]", 0, 64), self.type.closer, Repeat(r"\s"), value)
             between = (self.key.closer, Repeat(r"\s"), OneOf((value,), typed))
         closes = re.escape(self.value.closer[1:])
         return XmlSyntax(
@@ -253,31 +237,34 @@ class InvokeTags(Struct, frozen=True):
     """The tags of one family: `prefix` is before each tag's name, `label` is the label of the calls' spans.
 
     `is_typed` says that a parameter's tag has `string="true"` or `"false"` for a value that is a text or JSON.
-    `anywhere` is as in XmlSyntax; `other_wrappers` are read, and reported.
+    `anywhere` is as in XmlSyntax; `other_wrappers` are read, and reported. The tags are named `call_tag` and
+    `parameter_tag`.
     """
 
-    wrapper: Enclosed
+    wrapper: Enclosed | None
     prefix: str = ""
     label: str = "tool_call"
     is_typed: bool = False
     anywhere: bool = False
     other_wrappers: tuple[Enclosed, ...] = ()
+    call_tag: str = "invoke"
+    parameter_tag: str = "parameter"
 
     @property
     def calls(self) -> XmlCalls:
         """The ways to begin a call."""
-        return XmlCalls((self.call,), (self.wrapper, *self.other_wrappers))
+        return XmlCalls((self.call,), (self.wrapper, *self.other_wrappers) if self.wrapper is not None else ())
 
     @property
     def call(self) -> XmlCall:
         """The way to begin a call."""
-        opener = f'<{self.prefix}invoke name="'
+        opener = f'<{self.prefix}{self.call_tag} name="'
         return XmlCall(
             opener,
-            f"</{self.prefix}invoke>",
+            f"</{self.prefix}{self.call_tag}>",
             self.syntax,
             self.label,
-            rule=WRONG_OPENER,
+            rule=WRONG_OPENER if self.wrapper is not None else None,
             ahead=Lookahead(QUOTED_NAME, '">', Repeat(r"\s"), "<"),
         )
 
@@ -290,7 +277,7 @@ class InvokeTags(Struct, frozen=True):
     def syntax(self) -> XmlSyntax:
         """The tags of a call."""
         prefix = self.prefix
-        begins, parameter = f'<{prefix}invoke name="', f'<{prefix}parameter name="'
+        begins, parameter = f'<{prefix}{self.call_tag} name="', f'<{prefix}{self.parameter_tag} name="'
         typed: tuple[str | tuple[str, ...], ...] = ('" string="', ("true", "false"), '">') if self.is_typed else ('">',)
         return XmlSyntax(
             call=Lookahead(begins, QUOTED_NAME, '">'),
@@ -300,30 +287,22 @@ class InvokeTags(Struct, frozen=True):
             parameter=Lookahead(parameter, QUOTED_NAME, *typed),
             parameter_begins=parameter,
             shown_parameter=f'{parameter}NAME"' + (' string="true">' if self.is_typed else ">"),
-            parameter_end=f"</{prefix}parameter>",
-            opener=self.wrapper.opener,
-            closer=f"</{prefix}invoke>",
+            parameter_end=f"</{prefix}{self.parameter_tag}>",
+            opener=self.wrapper.opener if self.wrapper is not None else begins,
+            closer=f"</{prefix}{self.call_tag}>",
             lead=begins,
             text_type="true" if self.is_typed else "",
             anywhere=self.anywhere,
         )
 
     @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
-        """Writes calls as the family's template does, all in one wrapper."""
-
-        def write_calls(calls: Sequence[ToolCall]) -> str:
-            return "\n".join((self.wrapper.opener, *map(write_call, calls), self.wrapper.closer))
-
-        def write_call(call: ToolCall) -> str:
-            lines = [write_parameter(name, value) for name, value in arguments_of(call).items()]
-            if self.is_typed and not lines:
-                lines = [""]
-            return "\n".join((f'<{self.prefix}invoke name="{call.name}">', *lines, f"</{self.prefix}invoke>"))
-
-        def write_parameter(name: str, value: Json) -> str:
-            kind = f' string="{"true" if isinstance(value, str) else "false"}"' if self.is_typed else ""
-            tag = f"{self.prefix}parameter"
-            return f'<{tag} name="{name}"{kind}>{value_text(value)}</{tag}>'
-
-        return write_calls
+    def writer(self) -> CallTemplate:
+        """Writes calls as the family's template does."""
+        tag, parameter = f"{self.prefix}{self.call_tag}", f"{self.prefix}{self.parameter_tag}"
+        kind = ' string="{is_text}"' if self.is_typed else ""
+        return CallTemplate(
+            f'<{tag} name="{{name}}">\n{{parameters}}</{tag}>',
+            f'<{parameter} name="{{name}}"{kind}>{{value}}</{parameter}>\n',
+            wrapper=self.wrapper,
+            empty="\n" * self.is_typed,
+        )

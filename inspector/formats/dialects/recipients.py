@@ -1,0 +1,122 @@
+"""`muse` and `beam`: messages with a recipient in their header, as in Harmony, and parameters in tags.
+
+`muse` (ATEM): ` to=self<|message|>` is reasoning, ` to=user` the answer, ` to=TOOL` a call in `<atem:function_calls>`
+tags; `<|eom|>` or `<|eot|>` ends a message. Sources: llama.cpp:common/parsers/muse-glimmer.cpp,
+vllm:vllm/parser/muse_glimmer.py.
+
+`beam`: ` to=NAME<|channel|>analysis <|constrain|>xml<|message|>` and `<rfl:parameter>` tags; reasoning and answers as
+in Harmony. Sources: vllm:vllm/parser/beam.py, sglang's parser `beam`.
+"""
+
+import msgspec
+
+from inspector.formats.chat_turns import turn_ends
+from inspector.formats.dialect import Enclosed, ReasoningTag
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.xml.calls import XmlCallReader
+from inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
+from inspector.formats.xml.syntax import QUOTED_NAME, XmlSyntax
+from inspector.formats.xml.tag_families import InvokeTags
+from inspector.model import SpanKind
+from inspector.segmenter.events import ParseResult, SpanClosed
+from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
+
+_START, _MESSAGE, _TO = "<|start|>", "<|message|>", " to="
+_RECIPIENT = Repeat(r"[\w.\-]", 1, 128)
+_INTO_HEADER = Transition(_START, MarkerSplit.BEFORE, "header")
+_INTO_CONTENT = Transition(_MESSAGE, MarkerSplit.AFTER, HOME)
+_ATEM = InvokeTags(Enclosed("<atem:function_calls>", "</atem:function_calls>"), "atem:", anywhere=True)
+
+
+def _without_namespace(name: str) -> str:
+    """The tool `f` of the name `f.f`."""
+    head, _, tail = name.partition(".")
+    return tail if head == tail else name
+
+
+MUSE = xml_format(
+    "muse",
+    " to=RECIPIENT<|message|>; a call has <atem:invoke name=NAME> tags, in <atem:function_calls> tags",
+    OwnTags(_ATEM.calls, XmlCallReader(_ATEM.syntax, unescape=_without_namespace), _ATEM.writer),
+    aliases=("muse_glimmer", "musespark1x", "atem"),
+    models=("*muse-glimmer*", "*muse-spark*"),
+    signs=DetectionPatterns(
+        calls={r"<atem:function_calls>": 0.98, r'<atem:invoke name="': 0.98},
+        hints={r"(?:\A|assistant) to=[\w.\-]{1,128}<\|message\|>": 0.98},
+    ),
+    results=(),
+    reasoning=tuple(
+        ReasoningTag("self", f"{start} to=self{_MESSAGE}", "<|eom|>", other_closers=("<|eot|>",))
+        for start in (f"{_START}assistant", "")
+    ),
+    turns=(
+        _INTO_HEADER,
+        Transition(_TO, MarkerSplit.BEFORE, "header", ahead=Lookahead(_RECIPIENT, _MESSAGE)),
+        *turn_ends("<|eom|>", "<|eot|>"),
+    ),
+    turn_states=(State("header", SpanKind.MARKUP, (_INTO_CONTENT,), "turn_header"),),
+)
+
+_CHANNEL = "<|channel|>"
+_TYPE = f"{_CHANNEL}analysis <|constrain|>xml{_MESSAGE}"
+_BEAM_SYNTAX = XmlSyntax(
+    call=None,
+    call_begins=_TO,
+    shown_call=f"{_TO}NAME{_TYPE}",
+    call_end="",
+    parameter=Lookahead('<rfl:parameter name="', QUOTED_NAME, '">'),
+    parameter_begins='<rfl:parameter name="',
+    shown_parameter='<rfl:parameter name="NAME">',
+    parameter_end="</rfl:parameter>",
+    opener="",
+    closer="<|call|>",
+    own_lines=True,
+    anywhere=True,
+)
+_INTO_CALL = Lookahead(_RECIPIENT, _TYPE)
+_BEAM_CALL = XmlCall(_TO, "<|call|>", _BEAM_SYNTAX, ahead=_INTO_CALL, is_drafted=False, other_closers=("<|end|>",))
+_BEAM_REASONING = f"{_CHANNEL}analysis{_MESSAGE}"
+
+
+_read_parameters = XmlCallReader(_BEAM_SYNTAX)
+
+
+def _read_beam(closed: SpanClosed) -> ParseResult:
+    """See SpanReader. The tokens after the name are blanks to the reader."""
+    text = closed.inner_text.replace(_TYPE, " " * len(_TYPE), 1)
+    return _read_parameters(msgspec.structs.replace(closed, inner_text=text))
+
+
+_WRITER = CallTemplate(
+    f"{_TO}{{name}}{_TYPE}{{parameters}}",
+    '<rfl:parameter name="{name}">\n{value}\n</rfl:parameter>',
+    "<|end|><|start|>assistant",
+)
+BEAM = xml_format(
+    "beam",
+    " to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",
+    OwnTags(XmlCalls((_BEAM_CALL,)), _read_beam, lambda calls: _WRITER(calls) + "<|call|>" * bool(calls)),
+    models=(),
+    signs=DetectionPatterns(
+        calls={r" to=[\w.\-]{1,128}<\|channel\|>analysis <\|constrain\|>xml<\|message\|>": 0.98},
+        hints={r"</?rfl:parameter": 0.98},
+    ),
+    results=(),
+    reasoning=(ReasoningTag("analysis", _BEAM_REASONING, "<|end|>"),),
+    turns=(
+        _INTO_HEADER,
+        *turn_ends(f"{_CHANNEL}final{_MESSAGE}", "<|end|>", "<|call|>", "<|return|>"),
+    ),
+    turn_states=(
+        State(
+            "header",
+            SpanKind.MARKUP,
+            (
+                _INTO_CONTENT,
+                Transition(_BEAM_REASONING, MarkerSplit.BEFORE, f"reasoning {_BEAM_REASONING}"),
+                Transition(_TO, MarkerSplit.BEFORE, f"bare {_TO}", ahead=_INTO_CALL),
+            ),
+            "turn_header",
+        ),
+    ),
+)

@@ -1,0 +1,82 @@
+"""Dialects that consist of a single declaration: a section of calls with a header before the JSON.
+
+`plamo3`: Source: vllm:vllm/parser/plamo3.py.
+
+`solar_open`: calls with ids of ten characters. Source: the chat template of upstage/Solar-Open-100B.
+
+`mirothinker`: one call of a tool of a server. Sources: llama.cpp:models/templates/MiroThinker-v1.jinja, the system
+prompt of Cline.
+"""
+
+import re
+
+from inspector.formats.chat_turns import turn_ends
+from inspector.formats.dialect import Enclosed, ReasoningTag, opening
+from inspector.formats.format import DetectionPatterns
+from inspector.formats.json.named_calls import NamedCallReader, Section, section_format, section_table
+from inspector.scanning import lazy_pattern
+
+
+def _plamo(tag: str) -> str:
+    return f"<|plamo:{tag}:plamo|>"
+
+
+_NAME = rf"\s*{re.escape(_plamo('begin_tool_name'))}(?P<name>[^<\n]+?){re.escape(_plamo('end_tool_name'))}"
+_ARGUMENTS = f"{_plamo('begin_tool_arguments')}<|plamo:constrain|>json<|plamo:msg|>"
+_PLAMO = Section(
+    (_plamo("begin_tool_requests"),),
+    (_plamo("end_tool_requests"),),
+    _plamo("begin_tool_request"),
+    _plamo("end_tool_arguments") + _plamo("end_tool_request"),
+)
+PLAMO3 = section_format(
+    "plamo3",
+    "PLaMo 3: tokens around the requests, the name and the JSON of its arguments",
+    _PLAMO,
+    section_table(
+        _PLAMO,
+        reasoning=(ReasoningTag("think", _plamo("begin_think"), _plamo("end_think")),),
+        turns=turn_ends("<|plamo:tag|>"),
+    ),
+    NamedCallReader(
+        lazy_pattern(rf"{_NAME}{re.escape(_ARGUMENTS)}"), "the name and the JSON of the arguments between their tokens"
+    ),
+    call=f"{_plamo('begin_tool_name')}{{name}}{_plamo('end_tool_name')}{_ARGUMENTS}{{arguments}}",
+    models=("*plamo-3*", "*plamo3*"),
+    signs=DetectionPatterns(calls={r"<\|plamo:begin_tool_requests?:plamo\|>": 0.97}, hints={r"<\|plamo:": 0.85}),
+)
+_SOLAR = Section(("<|tool_calls|>",), ("<|calls|>",), "<|tool_call:begin|>", "<|tool_call:end|>")
+SOLAR_OPEN = section_format(
+    "solar_open",
+    "<|tool_call:begin|>ID<|tool_call:name|>NAME<|tool_call:args|>{...}, in <|tool_calls|> and <|calls|>",
+    _SOLAR,
+    section_table(
+        _SOLAR,
+        reasoning=(ReasoningTag("think", "<|think|>", "<|end|>"),),
+        turns=(opening("<|begin|>", "turn_header"), *turn_ends("<|content|>", "<|end|>", "<|flush|>")),
+    ),
+    NamedCallReader(
+        lazy_pattern(r"\s*(?P<id>[^\s<]+)?<\|tool_call:name\|>(?P<name>[^<\n]+)<\|tool_call:args\|>"),
+        "`ID<|tool_call:name|>NAME<|tool_call:args|>`, then the arguments",
+    ),
+    call="{id}<|tool_call:name|>{name}<|tool_call:args|>{arguments}",
+    models=("*solar-open-100b*",),
+    signs=DetectionPatterns(calls={r"<\|tool_call:begin\|>": 0.97}, hints={r"<\|tool_calls\|>": 0.6}),
+    ids=True,
+)
+_MCP = Section(("<use_mcp_tool>",), ("</use_mcp_tool>",), "<server_name>", "</arguments>")
+MIROTHINKER = section_format(
+    "mirothinker",
+    "<use_mcp_tool> with <server_name>, <tool_name> and the JSON of <arguments>",
+    _MCP,
+    section_table(_MCP, results=(Enclosed("<tool_response>", "</tool_response>"),)),
+    NamedCallReader(
+        lazy_pattern(r"[^<\n]*</server_name>\s*<tool_name>\s*(?P<name>[^<\n]+?)\s*</tool_name>\s*<arguments>"),
+        "`SERVER</server_name>`, `<tool_name>NAME</tool_name>` and `<arguments>`",
+    ),
+    call="tools</server_name>\n<tool_name>{name}</tool_name>\n<arguments>\n{arguments}\n",
+    models=("*mirothinker*",),
+    signs=DetectionPatterns(calls={r"<use_mcp_tool>\s*<server_name>": 0.97}, hints={r"</?use_mcp_tool>": 0.8}),
+    around="\n",
+    between="\n",
+)
