@@ -23,7 +23,7 @@ def test_no_file_can_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     spool = RecordSpool(100)
     places = [spool.put(b"a record with a secret in it") for _ in range(10)]
-    assert spool._file._rolled
+    assert spool._file._rolled  # type: ignore[attr-defined]  # private in the standard library
     assert {spool.take(place) for place in places} == {b"a record with a secret in it"}
     assert list(tmp_path.iterdir()) == []
     spool.close()
