@@ -19,16 +19,17 @@ which there is a limit if the role may set one. Every statement has a time limit
 """
 
 import json
+import pickle
 import re
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -37,8 +38,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from inspector.errors import StoreError
 from inspector.scanning import lazy_pattern
-from storage.console import sqlite_reader
-from storage.console.sqlite_reader import MOST_COLUMNS, QueryReply, SqlRequest, collect
+from storage.console import statement_reader
+from storage.console.statement_reader import (
+    MOST_COLUMNS,
+    QueryReply,
+    SqlRequest,
+    TablesRequest,
+    collect,
+    tables_reply_to,
+)
 from storage.console.views import VIEWS
 from storage.engine import DatabaseLocation, database_errors
 
@@ -48,7 +56,7 @@ VALUE_BYTES = 100_000
 TOTAL_BYTES = 10_000_000
 """Maximum bytes of all values in a result."""
 _SECONDS = 10.0
-_TO_START_S = 5.0  # time for the process to start and end on a busy machine
+_TO_START_S, _DUCKDB_TO_START_S = 5.0, 15.0  # time for the process to start and end on a busy machine
 _FIRST_WORD = lazy_pattern(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
 _BEGINS = ("select", "with", "values")
 _LONGEST = 100_000
@@ -113,7 +121,51 @@ def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: 
         total_bytes=TOTAL_BYTES,
         seconds=seconds,
     )
-    reply = _read_sqlite(request) if place.path is not None else read_postgresql(place, request)
+    return _result(_read_sqlite(request) if place.path is not None else read_postgresql(place, request))
+
+
+def query_tables(
+    tables: Mapping[str, Any],
+    statement: str,
+    *,
+    parameters: Sequence[Value] = (),
+    limit: int = MOST_ROWS,
+    seconds: float = _SECONDS,
+) -> QueryResult:
+    """The first `limit` rows of a SELECT of ours over Arrow data sets by name; `parameters` are for its `?`.
+
+    StoreError, with a readable message, for a statement that is not a single SELECT, reads anything else, or takes
+    longer than `seconds`; ImportError without DuckDB.
+    """
+    return _result(_not_refused(tables_reply_to(_tables_request(tables, statement, parameters, limit, seconds))))
+
+
+def ask_tables(
+    tables: Mapping[str, Any], statement: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS
+) -> QueryResult:
+    """The same for a user's statement, in a separate process, whose memory is limited too. Raises the same errors."""
+    import duckdb  # noqa: F401, PLC0415  # the process needs it; 100 ms, and optional
+
+    request = _tables_request(tables, statement, (), limit, seconds)
+    command = [sys.executable, "-I", str(Path(statement_reader.__file__)), "tables"]
+    return _result(_reply_of(command, pickle.dumps(request), seconds, _DUCKDB_TO_START_S))
+
+
+def _tables_request(
+    tables: Mapping[str, Any], statement: str, parameters: Sequence[Value], limit: int, seconds: float
+) -> TablesRequest:
+    return TablesRequest(
+        tables=dict(tables),
+        statement=statement,
+        parameters=list(parameters),
+        rows=limit,
+        value_bytes=VALUE_BYTES,
+        total_bytes=TOTAL_BYTES,
+        seconds=seconds,
+    )
+
+
+def _result(reply: QueryReply) -> QueryResult:
     rows = tuple(map(tuple, reply["rows"]))
     return QueryResult(tuple(reply["columns"]), rows, tuple(_notes(reply, len(rows))))
 
@@ -133,25 +185,25 @@ def _allowed() -> dict[str, list[str]]:
 
 
 def _read_sqlite(request: SqlRequest) -> QueryReply:
+    command = [sys.executable, "-I", "-S", str(Path(statement_reader.__file__))]
+    return _reply_of(command, json.dumps(request).encode(), request["seconds"], _TO_START_S)
+
+
+def _reply_of(command: Sequence[str], request: bytes, seconds: float, to_start_s: float) -> QueryReply:
     """The reply of a separate process, which is killed if it does not end in time."""
-    command = [sys.executable, "-I", "-S", str(Path(sqlite_reader.__file__))]
     try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(request).encode(),
-            capture_output=True,
-            timeout=request["seconds"] + _TO_START_S,
-            check=False,
-        )
+        done = subprocess.run(command, input=request, capture_output=True, timeout=seconds + to_start_s, check=False)
     except subprocess.TimeoutExpired as error:
-        raise StoreError(f"the statement took longer than {request['seconds']:g} seconds and was stopped") from error
+        raise StoreError(f"the statement took longer than {seconds:g} seconds and was stopped") from error
     if done.returncode != 0:
         raise StoreError("the statement exceeded the memory limit and was stopped")
-    reply = json.loads(done.stdout)
+    return _not_refused(json.loads(done.stdout))
+
+
+def _not_refused(reply: Mapping[str, Any]) -> QueryReply:
     if "refused" in reply:
         raise StoreError(reply["refused"])
-    found: QueryReply = reply
-    return found
+    return cast("QueryReply", reply)
 
 
 def _notes(reply: QueryReply, rows: int) -> list[str]:

@@ -13,7 +13,7 @@ from inspector.errors import StoreError
 from storage import DatabaseLocation, open_store, place_of
 from storage.console import ask
 from storage.console.sql_executor import _allowed, _selects
-from storage.console.sqlite_reader import SqlRequest, reply_to
+from storage.console.statement_reader import SqlRequest, reply_to
 from tests.storage.escapes import POSTGRESQL, POSTGRESQL_SHADOWED, SQLITE, SQLITE_SHADOWED
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 

@@ -6,7 +6,7 @@ import sys
 from inspector.errors import StoreError
 from inspector.json_text import write_json
 from storage.console import QueryResult
-from storage.console.duckdb_reader import query_tables
+from storage.console.sql_executor import ask_tables
 from ui.cli.console import print_notice, screen_width
 from ui.importing.result_tables import TABLES, ResultsFolder
 from ui.views.styled_text import visible_line
@@ -18,7 +18,7 @@ def sql(statement: str, *, where: str, limit: int, as_csv: bool, as_json: bool) 
     """`weaklink sql`; see its help."""
     folder = ResultsFolder(where)
     try:
-        found = query_tables({name: folder.dataset(name) for name in TABLES}, statement, limit=limit)
+        found = ask_tables({name: folder.dataset(name) for name in TABLES}, statement, limit=limit)
     except ImportError as error:
         raise StoreError("`weaklink sql` needs `duckdb` and `pyarrow`: pip install 'weaklink[duckdb]'") from error
     _print(found, as_csv=as_csv, as_json=as_json)

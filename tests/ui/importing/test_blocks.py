@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import random
+import resource
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,7 @@ from inspector.errors import StoreError
 from inspector.importers.blocks import Block
 from inspector.importers.source import local_path
 from inspector.model import Trace
-from storage.console.duckdb_reader import query_tables
+from storage.console.sql_executor import ask_tables
 from tests.ui.conftest import run_text
 from ui.cli.check_blocks import BlockChecker
 from ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
@@ -406,7 +407,7 @@ def imported(log: str, tmp_path_factory: pytest.TempPathFactory) -> ResultsFolde
 
 def ask(folder: ResultsFolder, statement: str, **bounds: float) -> list[tuple[object, ...]]:
     tables = {name: folder.dataset(name) for name in TABLES}
-    return list(query_tables(tables, statement, **bounds).rows)  # type: ignore[arg-type]  # seconds, limit
+    return list(ask_tables(tables, statement, **bounds).rows)  # type: ignore[arg-type]  # seconds, limit
 
 
 def test_sql_counts_what_the_check_finds(log: str, imported: ResultsFolder) -> None:
@@ -461,6 +462,16 @@ def test_sql_is_bounded_in_time_memory_and_rows(imported: ResultsFolder) -> None
     with pytest.raises(StoreError, match="memory"):
         ask(imported, "SELECT list(range) FROM range(2000000000)")
     assert len(ask(imported, "SELECT * FROM range(100)", limit=7)) == 7
+
+
+@pytest.mark.parametrize(
+    "statement", ["SELECT repeat('a', 500000000)", "SELECT repeat('a', 10000000) FROM traces, range(10000)"]
+)
+def test_a_value_made_from_nothing_ends_in_another_process(imported: ResultsFolder, statement: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(StoreError, match=r"memory|longer than 3 seconds"):
+        ask(imported, statement, seconds=3)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KB; one value has 500 MB
 
 
 # ---------------------------------------------------------------- Ray

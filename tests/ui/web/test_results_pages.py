@@ -13,7 +13,7 @@ from tests.ui.conftest import run_text
 from tests.ui.web.dashboards import results_dashboard
 from tests.ui.web.pages_walked import settled
 from ui.importing.result_tables import TABLES, ResultsFolder
-from ui.web.results.opening import conditions, read_selection, run_statement, selection_text
+from ui.web.results.opening import conditions, read_selection, run_statement, run_user_statement, selection_text
 from ui.web.results.pages import _EXAMPLES
 from ui.web.stores import DashboardOptions, set_options
 
@@ -181,7 +181,7 @@ def test_sql_runs_on_the_tables_only_when_it_is_run(page: Page, address: str) ->
 
 def test_sql_reads_nothing_else(shown: None, results: Path) -> None:
     with pytest.raises(Exception, match="DuckDB"):
-        run_statement(f"SELECT * FROM read_text('{results.parent}/log.jsonl')")
+        run_user_statement(f"SELECT * FROM read_text('{results.parent}/log.jsonl')")
 
 
 def test_all_tables_are_documented_on_the_page(results: Path) -> None:

@@ -3,8 +3,9 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import streamlit as st
 from msgspec import DecodeError
@@ -22,8 +23,7 @@ from inspector.rules.rule import Severity
 from inspector.text import Range
 from storage import TraceSummary
 from storage.console import QueryResult
-from storage.console.duckdb_reader import query_tables
-from storage.console.sql_executor import Value
+from storage.console.sql_executor import Value, ask_tables, query_tables
 from storage.summaries import ListCursor
 from ui.importing.block_records import placed_block
 from ui.importing.result_tables import TABLES, ResultsFolder, place_of_block, records_of_block
@@ -228,11 +228,22 @@ def _cached_rows(where: str, version: str, statement: str, parameters: str, limi
 def run_statement(
     statement: str, parameters: list[Value] | None = None, *, limit: int = 1_000, seconds: float = 10.0
 ) -> QueryResult:
-    """The rows of a statement over the tables. Raises StoreError, also if DuckDB is not installed."""
+    """The rows of a statement of ours over the tables. Raises StoreError, also if DuckDB is not installed."""
+    with _results_tables() as tables:
+        return query_tables(tables, statement, parameters=parameters or (), limit=limit, seconds=seconds)
+
+
+def run_user_statement(statement: str) -> QueryResult:
+    """The rows of a user's statement, with a limit of memory. Raises the same error."""
+    with _results_tables() as tables:
+        return ask_tables(tables, statement)
+
+
+@contextmanager
+def _results_tables() -> Iterator[dict[str, Any]]:
     folder = results_folder()
     try:
-        tables = {name: folder.dataset(name) for name in TABLES}
-        return query_tables(tables, statement, parameters=parameters or (), limit=limit, seconds=seconds)
+        yield {name: folder.dataset(name) for name in TABLES}
     except ImportError as error:
         raise StoreError("`weaklink web --on` needs `duckdb` and `pyarrow`: pip install 'weaklink[duckdb]'") from error
 

@@ -16,7 +16,7 @@ from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, Lis
 from ui.web.filter_bar import STATUSES
 from ui.web.markup import COLOUR_NAMES, label, put_sentence
 from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
-from ui.web.results.opening import Selection, conditions, query_rows, read_selection, run_statement, selection_text
+from ui.web.results.opening import Selection, conditions, query_rows, read_selection, run_user_statement, selection_text
 
 _MOST = 100
 _ON_A_PAGE = 100
@@ -155,7 +155,7 @@ def show_sql() -> None:
         st.session_state[_RAN] = statement
         set_parameters(sql=statement)
     if st.session_state.get(_RAN) is not None:
-        _put_answer(run_statement(st.session_state[_RAN]))
+        _put_answer(run_user_statement(st.session_state[_RAN]))
     elif parameter("sql"):
         st.info("This statement comes from the address. Read it, then choose Run.", icon=":material/info:")
     st.subheader("Tables", anchor=False)

@@ -1,25 +1,32 @@
-"""A program that runs one SQL statement on a SQLite file; the statement may read only some views.
+"""A program that runs one SQL statement, on a SQLite file or in DuckDB on Arrow tables, and can read nothing else.
 
-It reads a request (`SqlRequest`, as JSON) from standard input and writes a `QueryReply` or a `SqlRefusal` to standard
-output. It is a separate process, because a single built-in function can run for minutes without a point at which SQLite
-can be interrupted: its parent process kills it. It imports only the standard library, and starts in a few hundredths of
-a second.
+It reads a request from standard input (`SqlRequest` as JSON, or `TablesRequest` pickled) and writes a `QueryReply` or a
+`SqlRefusal` to standard output. It is a separate process, because a single built-in function can take gigabytes, or run
+for minutes without a point at which the database can be interrupted: the process has a limit of memory, and its parent
+process kills it. For SQLite it imports only the standard library, and starts in a few hundredths of a second.
 
-Three checks decide what a statement may read, each based on SQLite's own resolution of names and never on their
-spelling. The views are temporary views on a read-only connection. SQLite calls the authorizer for every column that is
-read, with the table it really belongs to: only the columns that the views show are allowed. (The authorizer's last
-argument, the innermost view, is not used: a common table expression may have any name.) A table without any column that
-is read, as in `count(*)`, is known only by its name in the statement. So there, every name of a table, virtual table or
-module that no view reads is refused.
+DuckDB gets the tables as Arrow data sets, so it needs no file by itself: access to files, the network, extensions,
+Python variables and settings is disabled before the statement is parsed, and only a single SELECT runs.
+
+In SQLite, three checks decide what a statement may read, each based on SQLite's own resolution of names and never on
+their spelling. The views are temporary views on a read-only connection. SQLite calls the authorizer for every column
+that is read, with the table it really belongs to: only the columns that the views show are allowed. (The authorizer's
+last argument, the innermost view, is not used: a common table expression may have any name.) A table without any column
+that is read, as in `count(*)`, is known only by its name in the statement. So there, every name of a table, virtual
+table or module that no view reads is refused.
 """
 
 import json
+import pickle
 import resource
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from decimal import Decimal
+from itertools import chain
 from typing import Any, TypedDict
 from urllib.parse import quote
 
@@ -29,6 +36,17 @@ _LONGEST_PATTERN = 1_000  # bytes of a pattern of LIKE and GLOB
 _MEMORY = 512 << 20  # bytes
 _TEMPORARY = 256 << 20  # bytes of a file for sorting
 _STEPS = 1_000  # of SQLite's virtual machine between two checks of the time
+_DUCKDB_DATA = 1 << 30  # bytes of data; the address space that DuckDB, Arrow and their threads reserve is not counted
+_DUCKDB_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "python_scan_all_frames": "false",
+    "memory_limit": f"{_MEMORY >> 20}MiB",
+    "max_temp_directory_size": "0KB",
+    "threads": "2",
+}
 _TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
 _FUNCTIONS = """
     -> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count
@@ -49,6 +67,18 @@ class SqlRequest(TypedDict):
     views: dict[str, str]
     allowed: dict[str, list[str]]
     statement: str
+    rows: int
+    value_bytes: int
+    total_bytes: int
+    seconds: float
+
+
+class TablesRequest(TypedDict):
+    """A statement to run on Arrow data sets by name; `parameters` are for its `?`."""
+
+    tables: dict[str, Any]
+    statement: str
+    parameters: list[str | int | float | None]
     rows: int
     value_bytes: int
     total_bytes: int
@@ -92,7 +122,40 @@ def reply_to(request: SqlRequest) -> QueryReply | SqlRefusal:
         return {"refused": f"the statement needs more than {_MEMORY >> 20} MB of memory and was stopped"}
 
 
-def collect(columns: Sequence[str], rows: Iterator[Any], request: SqlRequest) -> QueryReply:
+def tables_reply_to(request: TablesRequest) -> QueryReply | SqlRefusal:
+    """Run the statement in DuckDB; returns its rows, or the reason for an error. ImportError without DuckDB."""
+    import duckdb  # noqa: PLC0415  # 100 ms, and optional
+    import pyarrow.dataset  # noqa: F401, PLC0415  # DuckDB knows data sets if this module is loaded
+
+    connection = duckdb.connect(":memory:", config=_DUCKDB_CONFIG)
+    timer = threading.Timer(request["seconds"], connection.interrupt)
+    try:
+        for name, table in request["tables"].items():
+            connection.register(name, table)
+        connection.execute("SET lock_configuration = true")
+        parsed = connection.extract_statements(request["statement"])
+        if len(parsed) != 1 or parsed[0].type != duckdb.StatementType.SELECT:
+            return {"refused": "only a single read-only statement is allowed: SELECT, WITH or VALUES"}
+        timer.start()
+        found = connection.execute(parsed[0], request["parameters"])
+        rows = chain.from_iterable(iter(lambda: found.fetchmany(100), []))
+        return collect([column[0] for column in found.description or ()], map(_plain_values, rows), request)
+    except duckdb.InterruptException:
+        return {"refused": f"the statement took longer than {request['seconds']:g} seconds and was stopped"}
+    except (duckdb.OutOfMemoryException, MemoryError):
+        return {"refused": "the statement exceeded the memory limit and was stopped"}
+    except duckdb.Error as error:
+        return {"refused": f"DuckDB: {' '.join(str(error).split('LINE 1')[0].split())}"}
+    finally:
+        timer.cancel()
+        connection.close()
+
+
+def _plain_values(row: Sequence[Any]) -> list[Any]:
+    return [float(value) if isinstance(value, Decimal) else value for value in row]
+
+
+def collect(columns: Sequence[str], rows: Iterator[Any], request: "SqlRequest | TablesRequest") -> QueryReply:
     """The first rows, up to the limits of the request."""
     kept: list[list[str | int | float | None]] = []
     total = cut = 0
@@ -194,9 +257,13 @@ def _sentence(error: sqlite3.Error, request: SqlRequest) -> str:
 
 
 def _main() -> None:
-    for what, most in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_FSIZE, _TEMPORARY)):
+    is_of_tables = sys.argv[1:] == ["tables"]
+    memory = (resource.RLIMIT_DATA, _DUCKDB_DATA) if is_of_tables else (resource.RLIMIT_AS, _MEMORY)
+    for what, most in (memory, (resource.RLIMIT_FSIZE, _TEMPORARY)):
         resource.setrlimit(what, (most, most))
-    json.dump(reply_to(json.load(sys.stdin)), sys.stdout)
+    # The parent process pickled the request; it also started this program.
+    reply = tables_reply_to(pickle.load(sys.stdin.buffer)) if is_of_tables else reply_to(json.load(sys.stdin))
+    json.dump(reply, sys.stdout)
 
 
 if __name__ == "__main__":
