@@ -27,9 +27,9 @@ llama.cpp:common/parsers/k2-horizon.cpp, vllm:vllm/parser/k2_horizon.py.
 `minicpm5`: Sources: llama.cpp:common/parsers/minicpm5.cpp, vllm:vllm/tool_parsers/minicpm5_tool_parser.py.
 """
 
+import html
 import re
 from types import MappingProxyType
-from xml.sax.saxutils import unescape
 
 from msgspec.structs import replace
 
@@ -202,7 +202,7 @@ def _decoded(value: str) -> str:
     data = _CDATA.fullmatch(value)
     if data is not None:
         return data[1]
-    return value if _NO_XML.search(value) else unescape(value, {"&quot;": '"', "&apos;": "'"})
+    return value if _NO_XML.search(value) else html.unescape(value)
 
 
 _CDATA = lazy_pattern(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
