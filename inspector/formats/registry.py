@@ -73,8 +73,8 @@ _BUILT_IN = MappingProxyType(
         "seed_oss": "tagged:SEED_OSS",
         "solar_open": "sections:SOLAR_OPEN",
         "solar_open2": "tagged:SOLAR_OPEN2",
-        "step3": "step3:STEP3",
-        "step3p5": "step3:STEP3P5",
+        "step3": "tagged:STEP3",
+        "step3p5": "tagged:STEP3P5",
         "xlam": "bare_json:XLAM",
     }
 )

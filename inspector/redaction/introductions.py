@@ -321,8 +321,9 @@ _ELEMENTS = (
     _Relation("call of Kimi K3", rf"{_Q}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}", _judge_element),
     _Relation(
         "label of XML and HTML",
-        r":?\s?<\\{0,64}/(?P<label>[\w:-]{0,16}(?:key|name)|td|th|dt|b|strong|label|code)>:?"
-        rf"{_BLANK}(?:<(?:[\w:-]{{0,16}}value|string|td|dd|code|span)[^<>]{{0,80}}>)?{_BLANK}",
+        r":?\s?<\\{0,64}(?:/|\|tool_arg:)"
+        r"(?P<label>[\w:|-]{0,16}(?:key|name)(?::\w{1,32})?|td|th|dt|b|strong|label|code|value\|)>:?"
+        rf"{_BLANK}(?:<(?:[\w:|-]{{0,16}}value|string|td|dd|code|span)[^<>]{{0,80}}>)?{_BLANK}",
         _judge_element,
     ),
 )
@@ -419,7 +420,9 @@ def _closes(text: str, name_at: int, quote: str) -> bool:
 _TAG_BEGIN = lazy_pattern(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,40})?\Z", re.IGNORECASE)
 _ARGUMENT_BEGIN = lazy_pattern(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.IGNORECASE)
 """Kimi K3 writes before a name: `<|open|>argument key="name" type="string"<|sep|>value<|close|>argument<|sep|>`."""
-_CLOSING = lazy_pattern(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
+_CLOSING = lazy_pattern(
+    r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|(?:close\||tool_arg:end)|\]minimax\[)", re.IGNORECASE
+)
 
 
 def _ending_of(opened: str) -> secret_values.Ending:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag
 from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CallKeys, is_json_call, json_of
+from inspector.formats.json.call_shape import CallKeys, is_call_without_id, json_of
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.json.format import JsonMarkers, json_format
 from inspector.model import SpanKind, ToolCall
@@ -111,6 +111,6 @@ COMMAND_R_ACTION = replace(
     confidence=DetectionPatterns(calls={r"Action:\s*```json\s*\[?\s*\{\s*\"tool_name\"": 0.96}),
     near_calls=((_NEAR, _FENCED[0].opener),),
     write_calls=lambda calls: f"Action: ```json\n[\n{_array(calls)}\n]\n```",
-    expresses=lambda call: call.id is None and is_json_call(call),
+    expresses=is_call_without_id,
     ids=False,
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
 from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import call_object, is_json_call
+from inspector.formats.json.call_shape import call_object, is_call_without_id
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.model import SpanKind, ToolCall
@@ -74,10 +74,6 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
     return "".join(f"{_END}\n\n{_CALL}\n{call_object(call)}" for call in calls)
 
 
-def _expresses(call: ToolCall) -> bool:
-    return call.id is None and is_json_call(call)
-
-
 GIGACHAT3 = Format(
     name="gigachat3",
     summary="GigaChat 3: a message `function call` with one JSON object",
@@ -91,5 +87,5 @@ GIGACHAT3 = Format(
     readers=reader_table(JsonCallReader(), ReasoningReader((_CALL, _CALL_TOKEN))),
     write_calls=_write_calls,
     near_calls=((lazy_pattern(r"\bfunc\w{0,8}[ _]?\w{0,8}<[|｜‖¦]{1,3}role_sep[|｜‖¦]{1,3}>(?=\s{0,8}\{)"), _CALL),),
-    expresses=_expresses,
+    expresses=is_call_without_id,
 )

@@ -54,7 +54,6 @@ _PROSE_REASONING = tuple(
 GRANITE = json_format(
     name="granite",
     summary="<|tool_call|>[...]: an array of JSON objects",
-    aliases=(),
     models=("*granite*",),
     markers=JsonMarkers(
         (
@@ -84,7 +83,6 @@ GRANITE4 = replace(
 GRANITE_20B_FC = json_format(
     name="granite_20b_fc",
     summary="<function_call> before each JSON object",
-    aliases=(),
     models=("*granite-20b-functioncalling*", "*granite-20b-fc*"),
     markers=JsonMarkers((Enclosed("<function_call>"),), ahead=Lookahead(Repeat(r"\s"), ("{", "[", "```"))),
     signs=DetectionPatterns(calls={r"<function_call>\s*\{": 0.95}),

@@ -27,7 +27,7 @@ from inspector.formats.dialect import (
     table_parser,
 )
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import call_object, is_json_call
+from inspector.formats.json.call_shape import call_object, is_call_without_id
 from inspector.formats.json.calls import JsonCallReader, read_whole_call
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml.tag_families import SharedOpenerReader
@@ -115,11 +115,6 @@ def write_calls(calls: Sequence[ToolCall]) -> str:
     return "\n".join(f"{_OPENER}{call_object(call)}{_CLOSER}" for call in calls)
 
 
-def _expresses(call: ToolCall) -> bool:
-    """Whether the dialect can express the call: it has no ids."""
-    return call.id is None and is_json_call(call)
-
-
 HERMES = Format(
     name="hermes",
     summary="JSON object in <tool_call> tags, ChatML or Llama 3 turns",
@@ -134,7 +129,7 @@ HERMES = Format(
         ReasoningReader(CALL_OPENERS, CALL_CLOSERS),
     ),
     write_calls=write_calls,
-    expresses=_expresses,
+    expresses=is_call_without_id,
 )
 
 _TABLE = hermes_table(

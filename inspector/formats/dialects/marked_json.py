@@ -44,7 +44,6 @@ _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{
 APRIEL = json_format(
     name="apriel",
     summary="<tool_calls>[...]</tool_calls> after reasoning in prose",
-    aliases=(),
     models=("*apriel*",),
     markers=JsonMarkers(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
@@ -54,20 +53,9 @@ APRIEL = json_format(
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
-HUNYUAN = json_format(
-    name="hunyuan",
-    summary="<tool_calls>[...]</tool_calls> after <think> and <answer>",
-    aliases=(),
-    models=("*hunyuan*",),
-    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
-    signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
-    reader=JsonCallReader(is_array=True),
-    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
-)
 INTERNLM2 = json_format(
     name="internlm2",
     summary="<|action_start|><|plugin|>{...}<|action_end|>, arguments under `parameters`",
-    aliases=(),
     models=("*internlm*", "*intern-s1*"),
     markers=JsonMarkers(
         (
@@ -84,17 +72,22 @@ INTERNLM2 = json_format(
 JAMBA = json_format(
     name="jamba",
     summary="<tool_calls>[...]</tool_calls>: an array of JSON objects",
-    aliases=(),
     models=("*jamba*",),
     markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
+HUNYUAN = replace(
+    JAMBA,
+    name="hunyuan",
+    summary="<tool_calls>[...]</tool_calls> after <think> and <answer>",
+    models=("*hunyuan*",),
+    confidence=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
+)
 LONGCAT = json_format(
     name="longcat",
     summary="JSON object in <longcat_tool_call> tags",
-    aliases=(),
     models=("*longcat*",),
     markers=JsonMarkers(
         (Enclosed("<longcat_tool_call>", "</longcat_tool_call>"),),
@@ -109,7 +102,6 @@ LONGCAT = json_format(
 NEMOTRON_JSON = json_format(
     name="nemotron_json",
     summary="<TOOLCALL>[...]</TOOLCALL>: an array of JSON objects",
-    aliases=(),
     models=("*nemotron*", "*llama-3.1-nemotron*", "*llama-3.3-nemotron*"),
     markers=JsonMarkers(
         (Enclosed("<TOOLCALL>", "</TOOLCALL>"),),

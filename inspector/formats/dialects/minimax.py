@@ -80,7 +80,6 @@ _CALLS = XmlCalls(
 MINIMAX_M1 = json_format(
     name="minimax_m1",
     summary="<tool_calls> around JSON objects, one per line",
-    aliases=(),
     models=("*minimax-m1*", "*minimax-text*"),
     markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\{": 0.85}),

@@ -15,7 +15,7 @@ sglang:srt/function_call/qwen25_detector.py.
 sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +24,7 @@ from inspector.diagnostics import Fault
 from inspector.formats.dialect import Transitions, opening, table_parser
 from inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
 from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call
+from inspector.formats.json.call_shape import is_call_without_id
 from inspector.formats.json.calls import JsonCallReader, strict_object
 from inspector.formats.span_readers import ReasoningReader, reader_table
 from inspector.formats.xml import tag_families
@@ -204,14 +204,6 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
     return read_flower_calls(closed) if is_flower_call(closed) else _JSON_CALL(closed)
 
 
-def _expresses(call: ToolCall) -> bool:
-    return call.id is None and is_json_call(call)
-
-
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return write_calls(calls)
-
-
 QWEN = Format(
     name="qwen",
     summary="JSON object in <tool_call> tags with newlines; ✿FUNCTION✿ before Qwen 2.5",
@@ -223,6 +215,6 @@ QWEN = Format(
     ),
     new_parser=table_parser(_TABLE),
     readers=reader_table(_read_calls, ReasoningReader((*CALL_OPENERS, FUNCTION), CALL_CLOSERS)),
-    write_calls=_write_calls,
-    expresses=_expresses,
+    write_calls=write_calls,
+    expresses=is_call_without_id,
 )

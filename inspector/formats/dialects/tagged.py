@@ -25,22 +25,29 @@ llama.cpp:common/parsers/k2-horizon.cpp, vllm:vllm/parser/k2_horizon.py.
 `solar_open2`: Source: vLLM's documentation of the parser `solar_open2`.
 
 `minicpm5`: Sources: llama.cpp:common/parsers/minicpm5.cpp, vllm:vllm/tool_parsers/minicpm5_tool_parser.py.
+
+`step3`: `<steptml:invoke name="NAME">` between special tokens. Sources:
+vllm:tests/tool_parsers/test_step3_tool_parser.py, sglang:python/sglang/srt/function_call/step3_detector.py.
+
+`step3p5`: Sources: llama.cpp:models/templates/StepFun3.7-Flash.jinja,
+vllm:tests/tool_parsers/test_step3p5_tool_parser.py.
 """
 
+import html
 import re
 from types import MappingProxyType
-from xml.sax.saxutils import unescape
 
 from msgspec.structs import replace
 
-from inspector.formats.chat_turns import role_tokens, turn_ends
+from inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
 from inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from inspector.formats.format import DetectionPatterns
 from inspector.formats.json.calls import JsonCallReader
 from inspector.formats.xml import tag_families
 from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import LabelledReader, OwnTags, XmlCalls, xml_format
+from inspector.formats.xml.format import CallTemplate, LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
 from inspector.formats.xml.tag_families import PairTags
+from inspector.rules.markers import WRONG_OPENER
 from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 
@@ -202,7 +209,7 @@ def _decoded(value: str) -> str:
     data = _CDATA.fullmatch(value)
     if data is not None:
         return data[1]
-    return value if _NO_XML.search(value) else unescape(value, {"&quot;": '"', "&apos;": "'"})
+    return value if _NO_XML.search(value) else html.unescape(value)
 
 
 _CDATA = lazy_pattern(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
@@ -215,4 +222,51 @@ MINICPM5 = xml_format(
     signs=DetectionPatterns(
         calls={r'<function name="[^"<>]+">\s*(?:<param name=|</function>)': 0.95}, hints={r"</?param[ >]": 0.6}
     ),
+)
+_STEP_CALLS = Enclosed("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>")
+_STEP_BEGIN, _STEP_SEPARATOR, _STEP_END = "<｜tool_call_begin｜>", "<｜tool_sep｜>", "<｜tool_call_end｜>"
+_STEP_OPENER = f"{_STEP_BEGIN}function{_STEP_SEPARATOR}"
+_INVOKE_END = "</steptml:invoke>"
+_STEP_SYNTAX = replace(
+    tag_families.InvokeTags(_STEP_CALLS, "steptml:").syntax,
+    call_end=_INVOKE_END,
+    opener=_STEP_OPENER,
+    closer=_STEP_END,
+    lead="",
+)
+
+_STEP = XmlCalls(
+    (
+        XmlCall(_STEP_OPENER, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER),
+        XmlCall(_STEP_BEGIN, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER),
+    ),
+    (_STEP_CALLS,),
+    between=(_STEP_SEPARATOR,),
+)
+
+_FUNCTIONS = tag_families.FunctionTags("<tool_call>", "</tool_call>", between="")
+STEP3P5 = xml_format(
+    "step3p5",
+    "as qwen3_coder, with nothing between the calls",
+    OwnTags(_FUNCTIONS.calls, tag_families.shared_function_reader(_FUNCTIONS), _FUNCTIONS.writer),
+    aliases=("step3.5", "step3.7"),
+    models=("*step-3.5*", "*step-3.7*", "*step3p5*"),
+    signs=DetectionPatterns(
+        calls={r"</function>\s*</tool_call><tool_call>": 0.9}, hints={r"<\|im_start\|>tool_response": 0.8}
+    ),
+    homes={**ROLE_HOMES, "tool_response": "tool"},
+)
+
+
+_STEP_WRITER = CallTemplate(
+    f'{_STEP_OPENER}<steptml:invoke name="{{name}}">\n{{parameters}}{_INVOKE_END}{_STEP_END}',
+    '<steptml:parameter name="{name}">{value}</steptml:parameter>\n',
+    wrapper=_STEP_CALLS,
+)
+STEP3 = xml_format(
+    "step3",
+    "<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
+    OwnTags(_STEP, XmlCallReader(_STEP_SYNTAX), _STEP_WRITER),
+    models=("*step3", "*step-3", "*step3-*"),
+    signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
 )

@@ -290,6 +290,11 @@ def is_json_call(call: ToolCall) -> bool:
     return bool(call.name) and isinstance(call.arguments, dict) and is_finite(call.arguments)
 
 
+def is_call_without_id(call: ToolCall) -> bool:
+    """Whether a format without ids whose calls are JSON can express the call."""
+    return call.id is None and is_json_call(call)
+
+
 def is_finite(value: Json) -> bool:
     """Whether JSON can express every number in a value."""
     pending = [value]
