@@ -23,6 +23,7 @@ from inspector.dataset.messages import shape_of
 from inspector.dataset.samples import Sample, correction_of, read_sample
 from inspector.diagnostics import Diagnostic
 from inspector.formats.registry import find_format
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
@@ -108,6 +109,8 @@ def inject_faults(
 
 
 def _why_not(sample: Sample) -> str:
+    if sample.shape is None:
+        return f"it has {refusal(sample.row.value)}"
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(sample.row.value) is None:
         return "it has no list of messages"
     if any(key in holder for holder in (sample.row.value, sample.annotation) for key in _ANNOTATED):
