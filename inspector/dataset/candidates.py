@@ -17,7 +17,8 @@ from inspector.dataset.samples import read_sample
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
 from inspector.formats.transcript import read_transcript
-from inspector.importers.data.training_rows import Shape, decoded_list
+from inspector.importers.data.public_shapes import decoded_list, public_row, refusal
+from inspector.importers.data.training_rows import Shape
 from inspector.importers.records import parse_json_bytes
 from inspector.importers.source import JsonObject
 from inspector.inspected import Inspection, PartInspection
@@ -374,6 +375,7 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
     conversation's last assistant message. A prompt that is a rendered chat template is split into its turns. Raises
     ValueError for a row without a conversation, or with facts that cannot be read.
     """
+    row = public_row(row) or row
     named = row.get("format")
     format = format or (named if isinstance(named, str) else "")
     key = next((name for name in _COMPLETIONS if isinstance(row.get(name), str | list | dict)), None)
@@ -386,7 +388,7 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
     kept = {name: value for name, value in row.items() if name not in _COMPLETIONS}
     sample = read_sample(DataRow("", "line 1", 1, kept, _NO_BYTES), format=format or "auto")
     if sample.shape is None and key is None:
-        raise ValueError("the row has no conversation and no completion")
+        raise ValueError(f"the row has {refusal(row)}")
     if key is None or sample.shape is Shape.COMPLETION:
         sample = (
             sample if key is None else read_sample(DataRow("", "line 1", 1, row, _NO_BYTES), format=format or "auto")

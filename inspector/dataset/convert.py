@@ -35,6 +35,7 @@ from inspector.formats.format import Format
 from inspector.formats.json.call_shape import json_of
 from inspector.formats.templates.registry import find_template
 from inspector.formats.templates.template import Template
+from inspector.importers.data.public_shapes import public_row, refusal
 from inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.segmentation import segment
 from inspector.text import Range
@@ -87,6 +88,7 @@ def convert_row(
     ValueError, with the reason, for a row that has neither a text nor a conversation, or both, or one that cannot be
     read.
     """
+    row = public_row(row) or row
     listed = [key for key in LISTS if isinstance(row.get(key), list)]
     if "text" in row and listed:
         raise ValueError(f"both `text` and `{listed[0]}` are given; expected only one of them")
@@ -94,7 +96,7 @@ def convert_row(
         return _conversation(row, listed[0], source, target, tools)
     text = row.get("text")
     if text is None:
-        raise ValueError("expected `text`, or a list `messages` or `conversations`")
+        raise ValueError(f"expected `text`, or a list `messages` or `conversations`; the row has {refusal(row)}")
     if not isinstance(text, str):
         raise ValueError("`text` must be a string")
     return _text(row, text, source, target, tools)

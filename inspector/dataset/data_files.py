@@ -15,11 +15,11 @@ import glob
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from inspector.errors import UnreadableFileError, WeaklinkError
 from inspector.importers.remote import find_remote_files
@@ -323,6 +323,12 @@ class DataRow(Struct, frozen=True):
     def reference(self) -> str:
         """`FILE:RECORD`, such as `train.jsonl:line 12`."""
         return f"{self.file}:{self.record}"
+
+    def renamed(self, columns: Mapping[str, str]) -> "DataRow":
+        """The row with members under other names: `columns` maps the row's names to those that weaklink reads."""
+        value = {columns.get(name, name): member for name, member in self.value.items() if name in columns}
+        kept = {name: member for name, member in self.value.items() if name not in columns and name not in value}
+        return structs.replace(self, value={**kept, **value})
 
     def rejected(self, reason: str) -> "RejectedRow":
         """This row as one that could not be read."""

@@ -23,8 +23,10 @@ from inspector.dataset.messages import shape_of
 from inspector.dataset.samples import Sample, correction_of, read_sample
 from inspector.diagnostics import Diagnostic
 from inspector.formats.registry import find_format
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
+from inspector.json_text import write_json
 from inspector.model import Json, Role
 
 LISTS = ("messages", "conversations", "conversation", "items")
@@ -107,6 +109,8 @@ def inject_faults(
 
 
 def _why_not(sample: Sample) -> str:
+    if sample.shape is None:
+        return f"it has {refusal(sample.row.value)}"
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(sample.row.value) is None:
         return "it has no list of messages"
     if any(key in holder for holder in (sample.row.value, sample.annotation) for key in _ANNOTATED):
@@ -222,6 +226,9 @@ def _faulty_message(
 ) -> JsonObject | None:
     if not sound.structured:
         return {**message, shape_of(message).text_key: fault.text}
+    if _is_call_role(message):
+        name = write_json(fault.name or step.call.name, ascii_only=False)
+        return {**message, shape_of(message).text_key: f'{{"name": {name}, "arguments": {fault.text}}}'}
     calls = message.get("tool_calls")
     call = calls[0] if isinstance(calls, list) and len(calls) == 1 else None
     if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
@@ -237,6 +244,11 @@ def _faulty_message(
     changed: JsonObject = {**function, "name": fault.name or step.call.name, "arguments": arguments}
     named: JsonObject = {"id": new_id} if new_id is not None else {}
     return {**message, "tool_calls": [{**call, **named, "function": changed}]}
+
+
+def _is_call_role(message: JsonObject) -> bool:
+    """Whether a message is LLaMA-Factory's `function_call`, whose value is one call as JSON."""
+    return message.get(shape_of(message).role_key) in ("function_call", "tool_call")
 
 
 def _refusal_message(result: JsonObject, step: Step, fault: FaultyCall, new_id: str | None) -> JsonObject | None:
@@ -258,6 +270,8 @@ def _refusal_message(result: JsonObject, step: Step, fault: FaultyCall, new_id: 
 
 def _corrected_message(sample: Sample, message: JsonObject, sound: SoundCall, fault: FaultyCall) -> JsonObject | None:
     key = shape_of(message).text_key
+    if _is_call_role(message):
+        return message  # its value is the call; there is no place for a thought
     if sound.structured:
         reasoning_key = next((name for name in ("reasoning_content", "reasoning") if name in message), key)
         return {**message, reasoning_key: fault.thought}

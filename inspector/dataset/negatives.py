@@ -31,6 +31,7 @@ from inspector.dataset.messages import role_of, shape_of, text_of, with_text
 from inspector.dataset.no_tool_answers import no_tool_answer
 from inspector.dataset.samples import Sample, definitions_in, read_sample
 from inspector.formats.templates.template import openai_tool
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.model import Json, Role, ToolDefinition
@@ -85,6 +86,8 @@ def has_call(sample: Sample) -> bool:
 
 def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoNegative:
     """A row without a call, made from a sample; the same sample, seed and pool give the same row."""
+    if sample.shape is None:
+        return NoNegative(f"it has {refusal(sample.row.value)}")
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or not isinstance(sample.row.value.get(_key(sample)), list):
         return NoNegative("it has no list of messages")
     draw = sample.row.random(options.seed)

@@ -25,6 +25,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.formats.templates.registry import TEMPLATES, find_template
 from inspector.formats.templates.template import TemplateMessage, openai_tool
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.data.training_rows import Shape
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
@@ -82,7 +83,8 @@ class RenderedRow(Struct, frozen=True):
 def read_scenario(sample: Sample) -> Scenario:
     """The scenario of a sample. Raises ValueError, with the reason, for a row without a list of messages."""
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT, Shape.PROMPT_COMPLETION) or not sample.messages:
-        raise ValueError("the row has no list of messages")
+        why = refusal(sample.row.value) if sample.shape is None else "no list of messages"
+        raise ValueError(f"the row has {why}")
     source, tools = find_format(sample.wire_format), sample.offered.tools
     turns: list[TemplateMessage] = []
     notes: list[str] = []

@@ -24,7 +24,8 @@ from inspector.checks.tools import nearest_word
 from inspector.dataset.data_files import DataRow
 from inspector.formats.detection import detect_format
 from inspector.formats.registry import find_format, formats
-from inspector.importers.data.training_rows import Shape, decoded_list, read_training_row
+from inspector.importers.data.public_shapes import decoded_list, public_row
+from inspector.importers.data.training_rows import Shape, read_training_row
 from inspector.importers.records import NotJsonError, Row, parse_json_bytes, read_rows
 from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.inspected import Inspection
@@ -251,6 +252,8 @@ def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
     read = read_training_row(Row(unit, int(number) if number.isdecimal() else row.number, row.value, raw))
     if read is None:
         return Sample(row, None, _no_trace(row), format=format)
+    public = public_row(row.value)
+    row = row if public is None else structs.replace(row, value=public)
     shape, value, messages, trace = read.shape, read.value, read.messages, read.trace
     before = len(trace.turns) - len(messages) if messages else 0
     first = 2 if before == 1 and isinstance(value.get("system"), str) else 1

@@ -95,7 +95,7 @@ class VerifyOptions(Struct, frozen=True):
 class VerifiedRow(Struct, frozen=True):
     """One candidate with its verdicts, as (verifier, diagnostics that made it fail), its group key and its score.
 
-    `lacks_tools`: it has calls, but its row offers no tool.
+    `calls` is the number of its calls; `offers_tools`: its row offers a tool.
     """
 
     row: DataRow
@@ -104,7 +104,8 @@ class VerifiedRow(Struct, frozen=True):
     verdicts: tuple[tuple[str, tuple[Diagnostic, ...]], ...]
     group: str
     score: float
-    lacks_tools: bool = False
+    calls: int = 0
+    offers_tools: bool = False
 
     @property
     def passed(self) -> bool:
@@ -144,8 +145,8 @@ def _verified(row: DataRow, options: VerifyOptions) -> VerifiedRow:
     names = _SCORES if options.score is None else (options.score,)
     values = (row.value.get(name) for name in names)
     score = next((float(one) for one in values if isinstance(one, int | float) and not isinstance(one, bool)), 0.0)
-    group, lacks_tools = group_key(row.value), bool(reading.calls) and not reading.tools
-    return VerifiedRow(row, _id_of(row.value), candidate.trace, verdicts, group, score, lacks_tools)
+    key, offers_tools = group_key(row.value), bool(reading.tools)
+    return VerifiedRow(row, _id_of(row.value), candidate.trace, verdicts, key, score, len(reading.calls), offers_tools)
 
 
 def _id_of(row: JsonObject) -> str | None:

@@ -154,7 +154,8 @@ ANSWER_WITHOUT_EVIDENCE = Rule(
     "The final answer states a number or name that does not appear earlier.",
     "A model that learns from it invents facts after a tool answered. Evidence includes every result, the user and "
     "system messages, and the arguments of calls. Rounding, separators, date formats, percent, counts, sums and "
-    "differences count as evidence. The rule checks only answers after a result.",
+    "differences count as evidence. The rule checks only answers after a result. General knowledge has no evidence "
+    "either, so it is an info, and a warning only if the answer states one value and the result another of its kind.",
     "Correct the answer, or the result that it should be based on.",
     bad=_row(_USER, _CALL, _RESULT, _ANSWER.replace("18", "23.5")),
     good=_row(*_WHOLE),

@@ -216,6 +216,11 @@ def _listed(offered: Json) -> list[Json]:
 
 def _definition(tool: Json) -> ToolDefinition:
     raw = tool if isinstance(tool, str) else compact_json(tool)
+    if isinstance(tool, str):  # some data sets have a list of JSON texts
+        try:
+            tool = parse_json(tool)
+        except ValueError:
+            return ToolDefinition("", raw=raw)
     if not isinstance(tool, dict):
         return ToolDefinition("", raw=raw)
     inner = tool.get("function", tool.get("custom", tool))

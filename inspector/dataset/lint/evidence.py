@@ -5,7 +5,12 @@ evidence equals it after rounding, as a percentage, in another common unit, or a
 share of such numbers, or if it is the number of elements of a list. Dates and times are split into their numbers. A
 name is a run of two or more capitalised words within a sentence, an address, or an identifier with digits; it is
 supported if one of its words is in the evidence. Only answers after a result that is not an error are checked, because
-any other answer may use the model's own knowledge.
+any other answer may use the model's own knowledge. Headings are no claims.
+
+A claim without evidence may still be true: general knowledge, a translated name, a computed value. So it is an info. It
+is a warning if it contradicts a result: it has a number, a time, an identifier or an address where the results have few
+others of that kind, of the same order of magnitude, which the answer does not state (`24 °C` after `17 °C`), and it is
+neither a conversion nor a combination of the numbers that the results and the user wrote.
 """
 
 import json
@@ -13,11 +18,14 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
+from inspector.dataset.lint.structure import with_severity
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import Role, Span, SpanKind
+from inspector.rules.rule import Severity
 from inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
 from inspector.scanning import lazy_pattern
 from inspector.text import Range
@@ -57,26 +65,47 @@ _MOST_NUMBERS = 60
 _HALF_DAY = 720
 _MOST_COUNT = 3
 _MOST_FINDINGS = 5
+_MOST_VALUES = 4  # of one kind in the results: among more, which one a claim replaces is unclear
+_MAGNITUDE = 5.0
+_CONVERTED = 0.01  # a value in another unit is not rounded by more
+_HEADING = lazy_pattern(
+    r"""^[ \t]*(?:
+        \#{1,6}[ ].*                            # Markdown's `## Weather`
+        | (?:[-*\d.]+[ \t]+)?\*\*[^*\n]+\*\*:?  # a line in bold
+        | [^.!?\n]{1,80}:                       # a line that ends with a colon
+    )[ \t]*$""",
+    re.MULTILINE | re.VERBOSE,
+)
+_HIDDEN = (_CODE, _LIST_MARK, _HEADING)
 
 
 def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
-    """D710 for each unsupported number and name of the final answer, at most five."""
+    """D710 for each number and name of the final answer without evidence, or against a result; at most five."""
     answer = _final_answer(sample)
     if answer is None or not _has_result(sample):
         return
     turn, text, spans = answer
-    evidence: _Evidence | None = None
-    reported = 0
-    for place, kind in _claims(text, spans):
-        evidence = evidence or _Evidence(tuple(_evidence_texts(sample, turn)))
+    claims = list(_claims(text, spans))
+    if not claims:
+        return
+    evidence = _Evidence(tuple(_evidence_texts(sample, turn)))
+    stated = _Stated(sample, turn, [(place.of(text), kind) for place, kind in claims])
+    yield from islice(_without_evidence(turn, text, claims, evidence, stated), _MOST_FINDINGS)
+
+
+def _without_evidence(
+    turn: int, text: str, claims: Iterable[tuple[Range, str]], evidence: "_Evidence", stated: "_Stated"
+) -> Iterator[Diagnostic]:
+    for place, kind in claims:
         claim = place.of(text)
-        if evidence.supports(claim, kind):
-            continue
-        message = f"The {kind} `{claim}` of the answer is in no result and in no earlier message."
-        yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
-        reported += 1
-        if reported == _MOST_FINDINGS:
-            return
+        instead = stated.contradicted(claim, kind, evidence)
+        if instead is not None:
+            message = f"The answer states the {kind} `{claim}`; the result has `{instead}`, which it does not state."
+            yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+        elif not evidence.supports(claim, kind):
+            message = f"The {kind} `{claim}` of the answer is in no result and in no earlier message."
+            found = Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+            yield with_severity(found, Severity.INFO)
 
 
 def _final_answer(sample: Sample) -> tuple[int, str, Sequence[Span]] | None:
@@ -99,10 +128,14 @@ def _has_result(sample: Sample) -> bool:
 
 
 def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
-    """The numbers and names in the text of an answer, except in code, and except the numbers of list items."""
+    """The numbers and names in the text of an answer, except in code, headings and the numbers of list items."""
     claims = [(pattern, kind) for pattern, kind, quick in _CLAIMS if quick.search(text)]
     for span in spans if claims else ():
-        hidden = [found.span() for pattern in (_CODE, _LIST_MARK) for found in pattern.finditer(text, span.inner.start)]
+        hidden = [
+            found.span()
+            for pattern in (_CODE, _LIST_MARK, _HEADING)
+            for found in pattern.finditer(text, span.inner.start)
+        ]
         taken: list[tuple[int, int]] = []
         for pattern, kind in claims:
             for found in pattern.finditer(text, span.inner.start, span.inner.end):
@@ -125,6 +158,71 @@ def _evidence_texts(sample: Sample, until: int) -> Iterator[str]:
         is_answer = turn.role is Role.ASSISTANT
         yield from (part.text for part in turn.parts if not is_answer or part.name.startswith("call:"))
     yield from (tool.raw for tool in sample.offered.tools)
+
+
+class _Stated:
+    """What the results and the user wrote, and which of the results' values the answer does not state."""
+
+    def __init__(self, sample: Sample, until: int, claims: Sequence[tuple[str, str]]) -> None:
+        parts = [part for part in sample.inspection.parts if part.turn < until]
+        self._results = [result.content for part in parts for result in part.results]
+        self._users = sample.texts(Role.USER)
+        self._claims = claims
+
+    def contradicted(self, claim: str, kind: str, evidence: "_Evidence") -> str | None:
+        """The value of a result that the answer does not state, and in whose place it has this one; or None."""
+        if kind == "name" or evidence.has_literally(claim):
+            return None
+        values = self._of_kind(kind)
+        if not 0 < len(values) <= _MOST_VALUES:
+            return None
+        left = [value for value in values if not self._is_stated(value, kind)]
+        if kind != "number":
+            return left[0] if left and not evidence.supports(claim, kind) else None
+        number = _number(claim)
+        if number is None or number <= _MOST_COUNT or self._is_computed(number, _tolerance(claim.strip("+-−"))):
+            return None
+        return next((one for one in left if _is_of_magnitude(number, _number(one))), None)
+
+    def _of_kind(self, kind: str) -> list[str]:
+        pattern = next(pattern for pattern, name, _ in _CLAIMS if name == kind)
+        found = (match[0] for text in self._results for match in islice(pattern.finditer(text), _MOST_VALUES + 1))
+        return list(dict.fromkeys(found))
+
+    def _is_stated(self, value: str, kind: str) -> bool:
+        if kind != "number":
+            return any(value.casefold() == claim.casefold() for claim, _ in self._claims)
+        number = _number(value)
+        numbers = ((_number(claim), _tolerance(claim.strip("+-−"))) for claim, one in self._claims if one == "number")
+        if number is None:
+            return True
+        stated = [(one, near) for one, near in numbers if one is not None]
+        return any(
+            abs(one - number) <= near or _is_near(one, number, min(near, one * _CONVERTED)) for one, near in stated
+        )
+
+    def _is_computed(self, number: float, tolerance: float) -> bool:
+        near = tolerance + 1e-9 * number
+        results, users = (_written(texts) for texts in (self._results, self._users))
+        if any(_is_near(number, one, near) for one in results) or any(abs(number - one) <= near for one in users):
+            return True
+        few = (*results, *users)
+        return any(_is_combined(number, one, other, near) for one in few for other in few)
+
+
+def _written(texts: Sequence[str]) -> list[float]:
+    """The first numbers that are written in some texts."""
+    found = (match[0] for text in texts for match in _DIGITS.finditer(text))
+    return [value for one in islice(found, _MOST_NUMBERS) for value in _values(one)]
+
+
+def _number(text: str) -> float | None:
+    value = next(_values(text), None)
+    return abs(value) if value is not None else None
+
+
+def _is_of_magnitude(number: float, other: float | None) -> bool:
+    return other is not None and other > 0 and 1 / _MAGNITUDE < number / other < _MAGNITUDE
 
 
 class _Evidence:
@@ -150,6 +248,10 @@ class _Evidence:
     @cached_property
     def _sums(self) -> frozenset[float]:
         return frozenset(round(total, 6) for total in _totals(self._texts))
+
+    def has_literally(self, claim: str) -> bool:
+        """Whether the claim is in the evidence as it is written."""
+        return claim.strip("+-−").casefold() in self._folded
 
     def supports(self, claim: str, kind: str) -> bool:
         """Whether a number, time, name, address or identifier is in the evidence, or can be derived from it."""

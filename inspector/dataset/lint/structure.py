@@ -15,6 +15,7 @@ from inspector.dataset.loss_marks import is_left_out
 from inspector.dataset.repair import AppliedRepair
 from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, correction_of, deliberate_steps, read_sample
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.data.training_rows import Shape
 from inspector.inspected import Inspection
 from inspector.json_text import write_json
@@ -61,9 +62,7 @@ def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
     """D701: the conversation, roles, contents, tool names, and the members that the row's shape requires."""
     row = sample.row.value
     if sample.shape is None:
-        yield row_fault(
-            sample, training.MISSING_FIELD, "The row has no conversation: no messages, prompt and completion, or text."
-        )
+        yield row_fault(sample, training.MISSING_FIELD, f"The row has {refusal(row)}.")
         return
     if any(key in row for key in _OWN_KEYS) and "messages" in row and "type" not in row:
         known = next(key for key in _OWN_KEYS if key in row)

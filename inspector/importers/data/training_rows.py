@@ -12,9 +12,10 @@ from enum import StrEnum
 from msgspec import Struct
 
 from inspector.importers.data.openai_messages import messages_trace
+from inspector.importers.data.public_shapes import decoded_list, public_row, refusal
 from inspector.importers.data.raw_text import completion_trace
 from inspector.importers.data.sharegpt import sharegpt_trace
-from inspector.importers.records import NotJsonError, Row, parse_json_bytes, read_rows
+from inspector.importers.records import Row, read_rows
 from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from inspector.model import Json, Trace
 
@@ -63,6 +64,8 @@ class TrainingDataImporter:
 
 
 def _is_own(value: JsonObject) -> bool:
+    if public_row(value) is not None:
+        return True
     shape, _, _ = _conversation(value)
     if shape in (Shape.MESSAGES, Shape.SHAREGPT):
         return any(isinstance(value.get(key), str) for key in _LISTS)
@@ -71,7 +74,7 @@ def _is_own(value: JsonObject) -> bool:
 
 def _trace(row: Row) -> Trace | Skipped:
     read = read_training_row(row)
-    return read.trace if read is not None else Skipped(row.record, "the row has no conversation of a known shape")
+    return read.trace if read is not None else Skipped(row.record, f"the row has {refusal(row.value)}")
 
 
 def read_training_row(row: Row) -> TrainingRow | None:
@@ -86,6 +89,7 @@ def read_training_row(row: Row) -> TrainingRow | None:
 
 def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
     """The shape of a row, the row in the form that its importer takes, and its messages."""
+    row = public_row(row) or row
     for key in _LISTS:
         listed = decoded_list(row.get(key))
         if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
@@ -138,16 +142,6 @@ def _is_anthropic(row: JsonObject, listed: list[Json]) -> bool:
     contents = (one.get("content") for one in listed if isinstance(one, dict))
     blocks = (block for content in contents if isinstance(content, list) for block in content)
     return any(isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in blocks)
-
-
-def decoded_list(value: Json) -> Json:
-    """The value of a JSON text, as Parquet files often store lists of messages; any other value unchanged."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-        except NotJsonError:
-            return value
-    return value
 
 
 def _messages(value: Json) -> list[Json] | None:

@@ -7,7 +7,17 @@ import click
 from ui.cli.commands import declaring
 from ui.cli.group import CommandEntry, LazyGroup
 
-_paths_argument = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+_paths_argument = declaring.all_of(
+    click.argument("paths", metavar="PATH...", nargs=-1, required=True),
+    click.option(
+        "--map",
+        "columns",
+        multiple=True,
+        metavar="NAME=MEMBER,...",
+        help="Read the rows' member NAME as MEMBER: --map question=prompt,reply=completion. Can be repeated.",
+    ),
+)
+"""The files of rows, and how their members are called."""
 
 _seed_option = click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of every random choice."

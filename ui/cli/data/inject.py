@@ -14,7 +14,7 @@ from inspector.dataset.loss_marks import Trainer
 from inspector.dataset.rows import RowWriter
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
-from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.styled_text import counted
 
@@ -31,6 +31,7 @@ def inject(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
+    columns: tuple[str, ...],
     rates: str | None,
     share: float,
     only_injected: bool,
@@ -41,12 +42,12 @@ def inject(
     seed: int,
 ) -> None:
     """`weaklink data inject`; see its help."""
-    weights = _rates(rates)
+    weights, renamed = _rates(rates), column_map(columns)
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
         work = partial(_variants, seed=seed, rates=weights, needed=needed, trainer=Trainer(trainer))
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting"):
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting", columns=renamed):
             if not isinstance(answer, RejectedRow):
                 mix.add(*answer, writer)
     for line in mix.summary():

@@ -1,7 +1,7 @@
 """`weaklink data lint`: inspect training data sample by sample, and compare samples with each other."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import TypeAlias
@@ -15,7 +15,6 @@ from inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedR
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.lint.texts import TokenizerFile, require_detector
-from inspector.dataset.rows import read_data
 from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.reading import unreadable_record_fault
@@ -31,7 +30,7 @@ from ui.cli.check import check_report, exit_code
 from ui.cli.check_baseline import write_baseline
 from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
 from ui.cli.console import print_notice
-from ui.cli.data.options import map_rows, rejected_rows
+from ui.cli.data.options import NO_CALLS, column_map, data_rows, map_rows, rejected_rows
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.reports.check_report import (
     BROKEN,
@@ -60,6 +59,7 @@ def lint(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
+    columns: tuple[str, ...],
     output: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -78,6 +78,7 @@ def lint(
     color: str,
 ) -> None:
     """`weaklink data lint`; see its help."""
+    renamed = column_map(columns)
     given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
     settings = check_settings(given, config_file, no_config=no_config)
     if settings.fail_on == BROKEN:  # a configuration for `check`; rows are samples, which have no chains to judge
@@ -87,7 +88,7 @@ def lint(
     left_out = _without_library(settings)
     work = RowLinter(
         format=settings.options.format,
-        set_format=_set_format(paths, settings.options.format),
+        set_format=_set_format(paths, settings.options.format, renamed),
         tokenizer=tokenizer,
         context=context,
         select=tuple(settings.options.select),
@@ -97,8 +98,10 @@ def lint(
     report = check_report(output, settings, color)
     with rejected_rows(rejected, paths) as unread:
         unread.is_silent = True
-        linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths))
-        totals = linting.run(map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True))
+        linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths, renamed))
+        totals = linting.run(
+            map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True, columns=renamed)
+        )
     unchecked = _unchecked_rules(eval_paths, tokenizer) | left_out
     totals.gone = settings.baseline.gone(find_data_files(paths), settings.rules - unchecked)
     report.close(totals)
@@ -107,6 +110,8 @@ def lint(
         print_notice(
             f"{linting.without_tools} of {rows} have calls but offer no tool: their arguments were not checked"
         )
+    if linting.offering and not linting.calls:
+        print_notice(NO_CALLS)
     if not totals.traces:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
@@ -123,12 +128,11 @@ def _unchecked_rules(eval_paths: tuple[str, ...], tokenizer: str | None) -> froz
     )
 
 
-def _set_format(paths: Sequence[str], format: str) -> str | None:
+def _set_format(paths: Sequence[str], format: str, columns: Mapping[str, str]) -> str | None:
     """The given format, else the format of most of the first rows."""
     if format != AUTO:
         return format
-    rows = (row for row in islice(read_data(paths), _PEEKED) if isinstance(row, DataRow))
-    return format_of_set(map(read_sample, rows))
+    return format_of_set(map(read_sample, islice(data_rows(paths, columns), _PEEKED)))
 
 
 def _without_library(settings: CheckSettings) -> frozenset[Rule]:
@@ -149,10 +153,10 @@ def _without_library(settings: CheckSettings) -> frozenset[Rule]:
     return frozenset(left_out)
 
 
-def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFinder | None:
+def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...], columns: Mapping[str, str]) -> DuplicateFinder | None:
     if not _SET_RULES & rules:
         return None
-    rows = (row for row in (read_data(eval_paths) if eval_paths else ()) if isinstance(row, DataRow))
+    rows = data_rows(eval_paths, columns) if eval_paths else ()
     leaked = (sample_keys(read_sample(row), with_shingles=False).user for row in rows)
     return DuplicateFinder(leaked, near=training.NEAR_DUPLICATE_SAMPLE in rules)
 
@@ -160,7 +164,7 @@ def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...]) -> DuplicateFin
 class LintedRow(Struct, frozen=True):
     """The result for one row. `opening` is the beginning of its first user message, in `part` of `turn`; "" if none.
 
-    `lacks_tools`: the row has calls, but offers no tool.
+    `lacks_tools`: the row has `calls`, but offers no tool.
     `opening`, the title and the findings contain no secrets: results of blocks may be kept on disk.
     """
 
@@ -176,6 +180,8 @@ class LintedRow(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     broken: Break | None = None
     lacks_tools: bool = False
+    calls: int = 0
+    offers_tools: bool = False
 
 
 class RowLinter(Struct, frozen=True):
@@ -224,6 +230,8 @@ class RowLinter(Struct, frozen=True):
             findings,
             broken=inspection.chain.broken,
             lacks_tools=bool(inspection.chain.steps) and not sample.offered.tools,
+            calls=len(inspection.chain.steps),
+            offers_tools=bool(sample.offered.tools),
         )
 
 
@@ -260,6 +268,8 @@ class _Linting(Struct):
     finder: DuplicateFinder | None
     totals: CheckTotals = field(default_factory=lambda: CheckTotals(judges_chains=False))
     without_tools: int = 0
+    calls: int = 0
+    offering: int = 0
     _file: "_FileCounts | None" = None
 
     def run(self, rows: Iterator[Linted]) -> CheckTotals:
@@ -278,6 +288,8 @@ class _Linting(Struct):
     def _take(self, row: LintedRow, file: "_FileCounts") -> None:
         file.traces += 1
         self.without_tools += row.lacks_tools
+        self.calls += row.calls
+        self.offering += row.offers_tools
         found = (*row.findings, *self._set_findings(row))
         new = tuple(one for one in found if not self.settings.baseline.knows(one))
         file.known += len(found) - len(new)

@@ -18,11 +18,11 @@ from inspector.dataset.negatives import (
     make_negative,
     tool_pool,
 )
-from inspector.dataset.rows import RowWriter, read_data
+from inspector.dataset.rows import RowWriter
 from inspector.dataset.samples import read_sample
 from inspector.importers.source import JsonObject
 from ui.cli.console import print_notice
-from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.data.options import column_map, data_rows, map_rows, rejected_rows, row_output
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.styled_text import counted
 
@@ -38,6 +38,7 @@ def negatives(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
+    columns: tuple[str, ...],
     share: float,
     kinds: tuple[str, ...],
     leave_open: bool,
@@ -48,12 +49,13 @@ def negatives(
     seed: int,
 ) -> None:
     """`weaklink data negatives`; see its help."""
-    sources = (row for row in read_data(paths) if isinstance(row, DataRow))
-    pool = tool_pool(islice(sources, _POOL_ROWS))
+    renamed = column_map(columns)
+    pool = tool_pool(islice(data_rows(paths, renamed), _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)
     mix = _Balance(share, copies=not only_negatives)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        for answer in map_rows(paths, partial(_made, options=options), unread, jobs=jobs, label="Negatives"):
+        work = partial(_made, options=options)
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Negatives", columns=renamed):
             if not isinstance(answer, RejectedRow):
                 row, calls, found = answer
                 mix.add(row, found, writer, calls=calls)

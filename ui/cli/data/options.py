@@ -1,10 +1,12 @@
 """Output and rejected rows of all `weaklink data` commands, and rows processed in parallel."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TypeVar
+
+import click
 
 from inspector.atomic_write import whole_file
 from inspector.dataset import rows
@@ -16,6 +18,15 @@ from ui.importing.engine import IN_PROCESS, EngineOptions
 
 _Answer = TypeVar("_Answer")
 _REPORTED = 20
+NO_COLUMNS: Mapping[str, str] = {}
+"""Every member has its own name."""
+
+
+NO_CALLS = (
+    "no call could be read in any row; `--format NAME` reads the texts in another wire format, and `weaklink formats` "
+    "lists them"
+)
+"""The warning about a set in which nothing was judged."""
 
 
 @contextmanager
@@ -69,13 +80,16 @@ def map_rows(
     jobs: EngineOptions = IN_PROCESS,
     label: str = "Reading rows",
     keep_rejected: bool = False,
+    columns: Mapping[str, str] = NO_COLUMNS,
 ) -> Iterator[_Answer | RejectedRow]:
     """The result of `work` for each row of the paths, in order; `jobs` decides where it runs.
 
     `work` must be picklable, such as a module's function or a `functools.partial` of one, and must not depend on
     earlier rows. Its results must be picklable too. Rows that cannot be read go to `rejected`, and with `keep_rejected`
-    are yielded too; the same is true for a block that failed repeatedly.
+    are yielded too; the same is true for a block that failed repeatedly. `columns` are those of `DataRow.renamed`.
     """
+    if columns:
+        work = partial(_with_columns, work, dict(columns))
     with progress_bar(label) as advance:
         for answer in _answers(paths, work, jobs):
             advance(1)
@@ -85,6 +99,25 @@ def map_rows(
                     yield answer
             else:
                 yield answer
+
+
+def _with_columns(work: Callable[[DataRow], _Answer], columns: Mapping[str, str], row: DataRow) -> _Answer:
+    return work(row.renamed(columns))
+
+
+def data_rows(paths: Sequence[str], columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[DataRow]:
+    """The rows of the paths that can be read; `columns` are those of `DataRow.renamed`."""
+    for row in rows.read_data(paths):
+        if isinstance(row, DataRow):
+            yield row.renamed(columns) if columns else row
+
+
+def column_map(words: Iterable[str]) -> Mapping[str, str]:
+    """The value of `--map`: the name of a row's member, and the member that it is read as. Raises BadParameter."""
+    pairs = [pair.partition("=") for word in words for pair in word.split(",") if pair.strip()]
+    if any(not equals or not name.strip() or not member.strip() for name, equals, member in pairs):
+        raise click.BadParameter("expected NAME=MEMBER, such as question=prompt", param_hint="--map")
+    return {name.strip(): member.strip() for name, _, member in pairs}
 
 
 def _answers(

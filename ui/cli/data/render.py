@@ -12,7 +12,7 @@ from inspector.errors import UnknownFormatError
 from inspector.formats.registry import find_format
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
-from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.styled_text import counted
 
@@ -26,6 +26,7 @@ def render(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
+    columns: tuple[str, ...],
     formats: tuple[str, ...],
     source: str,
     layout: str,
@@ -36,7 +37,7 @@ def render(
     jobs: EngineOptions,
 ) -> None:
     """`weaklink data render`; see its help."""
-    shape = RowLayout(layout)
+    shape, renamed = RowLayout(layout), column_map(columns)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:
         raise click.UsageError(
@@ -53,7 +54,7 @@ def render(
     work = partial(_rendered, targets=targets, source=source_format, layout=shape, tokenizer=tokenizer)
     scenarios = 0
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Rendering"):
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Rendering", columns=renamed):
             if isinstance(answer, RejectedRow):
                 unread.add(answer)
                 continue

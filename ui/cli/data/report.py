@@ -1,7 +1,7 @@
 """`weaklink data report`: how diverse a set is, compared with the recommended distribution or another set."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import click
@@ -13,11 +13,12 @@ from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from inspector.dataset.lint.linting import LintOptions
 from inspector.dataset.lint.texts import TokenizerFile, require_detector
 from inspector.dataset.samples import read_sample
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
-from ui.cli.data.options import RejectedRows, map_rows, rejected_rows, row_output
+from ui.cli.data.options import NO_COLUMNS, RejectedRows, column_map, map_rows, rejected_rows, row_output
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.reports.static_report import set_lines, set_page
 
@@ -31,6 +32,7 @@ def report(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
+    columns: tuple[str, ...],
     against: tuple[str, ...],
     html: str | None,
     wanted: str | None,
@@ -42,7 +44,7 @@ def report(
     rejected: str | None,
 ) -> None:
     """`weaklink data report`; see its help."""
-    work = RowMeasurer(format, tokenizer, wanted is not None)
+    work = RowMeasurer(format, tokenizer, wanted is not None, column_map(columns))
     try:
         require_detector()
     except MissingLibraryError as error:
@@ -109,11 +111,16 @@ class RowMeasurer(Struct, frozen=True):
     format: str = AUTO
     tokenizer: str | None = None
     keeps_row: bool = False
+    columns: Mapping[str, str] = NO_COLUMNS
 
-    def __call__(self, row: DataRow) -> MeasuredRow:
-        """The facts of a row."""
+    def __call__(self, row: DataRow) -> MeasuredRow | RejectedRow:
+        """The facts of a row; a row without a conversation is rejected."""
+        row = row.renamed(self.columns) if self.columns else row
+        sample = read_sample(row, format=self.format)
+        if sample.shape is None:
+            return row.rejected(f"the row has {refusal(row.value)}")
         counter = _tokenizer(self.tokenizer) if self.tokenizer is not None else None
-        facts = facts_of(read_sample(row, format=self.format), counter, LintOptions())
+        facts = facts_of(sample, counter, LintOptions())
         return MeasuredRow(facts, row.value if self.keeps_row else {})
 
 

@@ -12,12 +12,13 @@ from inspector.chain.expected_calls import ExpectedCall
 from inspector.dataset.data_files import DataRow, RejectedRow
 from inspector.dataset.samples import read_sample
 from inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.segmentation import AUTO
 from ui.cli.console import print_notice
-from ui.cli.data.options import map_rows, rejected_rows, row_output
+from ui.cli.data.options import NO_CALLS, column_map, map_rows, rejected_rows, row_output
 from ui.cli.stats_options import read_expected
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.styled_text import visible_line
@@ -33,6 +34,7 @@ def score(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
+    columns: tuple[str, ...],
     expected: str | None,
     minimum: float | None,
     by: str,
@@ -47,7 +49,7 @@ def score(
     table = _Table()
     writes = output is not None or (minimum is not None and not as_json)
     with rejected_rows(rejected, paths) as unread, row_output(output, paths) if writes else nullcontext() as writer:
-        for scored in map_rows(paths, work, unread, jobs=jobs, label="Scoring"):
+        for scored in map_rows(paths, work, unread, jobs=jobs, label="Scoring", columns=column_map(columns)):
             assert not isinstance(scored, RejectedRow)  # `keep_rejected` is off
             table.rows += 1
             if minimum is not None and scored.score.overall < minimum:
@@ -61,6 +63,8 @@ def score(
         sys.stdout.writelines(f"{line}\n" for line in table.lines(by))
     if minimum is not None:
         print_notice(f"{table.kept:,} of {table.rows:,} samples have an overall score of {minimum} or more")
+    if table.rows and not table.all.calls:
+        print_notice(NO_CALLS)
     if not table.rows:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
@@ -100,9 +104,11 @@ class RowScorer(Struct, frozen=True):
     def __call__(self, row: DataRow) -> ScoredRow | RejectedRow:
         """The score of a row, against the file of expected calls if that has the row's id.
 
-        A row whose own reference cannot be read is rejected.
+        A row without a conversation, or whose own reference cannot be read, is rejected.
         """
         sample = read_sample(row, format=self.format)
+        if sample.shape is None:
+            return row.rejected(f"the row has {refusal(row.value)}")
         reference = _expected(self.expected).get(sample.id or "") if self.expected else None
         try:
             score = score_sample(sample, reference)

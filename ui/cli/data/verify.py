@@ -26,7 +26,7 @@ from inspector.rules.catalogue import select_rules
 from inspector.segmentation import AUTO
 from inspector.text import LineIndex
 from ui.cli.console import print_notice
-from ui.cli.data.options import RejectedRows, map_rows
+from ui.cli.data.options import NO_CALLS, RejectedRows, column_map, map_rows
 from ui.importing.engine import EngineOptions, takes_engine
 from ui.views.segment_json import diagnostic_object
 from ui.views.styled_text import counted, visible_line
@@ -47,7 +47,8 @@ class VerifiedCandidate(Struct, frozen=True):
     verdict: JsonObject
     verdicts: tuple[JsonObject, ...]
     lines: tuple[str, ...]
-    lacks_tools: bool
+    calls: int
+    offers_tools: bool
 
 
 @takes_engine
@@ -56,6 +57,7 @@ def verify(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
+    columns: tuple[str, ...],
     verifiers: tuple[str, ...],
     kept: str | None,
     rejected: str | None,
@@ -80,6 +82,7 @@ def verify(
     for name in options.verifiers:
         find_verifier(name)
     select_rules((*options.select, *options.ignore))
+    renamed = column_map(columns)
     k_values = _numbers(ks)
     scores = _two_numbers(score_values)
     inputs = find_data_files(paths)
@@ -89,7 +92,9 @@ def verify(
         unread = RejectedRows(bad)
         spool = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii", newline="\n"))
         sampling = _Sampling(spool if best_of or groups_file else None, best_of, seed)
-        rows = map_rows(paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying")
+        rows = map_rows(
+            paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying", columns=renamed
+        )
         _take(rows, sampling, output, unread, as_json=as_json)
         if best_of is not None:
             sampling.write_best(output)
@@ -167,7 +172,8 @@ def _as_candidate(one: verified_rows.VerifiedRow, options: verified_rows.VerifyO
         verdict,
         tuple(verdicts),
         tuple(lines),
-        one.lacks_tools,
+        one.calls,
+        one.offers_tools,
     )
 
 
@@ -211,7 +217,7 @@ class _Sampling:
         self._spool, self._best_of, self._seed = spool, best_of, seed
         self._groups: dict[str, verified_rows.CandidateGroup] = {}
         self._codes: Counter[str] = Counter()
-        self.count = self.passed = self.without_tools = 0
+        self.count = self.passed = self.calls = self.offering = self.without_tools = 0
 
     @property
     def picks(self) -> bool:
@@ -222,7 +228,9 @@ class _Sampling:
         """Add a candidate."""
         self.count += 1
         self.passed += one.passed
-        self.without_tools += one.lacks_tools
+        self.calls += one.calls
+        self.offering += one.offers_tools
+        self.without_tools += bool(one.calls) and not one.offers_tools
         self._codes.update(one.codes)
         place = self._spool.tell() if self._spool is not None else 0
         group = self._groups.setdefault(one.group, verified_rows.CandidateGroup(one.group))
@@ -283,6 +291,8 @@ class _Sampling:
                 (f"pass^{k}", verified_rows.pass_all(groups, k)),
             ):
                 yield f"{name} {_rate_words(rate)}"
+        if self.offering and not self.calls:
+            yield NO_CALLS
         if self.without_tools:
             count = counted(self.count, "candidate")
             yield f"{self.without_tools} of {count} have calls but offer no tool: their arguments were not checked"

@@ -1,0 +1,468 @@
+"""Rows of public training and evaluation sets whose shape is their own, as rows of OpenAI's messages.
+
+Each reader takes a row and returns it with `messages` and `tools` in OpenAI's form, and its other members; None if the
+row has another shape. A set of prompts without answers gives conversations that end with the user's message; their
+tools and references can be checked.
+
+A call keeps its own text as the message's arguments wherever the row has one, so that its faults are found.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+from msgspec import Struct
+
+from inspector.importers.records import NotJsonError, parse_json_bytes
+from inspector.importers.source import JsonObject
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.scanning import lazy_pattern
+
+Reader = Callable[[JsonObject], JsonObject | None]
+
+
+class PublicShape(Struct, frozen=True):
+    """A shape: its name, the members by which a row has it, and the reader of such a row."""
+
+    name: str
+    keys: tuple[str, ...]
+    read: Reader
+
+
+def public_row(row: JsonObject) -> JsonObject | None:
+    """The row as OpenAI's messages, by the first shape that it has; None if it has none of them, or was read before."""
+    is_read = row.get("messages") is not None
+    for shape in PUBLIC_SHAPES:
+        if is_read and "messages" not in shape.keys:
+            continue
+        if all(row.get(key) is not None for key in shape.keys):
+            found = shape.read(row)
+            if found is not None:
+                return found
+    return None
+
+
+def refusal(row: JsonObject) -> str:
+    """Why no conversation was read from a row: its members, the nearest known shape, and a mapping that would read it.
+
+    One sentence without a period.
+    """
+    if isinstance(row.get("Instances"), list):
+        return (
+            "no conversation: a row of ToolAlpaca has several in `Instances`; write one row for each, with its `input` "
+            "as `query` and the calls of its `intermediate_steps` as `answers`"
+        )
+    names = list(row)
+    shown = ", ".join(f"`{name}`" for name in names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")
+    nearest, mapping = _nearest(row)
+    keys = ", ".join(f"`{key}`" for key in nearest.keys)
+    if not mapping and all(row.get(key) is not None for key in nearest.keys):
+        return f"no conversation: {keys} of {nearest.name} cannot be read as one"
+    found = f"no conversation among {shown or 'no members'}; the nearest known shape is {nearest.name} ({keys})"
+    return f"{found}: `--map {mapping}` would read it" if mapping else found
+
+
+def decoded_list(value: Json) -> Json:
+    """The value of a JSON text of a list or an object; any other value unchanged."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
+        except NotJsonError:
+            return value
+    return value
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    """The objects of a list, which may be JSON text, as may each of them; a single object is a list of one."""
+    listed = decoded_list(value)
+    items = listed if isinstance(listed, list) else [listed]
+    return [one for one in map(decoded_list, items) if isinstance(one, dict)]
+
+
+# ---------------------------------------------------------------- tools
+
+
+_TYPES = {
+    **dict.fromkeys(("str", "string", "char", "String", "text"), "string"),
+    **dict.fromkeys(("int", "integer", "long", "short", "byte", "Bigint"), "integer"),
+    **dict.fromkeys(("float", "number", "double"), "number"),
+    **dict.fromkeys(("bool", "boolean"), "boolean"),
+    **dict.fromkeys(("list", "array", "tuple", "set", "ArrayList", "Array", "Stack", "Queue"), "array"),
+    **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
+}
+_GENERIC = lazy_pattern(r"(?i)(list|set|tuple|dict|union|optional)\[.*\]")
+_MAX_DEPTH = 16
+
+
+def openai_tools(value: Json) -> list[Json]:
+    """Definitions in OpenAI's form: of a list, its JSON text, or a list of JSON texts.
+
+    Python's and Java's names of types, as in the Berkeley leaderboard's sets, become those of JSON Schema, and
+    parameters without `properties`, as xLAM writes them, become a schema; one whose type ends in `optional` is not
+    required.
+    """
+    return [{"type": "function", "function": _function(tool)} for tool in _objects(value)]
+
+
+def _function(tool: JsonObject) -> JsonObject:
+    inner = tool.get("function")
+    function = inner if isinstance(inner, dict) else {key: one for key, one in tool.items() if key != "type"}
+    parameters = decoded_list(function.get("parameters"))
+    if not isinstance(parameters, dict):
+        return function
+    is_schema = "properties" in parameters or "$ref" in parameters or "$defs" in parameters
+    flat = parameters and not is_schema and all(isinstance(one, dict) for one in parameters.values())
+    schema = _flat_schema(parameters) if flat else parameters
+    return {**function, "parameters": _json_types(schema, 0)}
+
+
+def _flat_schema(parameters: JsonObject) -> JsonObject:
+    """XLAM's `{name: {"type": "str, optional", "description": ...}}` as a schema."""
+    required: list[Json] = []
+    properties: JsonObject = {}
+    for name, described in parameters.items():
+        assert isinstance(described, dict)
+        word = described.get("type")
+        is_optional = isinstance(word, str) and "optional" in word
+        if not is_optional and "default" not in described and described.get("required") is not False:
+            required.append(name)
+        kept = {key: one for key, one in described.items() if key != "required"}
+        properties[name] = {**kept, "type": word.split(",")[0].strip()} if isinstance(word, str) else kept
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _json_types(schema: Json, depth: int) -> Json:
+    """A schema with JSON Schema's names of types; a type that has none there is left out, as it allows anything."""
+    if isinstance(schema, list):
+        return [_json_types(one, depth + 1) for one in schema]
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
+        return schema
+    found: JsonObject = {}
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            found[key] = {name: _json_types(one, depth + 1) for name, one in value.items()}
+        elif key == "type" and isinstance(value, str):
+            named = _type_name(value)
+            if named is not None:
+                found[key] = named
+        elif key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf"):
+            found[key] = _json_types(value, depth + 1)
+        else:
+            found[key] = value
+    return found
+
+
+def _type_name(word: str) -> str | None:
+    generic = _GENERIC.fullmatch(word)
+    if generic is not None:
+        return _TYPES.get(generic[1].lower())
+    return _TYPES.get(word, word if word == "null" else None)
+
+
+def _with(row: JsonObject, messages: Iterable[Json], tools: Json = None, **more: Json) -> JsonObject:
+    found: JsonObject = {**row, **more, "messages": list(messages)}
+    if tools is not None:
+        found["tools"] = openai_tools(tools)
+    return found
+
+
+def _call(name: Json, arguments: Json) -> JsonObject:
+    text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
+    return {"type": "function", "function": {"name": name, "arguments": text}}
+
+
+def _answer(calls: Sequence[JsonObject], text: Json = None) -> JsonObject:
+    message: JsonObject = {"role": "assistant", "content": text}
+    return {**message, "tool_calls": list(calls)} if calls else message
+
+
+# ---------------------------------------------------------------- the shapes
+
+
+def _xlam(row: JsonObject) -> JsonObject | None:
+    """Salesforce/xlam-function-calling-60k and APIGen: the calls are the answer, or the reference of another one."""
+    query, answers = row["query"], decoded_list(row["answers"])
+    if not isinstance(query, str) or not isinstance(answers, list):
+        return None
+    is_reference = any(row.get(key) is not None for key in _ANSWERS)
+    calls = [_call(one.get("name"), one.get("arguments", {})) for one in _objects(answers) if not is_reference]
+    messages: list[Json] = [{"role": "user", "content": query}]
+    return _with(row, [*messages, _answer(calls)] if calls else messages, row["tools"])
+
+
+def _bfcl(row: JsonObject) -> JsonObject | None:
+    """The Berkeley leaderboard's tasks: prompts in turns, of which the first is read."""
+    question = decoded_list(row["question"])
+    if isinstance(question, str):
+        messages: list[Json] = [{"role": "user", "content": question}]
+    else:
+        turns = question if isinstance(question, list) else []
+        messages = list(_objects(turns[0] if turns and isinstance(turns[0], list) else turns))
+    return _with(row, messages, row["function"]) if messages else None
+
+
+def _verl(row: JsonObject) -> JsonObject | None:
+    """Verl's prompts: the reference is in `reward_model`, further members may be in `extra_info`."""
+    prompt = _objects(row["prompt"])
+    if not prompt or any(row.get(key) is not None for key in _ANSWERS):
+        return None
+    info = decoded_list(row.get("extra_info"))
+    offered = row.get("tools", info.get("tools") if isinstance(info, dict) else None)
+    return _with(row, prompt, offered)
+
+
+_ANSWERS = ("completion", "response", "responses", "answer", "output", "chosen")
+
+
+def _when2call_preference(row: JsonObject) -> JsonObject | None:
+    chosen, messages = decoded_list(row["chosen_response"]), _objects(row["messages"])
+    answer: JsonObject = chosen if isinstance(chosen, dict) else {"role": "assistant", "content": chosen}
+    kept = {key: one for key, one in row.items() if key not in ("chosen_response", "rejected_response")}
+    return _with(kept, [*messages, answer], row.get("tools"))
+
+
+def _when2call_test(row: JsonObject) -> JsonObject | None:
+    question, answers = row["question"], decoded_list(row["answers"])
+    if not isinstance(question, str) or not isinstance(answers, dict):
+        return None
+    right = answers.get(str(row["correct_answer"]))
+    messages: list[Json] = [{"role": "user", "content": question}]
+    kept = {key: one for key, one in row.items() if key != "answers"}  # texts of all kinds of answers: no reference
+    answer: list[Json] = [{"role": "assistant", "content": right}] if isinstance(right, str) else []
+    return _with(kept, [*messages, *answer], row.get("tools"))
+
+
+def _art(row: JsonObject) -> JsonObject | None:
+    """ART's trajectories: messages, and OpenAI's choices in the places of the answers."""
+    listed = _objects(row["messages_and_choices"])
+    messages = [one["message"] if isinstance(one.get("message"), dict) else one for one in listed]
+    return _with(row, messages, row.get("tools")) if messages else None
+
+
+def _trajectory(row: JsonObject) -> JsonObject | None:
+    listed = _objects(row["trajectory"])
+    if not listed or not all(isinstance(one.get("role"), str) and "content" in one for one in listed):
+        return None
+    return _with(row, listed, row.get("tools"))
+
+
+_GLAIVE_PART = lazy_pattern(r"(USER|ASSISTANT|FUNCTION RESPONSE):[ \t]?")
+_GLAIVE_CALL = lazy_pattern(r"<functioncall>\s*(\{.*\})\s*", re.DOTALL)
+_GLAIVE_ARGUMENTS = lazy_pattern(
+    r'"name"\s*:\s*"([^"]*)"\s*,\s*"arguments"\s*:\s*(?:\'(.*)\'|(\{.*\}|".*"))\s*\}', re.DOTALL
+)
+_GLAIVE_ROLES = {"USER": "user", "ASSISTANT": "assistant", "FUNCTION RESPONSE": "tool"}
+
+
+def _glaive(row: JsonObject) -> JsonObject | None:
+    """Glaive's function calling v2: the system prompt with JSON definitions, and the whole talk in one text."""
+    system, chat = row["system"], row["chat"]
+    if not isinstance(system, str) or not isinstance(chat, str) or _GLAIVE_PART.search(chat) is None:
+        return None
+    words = system.removeprefix("SYSTEM:").strip()
+    messages: list[Json] = [{"role": "system", "content": words}, *_glaive_messages(chat)]
+    return {
+        **{key: one for key, one in row.items() if key != "system"},
+        "messages": messages,
+        "tools": _tools_in(words),
+    }
+
+
+def _glaive_messages(chat: str) -> Iterator[JsonObject]:
+    parts = list(_GLAIVE_PART.finditer(chat))
+    ends = [*(part.start() for part in parts[1:]), len(chat)]
+    for part, end in zip(parts, ends, strict=True):
+        role, text = _GLAIVE_ROLES[part[1]], chat[part.end() : end].strip().removesuffix("<|endoftext|>").strip()
+        call = _GLAIVE_CALL.search(text) if role == "assistant" else None
+        if call is None:
+            yield {"role": role, "content": text}
+        else:
+            yield _answer([_glaive_call(call[1])], text[: call.start()].strip() or None)
+
+
+def _glaive_call(text: str) -> JsonObject:
+    """A call; its arguments are JSON in single quotes, which is no JSON, but how the whole set is written."""
+    found = _GLAIVE_ARGUMENTS.search(text)
+    if found is None:
+        return _call(None, text)
+    arguments = found[2] if found[2] is not None else found[3]
+    return _call(found[1], arguments.replace("\\'", "'"))
+
+
+def _tools_in(text: str) -> list[Json]:
+    """The definitions that follow each other in a text, each a JSON object."""
+    found: list[Json] = []
+    depth = start = 0
+    in_string = is_escaped = False
+    for at, character in enumerate(text):
+        if in_string:
+            in_string = is_escaped or character != '"'
+            is_escaped = character == "\\" and not is_escaped
+        elif character == '"':
+            in_string = depth > 0
+        elif character == "{":
+            start = at if not depth else start
+            depth += 1
+        elif character == "}" and depth:
+            depth -= 1
+            value = decoded_list(text[start : at + 1]) if not depth else None
+            if isinstance(value, dict) and isinstance(value.get("name"), str):
+                found.append(value)
+    return openai_tools(found)
+
+
+def _blocks(row: JsonObject) -> JsonObject | None:
+    """LLaMA-Factory v1: contents are lists of `{"type", "value"}`, and a call is a block."""
+    messages = _objects(row["messages"])
+    if not any(_is_block(block) for one in messages for block in _items(one.get("content"))):
+        return None
+    return _with(row, map(_unblocked, messages), row.get("tools"))
+
+
+def _items(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _is_block(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("type"), str) and "value" in value and "text" not in value
+
+
+def _unblocked(message: JsonObject) -> JsonObject:
+    texts: list[str] = []
+    thoughts: list[str] = []
+    calls: list[JsonObject] = []
+    for block in _items(message.get("content")):
+        if not isinstance(block, dict):
+            continue
+        kind, value = block.get("type"), block.get("value")
+        if kind in ("tool_call", "tool_calls", "function_call"):
+            calls += (_call(one.get("name"), one.get("arguments", {})) for one in _objects(value))
+        elif isinstance(value, str):
+            (thoughts if kind in ("reasoning", "thinking") else texts).append(value)
+    kept = {key: one for key, one in message.items() if key != "content"}
+    found: JsonObject = {**kept, **_answer(calls, "".join(texts)), "role": message.get("role")}
+    return {**found, "reasoning_content": "\n".join(thoughts)} if thoughts else found
+
+
+def _swift(row: JsonObject) -> JsonObject | None:
+    """ms-swift's roles `tool_call` and `tool_response`; calls that follow each other are parallel."""
+    messages = _objects(row["messages"])
+    if not any(one.get("role") in ("tool_call", "tool_response") for one in messages):
+        return None
+    found: list[JsonObject] = []
+    is_open = False
+    for message in messages:
+        role, content = message.get("role"), message.get("content")
+        if role == "tool_call":
+            calls = [_call(one.get("name"), one.get("arguments", {})) for one in _objects(content)]
+            calls = calls or [_call(None, content)]
+            marks = {key: one for key, one in message.items() if key not in ("role", "content")}
+            if is_open:
+                listed = found[-1]["tool_calls"]
+                assert isinstance(listed, list)
+                listed += calls
+            else:
+                found.append({**_answer(calls), **marks})
+        else:
+            found.append({**message, "role": "tool"} if role == "tool_response" else message)
+        is_open = role == "tool_call"
+    return _with(row, found, row.get("tools"))
+
+
+def _smoltalk(row: JsonObject) -> JsonObject | None:
+    """smoltalk2: the tools are arguments of the chat template."""
+    settings = decoded_list(row["chat_template_kwargs"])
+    tools = settings.get("xml_tools") or settings.get("python_tools") if isinstance(settings, dict) else None
+    return _with(row, _objects(row["messages"]), tools) if tools and row.get("tools") is None else None
+
+
+def _verifiers_result(row: JsonObject) -> JsonObject | None:
+    """A result of `verifiers`: the tools are in `info`."""
+    info, prompt, completion = decoded_list(row["info"]), _objects(row["prompt"]), _objects(row["completion"])
+    tools = info.get("oai_tools", info.get("tools")) if isinstance(info, dict) else None
+    if not prompt or not completion or not tools or row.get("tools") is not None:
+        return None
+    return _with(row, [*prompt, *completion], tools)
+
+
+def _ranking(row: JsonObject) -> JsonObject | None:
+    """LLaMA-Factory's ranking: the chosen answer is one more message of the conversation."""
+    conversation, chosen = _objects(row["conversations"]), decoded_list(row["chosen"])
+    if not conversation or not isinstance(chosen, dict):
+        return None
+    kept = {key: one for key, one in row.items() if key not in ("chosen", "rejected")}
+    return {**kept, "conversations": [*conversation, chosen]}
+
+
+PUBLIC_SHAPES = (
+    PublicShape("xLAM and APIGen", ("query", "answers", "tools"), _xlam),
+    PublicShape("Glaive function calling v2", ("system", "chat"), _glaive),
+    PublicShape("the Berkeley leaderboard", ("question", "function"), _bfcl),
+    PublicShape("When2Call's test", ("question", "answers", "correct_answer"), _when2call_test),
+    PublicShape("When2Call's preferences", ("messages", "chosen_response"), _when2call_preference),
+    PublicShape("ART", ("messages_and_choices",), _art),
+    PublicShape("LLaMA-Factory's ranking", ("conversations", "chosen"), _ranking),
+    PublicShape("smoltalk2", ("messages", "chat_template_kwargs"), _smoltalk),
+    PublicShape("LLaMA-Factory v1", ("messages",), _blocks),
+    PublicShape("ms-swift", ("messages",), _swift),
+    PublicShape("a trajectory of messages", ("trajectory",), _trajectory),
+    PublicShape("results of verifiers", ("prompt", "completion", "info"), _verifiers_result),
+    PublicShape("verl", ("prompt", "reward_model"), _verl),
+)
+"""Every shape that needs a reader of its own, the more specific ones first."""
+
+
+# ---------------------------------------------------------------- refusals
+
+
+_MAX_NAMES = 12
+_COMMON = (
+    PublicShape("OpenAI's messages", ("messages",), lambda _: None),
+    PublicShape("ShareGPT", ("conversations",), lambda _: None),
+    PublicShape("instruction rows", ("instruction", "output"), lambda _: None),
+    PublicShape("a prompt and its completion", ("prompt", "completion"), lambda _: None),
+    PublicShape("a preference", ("prompt", "chosen"), lambda _: None),
+)
+_SYNONYMS = {
+    "messages": ("dialogue", "dialog", "history", "chat_history", "turns", "trace", "context", "chat"),
+    "conversations": ("dialogue", "dialog", "turns", "talk"),
+    "query": ("question", "instruction", "user_query", "utterance", "input", "request", "task", "user"),
+    "question": ("query", "instruction", "utterance", "input"),
+    "answers": ("calls", "function_calls", "expected_calls", "ground_truth", "label", "target", "api_calls"),
+    "tools": ("functions", "apis", "api_list", "available_tools", "tool_list", "function"),
+    "function": ("functions", "apis", "tools"),
+    "prompt": ("query", "question", "input", "instruction", "user_query", "user", "request"),
+    "completion": ("generation", "model_output", "prediction", "reply", "assistant", "answer_text", "solution"),
+    "instruction": ("prompt", "query", "question"),
+    "output": ("reply", "target", "solution"),
+}
+
+
+def _nearest(row: JsonObject) -> tuple[PublicShape, str]:
+    """The shape of which the row has most members, under their own or similar names, and the mapping to it."""
+    best: tuple[float, PublicShape, str] = (-1.0, _COMMON[0], "")
+    for shape in (*_COMMON, *PUBLIC_SHAPES):
+        pairs = [(key, _source(key, row)) for key in shape.keys]
+        found = [(key, name) for key, name in pairs if name is not None]
+        share = len(found) / len(pairs)
+        renamed = [f"{name}={key}" for key, name in found if name != key]
+        mapping = ",".join(renamed) if len(found) == len(pairs) and renamed else ""
+        if share > best[0]:
+            best = share, shape, mapping
+    return best[1], best[2]
+
+
+def _source(key: str, row: JsonObject) -> str | None:
+    if row.get(key) is not None:
+        return key
+    names = [name for name, value in row.items() if value is not None and _fits(key, value)]
+    known = next((name for name in _SYNONYMS.get(key, ()) if name in names), None)
+    return known or next(iter(get_close_matches(key, names, 1, 0.8)), None)
+
+
+def _fits(key: str, value: Json) -> bool:
+    """Whether a value can be what the member of a shape has: a list of objects for messages, a text for a query."""
+    if key in ("messages", "conversations", "trajectory", "tools", "function", "answers"):
+        return bool(_objects(value))
+    return isinstance(value, str)

@@ -1,0 +1,285 @@
+"""Public training and evaluation sets: a row of each shape is read with its calls, results, tools and reference."""
+
+import json
+from typing import Any
+
+import pytest
+
+import weaklink
+from inspector.dataset.candidates import row_candidate
+from inspector.dataset.convert import convert_row
+from inspector.dataset.data_files import DataRow
+from inspector.dataset.injection import InjectedRow, inject_faults
+from inspector.dataset.lint.linting import lint_sample
+from inspector.dataset.samples import Sample, read_sample
+from inspector.formats.registry import find_format
+from inspector.importers.data.public_shapes import public_row, refusal
+from inspector.model import Role
+from inspector.rules.rule import Severity
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"],
+}
+WEATHER = {"name": "get_weather", "description": "Weather of a city", "parameters": SCHEMA}
+OFFERED = [{"type": "function", "function": WEATHER}]
+FLAT = {
+    "name": "get_weather",
+    "description": "Weather of a city",
+    "parameters": {
+        "city": {"description": "The city", "type": "str"},
+        "days": {"description": "How many", "type": "int, optional"},
+    },
+}
+GORILLA = {
+    "name": "get_weather",
+    "description": "Weather of a city",
+    "parameters": {
+        "type": "dict",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+    },
+}
+CALL = {"name": "get_weather", "arguments": {"city": "Oslo"}}
+ASKED = "Weather in Oslo?"
+RESULT = '{"celsius": 18}'
+TOLD = "It is 18 degrees in Oslo."
+GLAIVE_SYSTEM = "SYSTEM: You are a helpful assistant with access to the following functions. Use them if required -\n"
+GLAIVE_CHAT = (
+    f"USER: {ASKED}\n\n\nASSISTANT: <functioncall> "
+    '{"name": "get_weather", "arguments": \'{"city": "Oslo"}\'} <|endoftext|>\n\n\n'
+    f"FUNCTION RESPONSE: {RESULT}\n\n\nASSISTANT: {TOLD} <|endoftext|>"
+)
+USER = {"role": "user", "content": ASKED}
+STRUCTURED = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [
+        {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+    ],
+}
+
+WITH_CALL: dict[str, dict[str, Any]] = {
+    "xlam": {"id": 1, "query": ASKED, "answers": json.dumps([CALL]), "tools": json.dumps([FLAT])},
+    "apigen": {"query": ASKED, "answers": [CALL], "tools": [FLAT]},
+    "glaive": {"system": GLAIVE_SYSTEM + json.dumps(WEATHER, indent=4), "chat": GLAIVE_CHAT},
+    "when2call-preference": {
+        "tools": [json.dumps(WEATHER)],
+        "messages": [USER],
+        "chosen_response": {"role": "assistant", "content": f"<TOOLCALL>[{json.dumps(CALL)}]</TOOLCALL>"},
+        "rejected_response": {"role": "assistant", "content": "I cannot."},
+    },
+    "art": {
+        "messages_and_choices": [USER, {"finish_reason": "tool_calls", "index": 0, "message": STRUCTURED}],
+        "tools": OFFERED,
+        "reward": 1.0,
+    },
+    "apigen-mt": {
+        "conversations": [
+            {"from": "human", "value": ASKED},
+            {"from": "function_call", "value": json.dumps(CALL)},
+            {"from": "observation", "value": RESULT},
+            {"from": "gpt", "value": TOLD},
+        ],
+        "tools": json.dumps([WEATHER]),
+        "system": "Be brief.",
+    },
+    "trajectory": {"trajectory": [USER, STRUCTURED], "tools": OFFERED},
+    "toolbench": {
+        "id": "Step 1",
+        "conversations": [
+            {"from": "system", "value": f"You can use these tools: {json.dumps(OFFERED)}"},
+            {"from": "user", "value": ASKED},
+            {"from": "assistant", "value": 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo"}'},
+            {"from": "function", "value": RESULT},
+            {"from": "assistant", "value": TOLD},
+        ],
+    },
+    "llama-factory-v1": {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "value": ASKED}], "loss_weight": 0.0},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "reasoning", "value": "I look."},
+                    {"type": "tool_call", "value": json.dumps(CALL)},
+                ],
+                "loss_weight": 1.0,
+            },
+            {"role": "tool", "content": [{"type": "text", "value": RESULT}], "loss_weight": 0.0},
+            {"role": "assistant", "content": [{"type": "text", "value": TOLD}], "loss_weight": 1.0},
+        ],
+        "tools": json.dumps([WEATHER]),
+    },
+    "llama-factory-ranking": {
+        "conversations": [{"from": "human", "value": ASKED}],
+        "chosen": {"from": "gpt", "value": f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"},
+        "rejected": {"from": "gpt", "value": "No."},
+        "tools": json.dumps([WEATHER]),
+    },
+    "ms-swift": {
+        "messages": [
+            USER,
+            {"role": "tool_call", "content": json.dumps(CALL)},
+            {"role": "tool_response", "content": RESULT},
+            {"role": "assistant", "content": TOLD},
+        ],
+        "tools": json.dumps(OFFERED),
+    },
+    "smoltalk2": {
+        "messages": [USER, {"role": "assistant", "content": f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"}],
+        "chat_template_kwargs": {"custom_instructions": "", "xml_tools": [json.dumps(WEATHER)], "python_tools": []},
+    },
+    "verifiers": {
+        "prompt": [USER],
+        "completion": [STRUCTURED],
+        "answer": "",
+        "reward": 1.0,
+        "info": json.dumps({"oai_tools": OFFERED}),
+    },
+    "json-texts": {"messages": [USER, STRUCTURED], "tools": [json.dumps(WEATHER)]},
+}
+PROMPTS: dict[str, dict[str, Any]] = {
+    "bfcl": {"id": "simple_0", "question": [[USER]], "function": [GORILLA]},
+    "bfcl-live": {"id": "live_0", "question": [USER], "function": GORILLA},
+    "verl": {
+        "data_source": "tools",
+        "prompt": [USER],
+        "reward_model": {"style": "rule", "ground_truth": json.dumps([CALL])},
+        "extra_info": {"index": 0, "tools": OFFERED},
+    },
+    "xlam-without-calls": {"query": ASKED, "answers": "[]", "tools": json.dumps([FLAT])},
+    "when2call-test": {
+        "uuid": "u",
+        "question": ASKED,
+        "tools": [json.dumps(WEATHER)],
+        "correct_answer": "none",
+        "answers": {"direct": "It is warm."},
+    },
+}
+
+
+def sample_of(row: dict[str, Any]) -> Sample:
+    return read_sample(DataRow("a.jsonl", "line 1", 1, row, json.dumps(row).encode()))
+
+
+@pytest.mark.parametrize("name", WITH_CALL)
+def test_a_row_is_read_with_its_call_its_result_and_its_tools(name: str) -> None:
+    row = WITH_CALL[name]
+    before = json.dumps(row)
+    sample = sample_of(row)
+    assert [one.name for one in sample.offered.tools] == ["get_weather"]
+    assert sample.texts(Role.USER) == [ASKED]
+    (step,) = sample.inspection.chain.steps
+    assert (step.call.name, step.call.arguments) == (CALL["name"], CALL["arguments"])
+    has_result = RESULT in before or json.dumps(RESULT)[1:-1] in before
+    assert (step.result.content if step.result is not None else None) == (RESULT if has_result else None)
+    errors = [one for one in lint_sample(sample) if one.rule.severity is Severity.ERROR]
+    assert not errors, errors
+    assert json.dumps(row) == before
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_CALL if name != "toolbench"])  # its tools are in prose
+def test_a_wrong_type_in_a_row_s_call_is_found_by_its_tool_s_schema(name: str) -> None:
+    text = json.dumps(WITH_CALL[name])
+    for quote in ('"', '\\"', '\\\\\\"'):
+        city = f"{quote}city{quote}: "
+        text = text.replace(f"{city}{quote}Oslo{quote}", f"{city}5")
+    codes = [one.rule.code for one in lint_sample(sample_of(json.loads(text)))]
+    assert "S202" in codes
+
+
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_prompt_without_an_answer_is_read_with_its_tools(name: str) -> None:
+    sample = sample_of(PROMPTS[name])
+    assert sample.texts(Role.USER) == [ASKED]
+    assert [one.name for one in sample.offered.tools] == ["get_weather"]
+    parameters = sample.offered.tools[0].parameters
+    assert isinstance(parameters, dict)
+    assert parameters["type"] == "object"
+    answered = {**PROMPTS[name], "completion": f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"}
+    candidate = row_candidate(answered)
+    assert [turn.role for turn in candidate.trace.turns] == [Role.USER, Role.ASSISTANT]
+    passed = weaklink.reward("tool-use")(
+        prompts=[ASKED],
+        completions=[answered["completion"]],
+        tools=[OFFERED],
+    )
+    assert passed == [1.0]
+
+
+def test_answers_of_xlam_are_the_reference_of_another_answer() -> None:
+    row = WITH_CALL["xlam"]
+    for city, passes in (("Oslo", True), ("Rome", False)):
+        call = {"name": "get_weather", "arguments": {"city": city}}
+        candidate = row_candidate({**row, "completion": f"<tool_call>\n{json.dumps(call)}\n</tool_call>"})
+        assert [turn.role for turn in candidate.trace.turns] == [Role.USER, Role.ASSISTANT]
+        assert candidate.expected is not None
+        assert [one.tool for one in candidate.expected] == ["get_weather"]
+        made = candidate.expected[0].accepts("city", city)
+        assert made is passes
+
+
+def test_types_of_python_and_java_become_those_of_json_schema() -> None:
+    tool = {
+        "name": "f",
+        "parameters": {
+            "type": "dict",
+            "properties": {
+                "a": {"type": "float"},
+                "b": {"type": "array", "items": {"type": "dict", "properties": {"c": {"type": "tuple"}}}},
+                "d": {"type": "any"},
+                "e": {"type": "List[int]"},
+                "type": {"type": "str"},
+            },
+        },
+    }
+    sample = sample_of({"question": [[USER]], "function": [tool]})
+    parameters = sample.offered.tools[0].parameters
+    assert parameters == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "number"},
+            "b": {"type": "array", "items": {"type": "object", "properties": {"c": {"type": "array"}}}},
+            "d": {},
+            "e": {"type": "array"},
+            "type": {"type": "string"},
+        },
+    }
+
+
+@pytest.mark.parametrize("name", WITH_CALL)
+def test_a_row_that_was_read_is_not_changed_again(name: str) -> None:
+    first = public_row(WITH_CALL[name])
+    if first is not None:
+        again = public_row(first)
+        assert again is None or again == first
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_CALL if name not in ("toolbench", "verifiers")])
+def test_rows_of_every_shape_can_be_converted_and_given_a_fault(name: str) -> None:
+    row = WITH_CALL[name]
+    converted = convert_row(row, None, find_format("hermes"))
+    assert "get_weather" in json.dumps(converted.get("messages", converted.get("conversations")))
+    (found,) = inject_faults(DataRow("a", "line 1", 1, row), seed=1, rates={"wrong-type": 1.0})
+    assert isinstance(found, InjectedRow) is (RESULT in json.dumps(row) or json.dumps(RESULT)[1:-1] in json.dumps(row))
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (
+            {"user_query": "Hi", "calls": [CALL], "functions": [WEATHER]},
+            "--map user_query=query,calls=answers,functions=tools",
+        ),
+        ({"dialog": [USER, STRUCTURED]}, "--map dialog=messages"),
+        ({"question": "Hi", "generation": "Hello"}, "--map question=prompt,generation=completion"),
+        ({"Name": "x", "Instances": [{"input": "Hi"}]}, "ToolAlpaca"),
+        ({"a": 1, "b": 2}, "`a`, `b`"),
+        ({}, "no members"),
+    ],
+)
+def test_a_refusal_names_the_members_and_the_mapping_that_reads_the_row(row: dict[str, Any], says: str) -> None:
+    assert says in refusal(row)
+    assert sample_of(row).shape is None or "prompt" in says

@@ -1,0 +1,89 @@
+"""`--map`: rows whose members have other names, in every command that reads rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import Run
+
+TOOL = {
+    "name": "get_weather",
+    "description": "Weather of a city",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+CALL = {"name": "get_weather", "arguments": {"city": "Oslo"}}
+ANSWER = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
+DIALOG = [
+    {"role": "user", "content": "Weather in Oslo?"},
+    {"role": "assistant", "content": ANSWER},
+    {"role": "tool", "content": '{"celsius": 18}'},
+    {"role": "assistant", "content": "It is 18 degrees."},
+]
+
+
+def write(path: Path, *rows: dict[str, Any]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+ALL = {"inject": ("--only-injected", "--jobs", "2"), "negatives": ("--only-negatives",)}
+COMMANDS = ("lint", "score", "report", "verify", "inject", "negatives", "render")
+
+
+@pytest.mark.parametrize(
+    ("command", "options"), [*((name, ALL.get(name, ())) for name in COMMANDS), ("lint", ("--jobs", "2"))]
+)
+def test_every_command_reads_members_by_other_names(
+    weaklink: Run, tmp_path: Path, command: str, options: tuple[str, ...]
+) -> None:
+    path = write(tmp_path / "a.jsonl", {"talk": DIALOG, "apis": [TOOL]})
+    mapped = weaklink("data", command, path, "--map", "talk=messages,apis=tools", *options)
+    (tmp_path / "other").mkdir()
+    renamed = write(tmp_path / "other" / "a.jsonl", {"messages": DIALOG, "tools": [TOOL]})  # a seed depends on the name
+    plain = weaklink("data", command, renamed, *options)
+    assert mapped.returncode == plain.returncode == 0
+    assert mapped.stdout == plain.stdout.replace(b"/other/", b"/")
+    refused = weaklink("data", command, path, *options)
+    assert b"no conversation" in refused.stderr + refused.stdout
+    assert refused.returncode != 0 or command in ("inject", "negatives")  # these copy every row
+
+
+def test_a_refusal_s_mapping_reads_the_row(weaklink: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"user_query": "Weather in Oslo?", "calls": [CALL], "functions": [TOOL]})
+    refused = weaklink("data", "verify", path)
+    assert refused.returncode == 2
+    mapping = refused.stderr.decode().partition("--map ")[2].partition("`")[0]
+    assert mapping == "user_query=query,calls=answers,functions=tools"
+    done = weaklink("data", "verify", path, "--map", mapping)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"1 of 1 candidate passed" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["query", "=prompt", "query="])
+def test_a_mapping_needs_both_names(weaklink: Run, tmp_path: Path, text: str) -> None:
+    done = weaklink("data", "score", write(tmp_path / "a.jsonl", {"messages": DIALOG}), "--map", text)
+    assert done.returncode == 2
+    assert b"NAME=MEMBER" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["lint", "score", "verify"])
+def test_a_set_without_a_call_that_could_be_read_ends_with_a_warning(
+    weaklink: Run, tmp_path: Path, command: str
+) -> None:
+    talk = [DIALOG[0], {"role": "assistant", "content": "CALL get_weather WITH Oslo"}]
+    without = weaklink("data", command, write(tmp_path / "a.jsonl", {"messages": talk, "tools": [TOOL]}))
+    assert b"no call could be read in any row" in without.stderr
+    done = weaklink("data", command, write(tmp_path / "b.jsonl", {"messages": DIALOG, "tools": [TOOL]}))
+    assert b"no call could be read" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["lint", "verify"])
+@pytest.mark.parametrize("tools", [[], "[]"])
+def test_calls_of_no_offered_tool_are_reported_once(weaklink: Run, tmp_path: Path, command: str, tools: object) -> None:
+    rows = [{"id": number, "messages": DIALOG, "tools": tools} for number in range(3)]
+    done = weaklink("data", command, write(tmp_path / "a.jsonl", *rows))
+    assert done.returncode == 1
+    assert done.stderr.count(b"3 of 3") == 1
+    assert b"have calls but offer no tool" in done.stderr
