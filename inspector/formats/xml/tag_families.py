@@ -36,6 +36,7 @@ OPENER, CLOSER = "<tool_call>", "</tool_call>"
 
 _FUNCTION = lazy_pattern(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
 _NAME_AND_KEY = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
+_KEY = lazy_pattern(r"<arg_key>([^<>\n]{1,128})</arg_key>(?:\s*(</arg_key>))?\s*(<arg_value>)?")
 _SEPARATOR = "<tool_sep>"
 _NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
 _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
@@ -129,6 +130,8 @@ def arg_syntax(*, separator: str = "") -> XmlSyntax:
         lead=OPENER if separator else "",
         anywhere=True,
         bad_is_empty=True,
+        key=_KEY,
+        headless=r"</arg_key>\s{0,8}<arg_value>",
         bad_tag=r"[^<>\n]*(?:</[a-z_]*>?)?(?:\s*<[a-z_]*>?(?![^<]*</))?",
     )
 
