@@ -1,4 +1,4 @@
-"""Tries fixes: a fix stays safe only if the repaired text was parsed again and nothing is wrong with it.
+"""Tries fixes: what repairs nothing is dropped, and a fix stays safe only if nothing is wrong with the repaired text.
 
 Theory of operation. A check offers a fix for the fault that it sees, and marks it as safe if the text can mean nothing
 else. What the whole text means afterwards depends on everything around the place: another marker, a second fault, the
@@ -6,21 +6,27 @@ end of the stream. So each safe fix is applied alone, and the text is parsed aga
 no other fault of the payloads or markers appeared, and every valid call is there with the same name and arguments. Then
 all of them are applied together; those that conflict are not safe.
 
+Where the call that they edit cannot be read even then, they are not safe; and no fix at all is offered where the call
+cannot be read with all fixes, suggestions included, nor with this one alone. Its hint goes too if the fix leaves its
+fault, or brings new ones.
+
 Cost: a text without safe fixes is not parsed again. Else it is parsed once for each, up to `_MOST_WORK` code points or
 `_LEAST_TRIALS` trials, whichever is more. If that is not enough for every fix, groups of them are tried, and a group
 that fails is tried in halves; a fix without a trial is not safe.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
 
-from inspector.diagnostics import Fault, Fix, edited, without_clashes
+from inspector.diagnostics import Edit, Fault, Fix, edited, without_clashes
 from inspector.json_text import write_json
 from inspector.model import ToolCall
 from inspector.rules.rule import Severity
+from inspector.text import Range
 
 _MOST_WORK = 250_000
 _LEAST_TRIALS = 8
@@ -47,9 +53,22 @@ def with_tried_fixes(
     `read` parses a repaired text under the same conditions as the first; it must not raise. Without `has_calls`, the
     first parse found no call that a repair could change. `before` is the result of `read` for `text`, if known.
     """
-    safe = [fault for fault in faults if fault.fix is not None and fault.fix.safe and fault.fix.edits]
-    sound = set(map(id, _Trials(text, read, has_calls, before).sound(safe))) if safe else set()
-    return [_suggested(fault) if fault.fix is not None and id(fault) not in sound else fault for fault in faults]
+    fixes = [fault for fault in faults if fault.fix is not None and fault.fix.edits]
+    if not fixes:
+        return list(faults)
+    trials = _Trials(text, read, has_calls, before)
+    sound = trials.sound([fault for fault in fixes if fault.fix is not None and fault.fix.safe])
+    safe = set(map(id, trials.repairing(sound)))
+    useless = trials.useless(fixes)
+    without_fix, without_hint = set(map(id, useless)), trials.harmful(useless)
+    return [
+        structs.replace(fault, fix=None, hint=None if id(fault) in without_hint else fault.hint)
+        if id(fault) in without_fix
+        else fault
+        if id(fault) in safe
+        else _suggested(fault)
+        for fault in faults
+    ]
 
 
 def _suggested(fault: Fault) -> Fault:
@@ -93,6 +112,32 @@ class _Trials:
                 kept.append(fault)
         return kept
 
+    def repairing(self, sound: list[Fault]) -> list[Fault]:
+        """Those of the sound fixes after which their calls have no fault of syntax, if all of them are applied."""
+        broken = self._in_broken_calls(sound) if sound else set()
+        return [fault for fault in sound if id(fault) not in broken]
+
+    def useless(self, fixes: list[Fault]) -> list[Fault]:
+        """The faults whose fixes leave a call that cannot be read, applied together with all others, and alone."""
+        broken = self._in_broken_calls(fixes)
+        return [one for one in fixes if id(one) in broken and (len(fixes) == 1 or self._in_broken_calls([one]))]
+
+    def harmful(self, useless: list[Fault]) -> set[int]:
+        """The ids of those of the useless fixes that leave their fault, or bring new ones."""
+        return {id(one) for one in useless if self.left > 0 and not self._is_sound([one])}
+
+    def _in_broken_calls(self, group: list[Fault]) -> set[int]:
+        """The ids of the faults whose fixes edit a call that has a fault of syntax after the whole group's edits."""
+        if self.left <= 0:
+            return set()
+        self.left -= 1
+        applied = without_clashes(group)
+        edits = sorted((edit for one in applied if one.fix is not None for edit in one.fix.edits), key=_edit_place)
+        after = self.read(edited(self.text, edits))
+        broken = [call for call in after.calls if not call.valid]
+        places = {id(one): _moved_starts(one, edits) for one in applied}
+        return {at for at, starts in places.items() if any(_edits(call, starts, after.calls) for call in broken)}
+
     def _sound_together(self, group: list[Fault]) -> list[Fault]:
         """As many of a group as are sound together: a part that is not is tried in halves."""
         kept: list[Fault] = []
@@ -118,6 +163,27 @@ class _Trials:
             return True
         codes, valid = self.before
         return remaining <= codes - _codes(group) and _in_order(valid, _valid(after.calls))
+
+
+def _edit_place(edit: Edit) -> Range:
+    return edit.range
+
+
+def _moved_starts(fault: Fault, edits: Sequence[Edit]) -> list[int]:
+    """Where the edits of a fault are in the text after all edits, which are sorted."""
+    moved, distance = list[int](), 0
+    own = fault.fix.edits if fault.fix is not None else ()
+    for edit in edits:
+        if edit in own:
+            moved.append(edit.range.start + distance)
+        distance += len(edit.text) - len(edit.range)
+    return moved
+
+
+def _edits(call: ToolCall, starts: Sequence[int], calls: Sequence[ToolCall]) -> bool:
+    """Whether one of the positions is in a call, or after it and before the next."""
+    following = min((one.range.start for one in calls if one.range.start > call.range.start), default=sys.maxsize)
+    return any(call.range.start <= start < following for start in starts)
 
 
 def _codes(faults: Sequence[Fault]) -> Counter[str]:

@@ -70,7 +70,9 @@ def unknown_tool(call: ToolCall, offered: OfferedTools, builtin_tools: Container
     if nearest is None:
         yield Fault(rules.UNKNOWN_TOOL, place, message)
         return
-    fix = Fix((Edit(place, write_json(nearest, ascii_only=False)),), safe=False) if call.name_range else None
+    is_bare = len(place) == len(call.name)
+    written = nearest if is_bare else write_json(nearest, ascii_only=False)
+    fix = Fix((Edit(place, written),), safe=False) if call.name_range else None
     yield Fault(rules.UNKNOWN_TOOL, place, message, f"Did you mean {quoted(nearest)}?", fix)
 
 

@@ -125,7 +125,7 @@ class Wrappers:
             yield Fault(
                 FOREIGN_FORMAT,
                 node.range.moved(start),
-                f"A call of {quoted(str(name.value.scalar))} appears in `{self._opener}` as JSON, which "
-                f"is not how `{self._own.name}` writes calls: it stays in the answer, and no tool runs.",
+                f"A call of {quoted(str(name.value.scalar))} appears in `{self._opener}` as JSON, which is not how "
+                f"`{self._own.name}` writes calls: a server that reads only `{self._own.name}` runs no tool.",
                 f"Write the call as `{self._own.name}` does, or serve the model with a parser for JSON.",
             )

@@ -170,8 +170,8 @@ def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
     return Fault(
         CALL_INSIDE_REASONING,
         draft.opener.moved(start),
-        f"{shown(draft.opener.of(text))} appears inside reasoning: this is a draft, not a call, but a server without "
-        "a reasoning parser executes it.",
+        f"{shown(draft.opener.of(text))} appears inside reasoning: this is a draft, not a call. A server without a "
+        "reasoning parser executes it, and some reasoning parsers end the reasoning here.",
         "Parse reasoning before calls, or keep the markers out of the reasoning.",
     )
 

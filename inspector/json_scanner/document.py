@@ -288,4 +288,5 @@ class _Document(Struct):
         if found and self.nodes[-1].kind is not JsonKind.OBJECT and text[end] == "{":
             end = cursor.end
         cursor.at = end
-        cursor.found.add(say.trailing_text(text, self._trimmed(start, end)))
+        say_it = say.trailing_text if text.find('":', start, end) < 0 else say.trailing_members
+        cursor.found.add(say_it(text, self._trimmed(start, end)))

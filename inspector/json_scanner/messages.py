@@ -125,6 +125,10 @@ trailing_text = FaultMessage(
     repair="",
     safe=True,
 )
+trailing_members = FaultMessage(
+    json_syntax.TRAILING_DATA,
+    "{here} follows the complete value, with members of an object; nothing was expected after it.",
+)
 only_text = FaultMessage(json_syntax.MALFORMED_JSON, "The payload contains no JSON value, only text: {here}.")
 
 # strings, words and numbers
@@ -204,9 +208,9 @@ def missing_comma(text: str, last: Range, at: int, insert_at: int) -> Fault:
     before = shown(text, last.start, last_end)
     message = f"A comma was expected between {before} and {shown(text, at, min(at + 20, len(text)))}."
     place = Range(last_end, at + 1)
-    return Fault(
-        json_syntax.MISSING_COMMA, place, message, "Put a comma between the two.", inserted(insert_at, ",", safe=True)
-    )
+    is_prose = text[at].isalpha() and text[last_end - 1] in "}]"
+    fix = inserted(insert_at, ",", safe=not is_prose)
+    return Fault(json_syntax.MISSING_COMMA, place, message, "Put a comma between the two.", fix)
 
 
 def missing_colon(text: str, key: Range, at: int) -> Fault:
@@ -314,7 +318,9 @@ def extra_closers(text: str, place: Range) -> Fault:
     if len(place) > 200:
         what = "A long run of extra brackets"
     message = f"{what}: the value was complete before it."
-    return Fault(json_syntax.TRAILING_DATA, place, message, "Delete the extra brackets.", deleted(place, safe=True))
+    is_repeated = set(closers) == {text[max(place.start - 20, 0) : place.start].rstrip()[-1:]}
+    fix = deleted(place, safe=is_repeated)  # a bracket of another kind shows that an opening one is missing
+    return Fault(json_syntax.TRAILING_DATA, place, message, "Delete the extra brackets.", fix)
 
 
 def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
@@ -409,13 +415,14 @@ def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
                 Fix((*inner, Edit(Range(end - 1, end), "")), safe=False),
             )
     first = inner[0].range.start if inner else start
+    is_key = text[end : end + 8].lstrip().startswith(":")  # no key has quotes: a colon or a comma is missing before it
     return Fault(
         json_syntax.MISSING_QUOTE,
         Range(first, first + 1),
         f"The string {what} contains {counted(len(inner), 'unescaped quote')}, so a parser reads it as ending after "
         f"{shown(text, start, first + 1)}.",
-        "Write a backslash before each quote within the string.",
-        Fix(tuple(inner), safe=False),
+        None if is_key else "Write a backslash before each quote within the string.",
+        None if is_key else Fix(tuple(inner), safe=False),
     )
 
 

@@ -73,11 +73,12 @@ CALL_INSIDE_REASONING = Rule(
     "call-inside-reasoning",
     Severity.WARNING,
     "A call is drafted inside reasoning.",
-    "Inside closed reasoning it is a draft, not a call. A server without a reasoning parser executes it anyway, and a "
-    "server that parses calls first loses the real one. In reasoning that never closes, a complete call counts as a "
-    "call, since the model meant it; a server with a reasoning parser keeps it as reasoning and returns no call.",
-    "Turn on the server's reasoning parser, and check whether the real call follows. If the reasoning never closes, "
-    "the agent never gets the call: make the model close the reasoning before it calls.",
+    "Inside closed reasoning it is a draft, not a call; in reasoning that never closes, a complete call counts as a "
+    "call, since the model meant it. What a server does depends on its reasoning parser: vLLM 0.33.0's `qwen3` ends "
+    "the reasoning at the call and returns it, also a draft, and then loses the answer; its `deepseek_r1` keeps "
+    "everything as reasoning. Without a reasoning parser, a server executes drafts too.",
+    "Check what the server's reasoning parser does, and whether the real call follows. If the reasoning never closes, "
+    "make the model close it before it calls.",
     bad='<think>I will send <tool_call>{"name": "f", "arguments": {}}</tool_call></think>',
     good='<think>I will call f.</think><tool_call>{"name": "f", "arguments": {}}</tool_call>',
 )
@@ -188,8 +189,9 @@ NEAR_MARKER = Rule(
     "near-marker",
     Severity.WARNING,
     "A text is nearly, but not exactly, the marker of a call.",
-    "A server searches for the exact marker. It reads a misspelt marker, or one truncated by the end of the stream, "
-    "as text: the user sees the call that follows, and no tool runs.",
+    "Most servers search for the exact marker. They read a misspelt marker, or one truncated by the end of the "
+    "stream, as text: the user sees the call that follows, and no tool runs. Some know more spellings than the "
+    "model's template has.",
     "Check the prompt for the same misspelling. A high temperature or a strong quantisation garbles markers too; if "
     "they are single tokens, garbled ones mean that the tokenizer's special tokens were not set up.",
     bad='<tool_cal> {"name": "f", "arguments": {}}',
@@ -228,8 +230,8 @@ ATTEMPTED_CALL = Rule(
     "A call of an offered tool is written in a syntax that the format does not read.",
     "The model tried to call a tool, but wrote the call in a code fence, in prose, as JSON although the format needs "
     "Python's syntax (or the reverse), with escaped underscores, inside a string, as a name with labels, tags or "
-    "YAML, without its special tokens (which some servers remove), or in another way that no server of this format "
-    "reads. The user sees the reply as text, no tool runs, and the agent stops.",
+    "YAML, without its special tokens (which some servers remove), or in another way that is not this format's. "
+    "The user sees the reply as text, no tool runs, and the agent stops.",
     "Apply the fix to see the call as the format expects it. In the prompt, show one call exactly as the server reads "
     "it, without a code fence; for models that always use another syntax, use a server with a parser for that syntax.",
     bad=f'{_TOOLS}<|im_start|>assistant\nI will look.\n```python\nget_weather(city="Oslo")\n```<|im_end|>\n',

@@ -22,6 +22,7 @@ _QUOTES = ("`", '"', "'")
 _LINE_END = 64  # code points before a marker that show whether it is within a sentence
 _IN_SENTENCE = lazy_pattern(r"[\w,][ \t]+\Z")
 _SENTENCE = lazy_pattern(r"(?:[ \t]+[a-z]|[.,;:!?][ \t]+[A-Za-z])[^\[\](){}<>]*")
+_MAY_BE_EMPTY = (SpanKind.TOOL_CALL, SpanKind.TOOL_RESULT)
 _MAY_BE_MENTIONED = (SpanKind.TOOL_CALL, SpanKind.REASONING)
 _UNREAD = ParseResult(complete=True)
 """The content of a span that no reader reads."""
@@ -140,10 +141,13 @@ class Assembler:
         self._opened = None
 
     def _not_closed(self, event: SpanClosed, reading: ParseResult, *, holds_calls: bool) -> None:
-        """Report a span whose closing marker is missing; a call span without text is reported elsewhere."""
+        """Report a span whose closing marker is missing.
+
+        A call span without text is reported elsewhere; an empty result is where Gemma's template stops an answer.
+        """
         if event.span.kind is SpanKind.REASONING and holds_calls:
             self.faults.append(messages.open_reasoning(event))
-        elif event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip():
+        elif event.span.kind not in _MAY_BE_EMPTY or event.inner_text.strip():
             end = self._payload_end(event)
             fault = messages.unterminated(event, reading, end=end, repeats=self._repeated_by(event))
             self.faults.append(fault)
@@ -232,7 +236,10 @@ class Assembler:
         return msgspec.structs.replace(
             reading,
             calls=tuple(call for one in calls for call in one.reading.calls),
-            faults=(*others, *(messages.call_in_open_reasoning(one.opener, event) for one in calls)),
+            faults=(
+                *others,
+                *(messages.call_in_open_reasoning(one.opener, event, is_first=one is calls[0]) for one in calls),
+            ),
         )
 
     def _calls_in(self, children: Iterable[Span], event: SpanClosed) -> list["_CallInReasoning"]:

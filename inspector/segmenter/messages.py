@@ -8,9 +8,12 @@ from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.model import Span, SpanKind
 from inspector.rules import markers
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.segmenter.events import ParseResult, SpanClosed
 from inspector.text import Range
 
+_WRAPPERS_BEFORE = lazy_pattern(r"(?:<[^<>/\s][^<>\n]{0,60}>\s{0,4})+\Z")
+_LONGEST_WRAPPERS = 200
 _UNCLOSED = MappingProxyType(
     {
         SpanKind.TOOL_CALL: "The call",
@@ -126,15 +129,23 @@ def _leaked_token(marker: str, place: Range, expected: str) -> Fault:
     return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{expected}`.", fix)
 
 
-def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:
-    """The fault of a whole call at `opener`, inside reasoning that never closed: it still counts as a call."""
+def call_in_open_reasoning(opener: Range, closed: SpanClosed, *, is_first: bool) -> Fault:
+    """The fault of a whole call at `opener`, inside reasoning that never closed: it still counts as a call.
+
+    The fix of the first such call closes the reasoning, before the wrapper around the calls if there is one.
+    """
+    start = closed.span.inner.start
+    wrapper = _WRAPPERS_BEFORE.search(
+        closed.inner_text[max(opener.start - start - _LONGEST_WRAPPERS, 0) : opener.start - start]
+    )
+    at = opener.start - (len(wrapper[0]) if wrapper is not None else 0)
     return Fault(
         markers.CALL_INSIDE_REASONING,
         opener,
-        f"This reasoning contains a complete call, and no `{closed.wanted}` closes it. It counts as a call; a server "
-        "with a reasoning parser returns all of it as reasoning and no call.",
+        f"This reasoning contains a complete call, and no `{closed.wanted}` closes it. It counts as a call; whether a "
+        "server returns it depends on its reasoning parser.",
         f"Close the reasoning with `{closed.wanted}` before the call.",
-        Fix((Edit(Range(opener.start, opener.start), f"{closed.wanted}\n"),), safe=False),
+        Fix((Edit(Range(at, at), f"{closed.wanted}\n"),), safe=False) if is_first else None,
     )
 
 

@@ -39,6 +39,7 @@ from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
 from inspector.formats.format import Format
 from inspector.formats.registry import registered_formats
+from inspector.json_text import write_json
 from inspector.model import ToolCall
 from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT, NEAR_MARKER
 from inspector.rules.rule import Rule
@@ -51,6 +52,7 @@ _RESULT = lazy_pattern(
     re.IGNORECASE,
 )
 
+_TOKEN = lazy_pattern(r"<\||\|>")
 _RESULT_END = lazy_pattern(r"\n\s*\n|```")
 _LONGEST_RESULT = 2_000
 _LONGEST_SHOWN = 160
@@ -172,7 +174,7 @@ class CallSearch:
         shape = f"in the syntax of `{found.shape}`" if found.rule is FOREIGN_FORMAT else found.shape
         message = (
             f"A call of `{found.call.name}` is written {shape} between the markers of a call, where `{self._own.name}` "
-            "does not read it: no tool runs."
+            "does not read it: a server that reads only this format runs no tool."
         )
         return Fault(found.rule, found.call.range, message, self._expected(self._written([found.call], offered)))
 
@@ -217,13 +219,13 @@ class CallSearch:
         if found.rule is FOREIGN_FORMAT:
             message = (
                 f"A call of `{call.name}` is written here in the syntax of `{found.shape}`, but weaklink reads this "
-                f"model's calls as `{self._own.name}`: the call stays in the answer, and no tool runs."
+                f"model's calls as `{self._own.name}`: a server that reads only `{self._own.name}` runs no tool."
             )
             hint = f"Serve the model with a parser for `{found.shape}`, or change the prompt that shows this syntax."
         else:
             message = (
-                f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: the "
-                "call stays in the answer, and no tool runs."
+                f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: a "
+                f"server that reads only `{self._own.name}` runs no tool."
             )
             hint = self._expected(written)
             if WITHOUT_TOKENS in found.shape:
@@ -252,7 +254,7 @@ class CallSearch:
 
     def _draft(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
         call = structs.replace(found.call, is_step=False)
-        message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft, and no tool runs."
+        message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft."
         hint = self._expected(self._written([call], offered))
         return Fault(CALL_INSIDE_REASONING, call.range, message, hint, call=call)
 
@@ -275,8 +277,11 @@ class CallSearch:
         return Fix((Edit(place, f"{lead}{written}{tail}"),), safe=is_sure)
 
     def _written(self, calls: Sequence[AttemptedCall], offered: OfferedTools) -> str | None:
-        """The calls in the own format; None if one of them could not be read, or the format cannot express it."""
-        if not all(call.recovered for call in calls):
+        """The calls in the own format; None if one of them could not be read, or the format cannot express it.
+
+        A value with a special token is a text that was cut at the wrong place.
+        """
+        if not all(call.recovered and _TOKEN.search(write_json(call.arguments)) is None for call in calls):
             return None
         rebuilt = [ToolCall(call.name, call.arguments, "", valid=True, range=call.range) for call in calls]
         written = self._own.write_calls(rebuilt)

@@ -280,7 +280,7 @@ class NearMarkers:
             opener = next(one for one in self._openers if one.startswith(cut))
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, but no call followed."
         elif cut := self._cut_value(text):
-            message = f"The stream ends within {shown(cut)}, which begins like a call; no server reads it as a call."
+            message = f"The stream ends within {shown(cut)}, which begins like a call, but is none."
         else:
             return None
         place = Range(len(text) - len(cut), len(text))
@@ -313,8 +313,7 @@ class NearMarkers:
         return found
 
     def _near(self, place: Range, near: str, marker: str) -> Fault:
-        what = "that marker" if "/" in near else "the beginning of a call"
-        message = f"{shown(near)} is nearly `{marker}`, but no server recognises it as {what}."
+        message = f"{shown(near)} is nearly `{marker}`, but not that marker; it is read as text here."
         fix = Fix((Edit(place, marker),), safe=False) if marker.startswith(self._beginnings) else None
         return Fault(NEAR_MARKER, place, message, f"Write `{marker}` if you meant a call.", fix)
 

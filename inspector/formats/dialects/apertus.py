@@ -46,7 +46,7 @@ def read_key_named_calls(closed: SpanClosed) -> ParseResult:
     faults = list(reading.faults)
     bare = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
     if bare:
-        faults.append(bare_object(bare))
+        faults.append(bare_object(bare, is_whole=True))
     arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY]
     objects = [*bare, *(item for array in arrays for item in array.items if item.kind is JsonKind.OBJECT)]
     calls = [

@@ -48,14 +48,14 @@ _TURNS = (
     *(opening(header, "speaker") for header in _HEADERS),
     *(opening(end, "turn_end") for end in ("<|im_end|>", "[EOS]", "[BOS]")),
 )
-_ID = r"(?P<id>(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
+_ID = r"(?P<id>(?!functions\.:)(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _K2_CALL = NamedCallReader(
     header=lazy_pattern(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
     expected=f"`functions.NAME:INDEX{_ARGUMENTS}`, then the arguments",
     loose=(
         LooseHeader(lazy_pattern(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
         LooseHeader(
-            lazy_pattern(r"\s*functions\.(?P<name>[^\s<{]++)\s*<\|tool_call_argument_begin\|>"),
+            lazy_pattern(r"\s*functions\.(?P<name>[^\s<{:][^\s<{]*+)\s*<\|tool_call_argument_begin\|>"),
             "its id lacks the index, as in `:0`",
         ),
     ),

@@ -66,7 +66,7 @@ def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterat
     if match[1] is None or match[1] == ":":
         at = match.start(2) if match[1] is None else match.start(1)
         message = f"`call:` is missing before the tool's name {shown(match[2])}."
-        fix = Fix((Edit(Range(at, match.start(2)), "call:"),), safe=True)
+        fix = Fix((Edit(Range(at, match.start(2)), "call:"),), safe=not match[2].startswith("call"))
         yield Fault(rules.MALFORMED_JSON, Range(*match.span(2)), message, "Write `call:` there.", fix)
     rest = text[end:].strip()
     if rest and rest != closer and _NEXT_CALL.match(text, end) is None:

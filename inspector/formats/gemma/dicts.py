@@ -39,6 +39,7 @@ _APOSTROPHES = repeated(r"[^'\\\n]++|\\[\s\S]")
 _ODD_NUMBER = lazy_pattern(r"[-+]?(?:\d+\.?\d*|\.\d+)")
 _NEXT_KEY = lazy_pattern(r"\s*+[\w.\-]{1,64}\s*+:\s*+")
 _SWALLOWED = lazy_pattern(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
+_OTHER_MEMBER = lazy_pattern(r"[{}\[\]\n]|<\||\|>|[|<>]?\"[|<>]|,\s{0,8}[\w.\-]{1,64}\s{0,8}:")
 _LOOK_BACK = 100
 _CONTINUES = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")
 _CLOSERS = {"{": "}", "[": "]"}
@@ -86,6 +87,8 @@ class GemmaValues:
             return word == "True", True
         if _ODD_NUMBER.fullmatch(word):
             return self._odd_number(word, place), True
+        if (opened := self._without_beginning(start)) is not None:
+            return opened, True
         delimited = f"{self._delimiter}{word}{self._delimiter}"
         message = f"The value {shown(word)} appears without `{self._delimiter}` around it."
         fix = Fix((Edit(place, delimited),), safe=False)
@@ -161,6 +164,18 @@ class GemmaValues:
         message = f"The string {shown(self._text, start, comma)} has no `{self._delimiter}` at its end."
         self._flag(rules.MISSING_QUOTE, Range(comma - 1, comma), message, f"Put `{self._delimiter}` there.", fix)
         return self._text[first:comma]
+
+    def _without_beginning(self, start: int) -> str | None:
+        """Read a string without its opening delimiter that begins at `start`; None if there is no closing one."""
+        last = self._text.find(self._delimiter, start, start + _LOOK_BACK)
+        value = self._text[start:last]
+        if last < 0 or _OTHER_MEMBER.search(value) or not self._ends_string(last + len(self._delimiter)):
+            return None
+        self._at = last + len(self._delimiter)
+        fix = Fix((Edit(Range(start, start), self._delimiter),), safe=False)
+        message = f"The string {shown(value)} has no `{self._delimiter}` before it."
+        self._flag(rules.MISSING_QUOTE, Range(start, last), message, f"Put `{self._delimiter}` there.", fix)
+        return value
 
     def _no_value(self, key: str) -> None:
         character = self._skip()
@@ -340,7 +355,8 @@ class GemmaReader(GemmaValues):
                 message = f"{shown(text, start, start + 1)} appears where a key was expected."
                 self._flag(rules.MALFORMED_JSON, Range(start, start + 1), message)
                 return False
-            key, self._at = bare[0], bare.end()
+            key = bare[0].partition("=")[0] or bare[0]
+            self._at = start + len(key)
         place = Range(start, self._at)
         if key in frame.members:
             fault = Fault(
@@ -356,6 +372,12 @@ class GemmaReader(GemmaValues):
             self._cut_within = self._cut_within or f"the key {shown(key)}"
             self._hopeless += 1
             return False
+        if character == "=":
+            place = Range(self._at, self._at + 1)
+            fix = Fix((Edit(place, ":"),), safe=True)
+            self._flag(rules.MALFORMED_JSON, place, "`=` appears where `:` was expected.", "Write `:`.", fix)
+            self._at += 1
+            return True
         message = f"The key {shown(key)} has no value: `:` was expected after it."
         self._flag(rules.MISSING_VALUE, place, message)
         self._separator(frame)
@@ -384,6 +406,14 @@ class GemmaReader(GemmaValues):
                 outer.items.append(value)
         closers = self._closers + "".join(_CLOSERS[frame.opener] for frame in reversed(frames))
         end = len(self._text)
+        is_closed = bool(self._closers) and self._text.rstrip().endswith(("}", "]"))
+        if is_closed:
+            place, message = (
+                Range(max(end - 1, 0), end),
+                f"`{self._closers}` is missing at the end of {self._cut_within}.",
+            )
+            self._flag(rules.TRUNCATED_JSON, place, message)
+            return
         fix = None if self._hopeless else Fix((Edit(Range(end, end), closers),), safe=False)
         hint = f"End it with {shown(closers)}, if the rest is not available." if fix else None
         message = f"The call ends within {self._cut_within}; {shown(closers)} is missing at the end."

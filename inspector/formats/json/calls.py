@@ -63,7 +63,8 @@ class JsonCallReader(Struct, frozen=True):
         if not text.strip():
             return empty_payload(closed)
         call = self._whole(text, start)
-        return self.read(text, start) if call is None else ParseResult(calls=(call,), complete=True)
+        is_whole = closed.span.inner.end < closed.span.range.end
+        return self.read(text, start, is_whole=is_whole) if call is None else ParseResult(calls=(call,), complete=True)
 
     def _whole(self, text: str, start: int) -> ToolCall | None:
         """The single call of a payload without any fault, or None."""
@@ -81,8 +82,11 @@ class JsonCallReader(Struct, frozen=True):
         is_ambiguous = call is not None and isinstance(call.arguments, dict) and is_schema_like(call.arguments)
         return None if is_ambiguous else call
 
-    def read(self, text: str, start: int) -> ParseResult:
-        """The calls in `text`, which is not blank and begins at `start` in the whole text."""
+    def read(self, text: str, start: int, *, is_whole: bool = True) -> ParseResult:
+        """The calls in `text`, which is not blank and begins at `start` in the whole text.
+
+        `is_whole` says that a marker ends it, and not the payload itself.
+        """
         is_native = self.keys.name == NATIVE_KEYS.name and not self.wrappers
         reading = read_json(text, call=is_native, several_arrays=not self.wrappers)
         faults = list(reading.faults)
@@ -94,7 +98,7 @@ class JsonCallReader(Struct, frozen=True):
         bare = {node.range for node in reading.nodes if node.kind is JsonKind.OBJECT} if requires_array else set()
         arrays = [node for node in nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
         if requires_array and objects:
-            faults.append(bare_object(objects))
+            faults.append(bare_object(objects, is_whole=is_whole))
         for array in arrays:
             objects += array.items
             if not self.is_array:
@@ -226,8 +230,8 @@ def shifted_call(call: ToolCall, distance: int) -> ToolCall:
     )
 
 
-def bare_object(objects: list[JsonNode]) -> Fault:
-    """The fault of objects where the format requires an array of them."""
+def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
+    """The fault of objects where the format requires an array of them; `is_whole` if a marker closes them."""
     first, last, count = objects[0].range, objects[-1].range, len(objects)
     gaps = (Edit(Range(left.range.end, right.range.start), ", ") for left, right in pairwise(objects))
     edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
@@ -239,7 +243,7 @@ def bare_object(objects: list[JsonNode]) -> Fault:
         Range(first.start, first.start + 1),
         f"{what} where an array of calls belongs; servers that expect the array reject {them}.",
         f"Put {them} in square brackets.",
-        Fix(edits, safe=True),
+        Fix(edits, safe=is_whole),
     )
 
 

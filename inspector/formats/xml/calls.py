@@ -288,7 +288,12 @@ def _by_range(fault: Fault) -> Range:
 
 
 def _within(fault: Fault, tag: Range) -> Fault:
-    """The fault at its range, or at the parameter's tag if its range is empty."""
+    """The fault at its range, or at the parameter's tag if its range is empty.
+
+    Text after the value may be the next parameter behind a garbled tag, so nothing says to delete it.
+    """
+    if fault.rule is rules.TRAILING_DATA:
+        return Fault(fault.rule, fault.range, fault.message)
     return fault if len(fault.range) else Fault(fault.rule, tag, fault.message, fault.hint)
 
 

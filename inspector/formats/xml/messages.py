@@ -7,9 +7,11 @@ from inspector.rules import json_syntax as call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from inspector.rules.rule import Rule
+from inspector.scanning import lazy_pattern
 from inspector.text import Range
 
 _MOST = 40
+_CLOSING_TAG = lazy_pattern(r"</[\w.:-]+>")
 
 
 def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, is_cut: bool) -> Fault:
@@ -26,35 +28,74 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             return _bad_tag(place, text, syntax, is_cut=is_cut and place.end == walked.content_end)
         case Flaw.CALL_TAG_NOT_CLOSED:
             return _call_tag_not_closed(place, text, syntax)
-        case Flaw.STRAY_TEXT:
-            return Fault(
-                call_shape.MALFORMED_PARAMETERS,
-                place,
-                f"Only parameters are allowed here: expected `{syntax.shown_parameter}`, found {_quoted(text, place)}.",
-                "Delete it, or put it into a separate parameter.",
-            )
-        case Flaw.STRAY_TAG:
-            return Fault(
-                call_shape.MALFORMED_PARAMETERS,
-                place,
-                f"{_quoted(text, place)} closes nothing here.",
-                "Delete it.",
-                Fix((Edit(place, ""),), safe=False),
-            )
-        case Flaw.TEXT_AFTER_CALL:
-            return Fault(
-                rules.TRAILING_DATA,
-                place,
-                f"{_quoted(text, place)} appears after `{syntax.call_end}`, where the call is complete.",
-                "Delete what follows the call.",
-                Fix((Edit(place, ""),), safe=True),
-            )
+        case Flaw.STRAY_TEXT | Flaw.STRAY_TAG | Flaw.TEXT_AFTER_CALL:
+            return _stray(flawed, text, syntax)
         case Flaw.NO_CALL:
             return Fault(
                 call_shape.MALFORMED_PARAMETERS,
                 place,
                 f"{_quoted(text, place)} appears outside a call: no `{syntax.shown_call}` names the tool before it.",
             )
+        case _:
+            return _wrong_tag(flawed, text, syntax)
+
+
+def _stray(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
+    """The fault of text or a tag where neither belongs."""
+    place = flawed.range
+    if flawed.flaw is Flaw.TEXT_AFTER_CALL:
+        return Fault(
+            rules.TRAILING_DATA,
+            place,
+            f"{_quoted(text, place)} appears after `{syntax.call_end}`, where the call is complete.",
+            "Delete what follows the call.",
+            Fix((Edit(place, ""),), safe=True),
+        )
+    if flawed.flaw is Flaw.STRAY_TAG or _CLOSING_TAG.fullmatch(place.of(text)):
+        message = f"{_quoted(text, place)} closes nothing here."
+        fix = Fix((Edit(place, ""),), safe=False)
+        return Fault(call_shape.MALFORMED_PARAMETERS, place, message, "Delete it.", fix)
+    return Fault(
+        call_shape.MALFORMED_PARAMETERS,
+        place,
+        f"Only parameters are allowed here: expected `{syntax.shown_parameter}`, found {_quoted(text, place)}.",
+        "Delete it, or put it into a separate parameter.",
+    )
+
+
+def _wrong_tag(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
+    """The fault of a parameter whose tags are there in part, or in another spelling."""
+    found, place = flawed.parameter, flawed.range
+    assert found is not None
+    match flawed.flaw:
+        case Flaw.VALUE_NOT_OPENED:
+            return _inserted(place, place.end, "<arg_value>", f"is missing before the value of {_shown(found.name)}")
+        case Flaw.KEY_NOT_OPENED:
+            return _inserted(place, place.start, syntax.parameter_begins, f"is missing before {_shown(found.name)}")
+        case Flaw.OTHER_OPENER:
+            return _other_opener(found, place, text, syntax)
+        case _:
+            closes = syntax.closes_value_of(found.name)
+            message = f"{_quoted(text, place)} closes the value of {_shown(found.name)}; expected `{closes}`."
+            fix = Fix((Edit(place, closes),), safe=False)
+            return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write `{closes}`.", fix)
+
+
+def _inserted(place: Range, at: int, tag: str, problem: str) -> Fault:
+    fix = Fix((Edit(Range(at, at), tag),), safe=False)
+    return Fault(call_shape.MALFORMED_PARAMETERS, place, f"`{tag}` {problem}.", f"Put `{tag}` there.", fix)
+
+
+def _other_opener(found: XmlParameterText, place: Range, text: str, syntax: XmlSyntax) -> Fault:
+    """The fault of `<NAME>VALUE</NAME>` in place of a parameter's tags."""
+    opener = syntax.shown_parameter.replace("NAME", found.name)
+    closes = syntax.closes_value_of(found.name)
+    end = Range(found.value.end, found.value.end + len(f"</{found.name}>"))
+    fix = Fix((Edit(place, opener), Edit(end, closes)), safe=False)
+    message = f"{_quoted(text, place)} is not a parameter's tag; expected `{opener}`."
+    return Fault(
+        call_shape.MALFORMED_PARAMETERS, place, message, f"Write `{opener}`, and `{closes}` after the value.", fix
+    )
 
 
 def second_call(first: XmlCallText, second: XmlCallText, text: str, syntax: XmlSyntax) -> Fault:
@@ -144,7 +185,7 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlW
     assert found is not None
     end = found.value.start + len(found.value.of(text).rstrip())
     at_end = is_cut and walked.open_value and found.value.end == len(text)
-    closes = f"{syntax.parameter_end}{found.name}>" if syntax.end_tag is not None else syntax.parameter_end
+    closes = syntax.closes_value_of(found.name)
     missing = [closes, syntax.call_end] if at_end and syntax.call_end else [closes]
     line = "\n" if syntax.own_lines else ""
     fix = Fix((Edit(Range(end, end), line + "\n".join(missing)),), safe=False)

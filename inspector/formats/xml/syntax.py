@@ -35,6 +35,9 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that a tag counts at any
     position in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it unless
     `bad_is_empty`. A call's tag without its end (`>`) is read anyway, and flagged.
+
+    `key` matches a name in tags of its own, group 1, then a stray closing tag of a name, group 2, and the tag that
+    opens the value, group 3, if they are there; `headless` is the end of such an opening tag.
     """
 
     call: Lookahead | None
@@ -51,6 +54,8 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     end_tag: Lookahead | None = None
     bad_tag: str = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
     bad_is_empty: bool = False
+    key: re.Pattern[str] | None = None
+    headless: str = ""
     text_type: str = ""
     own_lines: bool = False
     anywhere: bool = False
@@ -63,6 +68,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
             "call_end": re.escape(self.call_end),
             "parameter": _ungrouped(self.parameter.expression),
             "end": _ungrouped(self.closes.expression),
+            "headless": self.headless,
             "bad": re.escape(self.parameter_begins) + self.bad_tag,
             "bad_call": _unfinished(self.call_begins) if self.call is not None and self.call_begins else "",
         }
@@ -106,6 +112,10 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     def tail(self) -> re.Pattern[str]:
         """Matches the end of a regular call."""
         return re.compile(rf"{re.escape(self.call_end)}\s*\Z")
+
+    def closes_value_of(self, name: str) -> str:
+        """The tag that closes the value of this parameter."""
+        return f"{self.parameter_end}{name}>" if self.end_tag is not None else self.parameter_end
 
     @property
     def closes(self) -> Lookahead:

@@ -34,6 +34,8 @@ OPENER, CLOSER = "<tool_call>", "</tool_call>"
 
 _FUNCTION = lazy_pattern(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
 _NAME_AND_KEY = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
+_KEY = lazy_pattern(r"<arg_key>([^<>\n]{1,128})</arg_key>(?:\s*(</arg_key>))?\s*(<arg_value>)?")
+_ARG_KEY, _ARG_VALUE = Enclosed("<arg_key>", "</arg_key>"), Enclosed("<arg_value>", "</arg_value>")
 _SEPARATOR = "<tool_sep>"
 _NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
 _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
@@ -112,8 +114,8 @@ class PairTags(Struct, frozen=True):
     """
 
     call: Enclosed = Enclosed(OPENER, CLOSER)
-    key: Enclosed = Enclosed("<arg_key>", "</arg_key>")
-    value: Enclosed = Enclosed("<arg_value>", "</arg_value>")
+    key: Enclosed = _ARG_KEY
+    value: Enclosed = _ARG_VALUE
     separator: str = ""
     wrapper: Enclosed | None = None
     type: Enclosed | None = None
@@ -152,6 +154,7 @@ class PairTags(Struct, frozen=True):
             typed = (self.type.opener, Repeat(r"[^<>\n]", 0, 64), self.type.closer, Repeat(r"\s"), value)
             between = (self.key.closer, Repeat(r"\s"), OneOf((value,), typed))
         closes = re.escape(self.value.closer[1:])
+        has_plain_tags = self.key == _ARG_KEY and self.value == _ARG_VALUE
         return XmlSyntax(
             call=Lookahead(opener, name, self.separator) if self.separator else None,
             call_begins=opener,
@@ -166,6 +169,8 @@ class PairTags(Struct, frozen=True):
             lead=opener if self.separator else "",
             anywhere=True,
             bad_is_empty=True,
+            key=_KEY if has_plain_tags else None,
+            headless=r"</arg_key>\s{0,8}<arg_value>" if has_plain_tags else "",
             bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[a-z_]*>?)?(?:\s*<(?!{closes})[a-z_]*>?(?![^<]*</))?",
         )
 

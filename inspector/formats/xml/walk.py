@@ -6,6 +6,7 @@ also ends a value if not enough closing tags follow for it.
 """
 
 import re
+from difflib import SequenceMatcher
 from enum import Enum, auto
 
 from msgspec import Struct, field
@@ -16,6 +17,9 @@ from inspector.text import Range
 
 _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")
+_VALUE_TAG_PARTS = ("<", "arg_")  # of a tag that is there, but not whole
+_OTHER_TAG = lazy_pattern(r"<([A-Za-z_][\w.-]{0,63})>([^<>]*)</\1>")
+_ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, and how many characters it may lack
 _INDENT = 64
 
 
@@ -29,6 +33,10 @@ class Flaw(Enum):
     CALL_TAG_NOT_CLOSED = auto()
     STRAY_TEXT = auto()
     STRAY_TAG = auto()
+    VALUE_NOT_OPENED = auto()
+    KEY_NOT_OPENED = auto()
+    OTHER_OPENER = auto()
+    OTHER_CLOSER = auto()
     TEXT_AFTER_CALL = auto()
     NO_CALL = auto()
 
@@ -125,6 +133,8 @@ class _Walker:
     def _read_head(self) -> None:
         """Read the bare name before the first tag."""
         end = self._tags[0].start() if self._tags else len(self._text)
+        if self._tags and self._tags[0].lastgroup == "headless":
+            end = self._text.rfind("\n", 0, len(self._text[:end].rstrip())) + 1 or end
         head = self._text[:end]
         name = head.strip()
         line_end = name.find("\n")
@@ -208,13 +218,33 @@ class _Walker:
         self._parameter, self._depth = None, 0
 
     def _end_value_unclosed(self, end: int, parameter: XmlParameterText) -> None:
+        closer = self._other_closer(parameter, end)
+        if closer is not None:
+            self._flaws.append(Flawed(Flaw.OTHER_CLOSER, closer, parameter))
+            self._end_value(closer.start, end)
+            return
         self._flaws.append(Flawed(Flaw.VALUE_NOT_CLOSED, parameter.tag, parameter))
         line_ends = not self._syntax.own_lines and self._text.endswith("\n", parameter.value.start, end)
         self._end_value(end - line_ends, end)
 
+    def _other_closer(self, parameter: XmlParameterText, end: int) -> Range | None:
+        """What ends an unclosed value instead of its closing tag: one with the parameter's name, or a garbled one."""
+        value = self._text[parameter.value.start : end].rstrip()
+        named, expected = f"</{parameter.name}>", self._syntax.closes_value_of(parameter.name)
+        length = len(named) if value.endswith(named) and f"<{parameter.name}" not in value else 0
+        if not length:
+            around = range(max(len(expected) - _GARBLED, 1), min(len(expected) + _GARBLED, len(value)) + 1)
+            likeness = {size: SequenceMatcher(None, value[-size:], expected).ratio() for size in around}
+            length = max(likeness, key=likeness.__getitem__, default=0)
+            length = length if likeness.get(length, 0) > _ALIKE else 0
+        last = parameter.value.start + len(value)
+        return Range(last - length, last) if length else None
+
     # outside values
 
     def _outside_values(self, tag: re.Match[str]) -> None:
+        if tag.lastgroup == "headless" and self._begin_without_key(tag):
+            return
         self._pass_over(tag.start())
         match tag.lastgroup:
             case "call":
@@ -236,9 +266,27 @@ class _Walker:
         """Flag the text between tags, unless it is white space."""
         stray = self._text[self._read_to : to].strip()
         start = self._text.index(stray, self._read_to)
+        if stray and self._is_other_parameter(start, start + len(stray)):
+            return
         if stray and not (to == len(self._text) and self._is_cut_closer(start)):
             is_after_call = self._call is None and self._calls
             self._flaw(Flaw.TEXT_AFTER_CALL if is_after_call else Flaw.STRAY_TEXT, start, start + len(stray))
+
+    def _is_other_parameter(self, start: int, end: int) -> bool:
+        """Add the parameters in a text that consists of `<NAME>VALUE</NAME>`; False if it is anything else."""
+        if self._call is None or self._syntax.call is None or self._is_strict:
+            return False
+        found = list(_OTHER_TAG.finditer(self._text, start, end))
+        if not found or _OTHER_TAG.sub("", self._text[start:end]).strip():
+            return False
+        for match in found:
+            name = Range(*match.span(1))
+            self._add_parameter(match[1], name, "", Range(match.start(), match.start(2)))
+            self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(match.start(), match.start(2)), self._parameter))
+            assert self._parameter is not None
+            self._parameter.value = Range(match.start(2), match.end(2))
+            self._end_value(match.end(2), match.end())
+        return True
 
     def _begin_call(self, tag: re.Match[str]) -> None:
         if self._call is not None:
@@ -275,11 +323,46 @@ class _Walker:
 
     def _begin_badly(self, tag: re.Match[str]) -> None:
         """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
+        if self._begin_without_value_tag(tag):
+            return
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
         found = _WORD.search(self._text, tag.start() + begins, tag.end())
         if found is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
             self._add_parameter(found[0], Range(*found.span()), "", Range(*tag.span()))
+
+    def _begin_without_value_tag(self, tag: re.Match[str]) -> bool:
+        """Begin a parameter whose name is in its tag, but the tag of its value is missing, or follows a stray one."""
+        found = self._syntax.key.match(self._text, tag.start()) if self._syntax.key is not None else None
+        if found is None:
+            return False
+        next_tag = self._syntax.tags.search(self._text, max(tag.end(), found.end()))
+        if found[2]:
+            self._flaw(Flaw.STRAY_TAG, *found.span(2))
+        elif found[3] or next_tag is None or next_tag.lastgroup != "end" or self._begins_value_tag(found.end()):
+            return False
+        key, start = Range(*found.span(1)), found.end()
+        self._add_parameter(key.of(self._text), key, "", Range(tag.start(), start))
+        if not found[3]:
+            self._flaws.append(Flawed(Flaw.VALUE_NOT_OPENED, Range(key.end, start), self._parameter))
+        return True
+
+    def _begins_value_tag(self, at: int) -> bool:
+        """Whether a part of the tag that opens a value is there."""
+        return self._text.startswith(_VALUE_TAG_PARTS, at)
+
+    def _begin_without_key(self, tag: re.Match[str]) -> bool:
+        """Begin a parameter whose name lacks the tag before it: `NAME</arg_key><arg_value>`."""
+        before = self._text[self._read_to : tag.start()]
+        name = before.strip()
+        if not _WORD.fullmatch(name):
+            return False
+        start = self._read_to + before.index(name)
+        place = Range(start, start + len(name))
+        self._add_parameter(name, place, "", Range(start, tag.end()))
+        self._flaws.append(Flawed(Flaw.KEY_NOT_OPENED, place, self._parameter))
+        self._read_to = tag.end()
+        return True
 
     def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:
         if self._call is None:

@@ -1,0 +1,258 @@
+"""Texts of a format to measure servers' parsers on: each kind of damage in many layouts.
+
+Models write the same call with other white space, key order, escapes and text around it than templates do, and parsers
+that search by regular expression see the difference. So every text is a layout (how calls and JSON are written, what
+surrounds them), and at most one kind of damage. The same seed gives the same texts.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from random import Random
+
+from inspector.dataset.json_faults import broken_json
+from inspector.facade import make_call
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format
+from inspector.json_text import Json
+from inspector.segmentation import segment
+from tests.mutations import markers, mutated, originals
+
+TOOLS: list[Json] = [
+    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}
+    for name, properties in (
+        ("get_weather", {"city": {"type": "string"}, "days": {"type": "integer"}}),
+        ("get_time", {}),
+        (
+            "add_note",
+            {
+                "text": {"type": "string"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+                "pin": {"type": "boolean"},
+            },
+        ),
+    )
+]
+TOOL_NAMES = ("get_weather", "get_time", "add_note")
+_PLAIN = ("Oslo", "New York", "buy milk, eggs and bread", "it's fine", "3", "a.py", "Tromsø")
+_ODD = (
+    "a < b & c",
+    'say "hi"',
+    "first\nsecond",
+    "C:\\new",
+    "x; y | z",
+    "[1] {2} (3)",
+    "😀 née",
+    "",
+    " padded ",
+    "50% off: <b>now</b>",
+    "f(a=1), g()",
+    "key: value",
+)
+_MAX_CHARS = 3000
+_BEFORE = ("I will look.\n", "Let me check that for you.\n\n", "Sure! ", "OK: {1} [2]\n")
+_AFTER = ("\nDone.", "\n\nI wait for the result.", " That is all.", "\nIs {this} [right]?")
+
+
+def texts_of(name: str, seed: str, count: int) -> Iterator[str]:
+    """Some `count` different texts of a format, and those of its cases."""
+    seen = {""}
+    random = Random(f"{seed}/{name}")
+    dialect = find_format(name)
+    produced = 0
+    cases = [one.text for one in originals(name) if not one.prompt]
+    while produced < count:
+        text = _text(dialect, random) if produced >= len(cases) else cases[produced]
+        produced += 1
+        if text is not None and text not in seen and len(text) <= _MAX_CHARS and _encodes(text):
+            seen.add(text)
+            yield text
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _text(dialect: Format, random: Random) -> str | None:
+    if random.random() < 0.06:
+        changed = mutated(random, dialect.name)
+        return None if changed.prompt else changed.text
+    calls = [_call(random) for _ in range(random.choice((1, 1, 1, 2, 2, 3)))]
+    if random.random() < 0.08:
+        calls[random.randrange(len(calls))] = ("no_such_tool", calls[0][1])
+    made = [make_call(call_name, arguments) for call_name, arguments in calls]
+    if not all(map(dialect.expresses, made)):
+        return None
+    written = dialect.write_calls(made)
+    if dialect.name == "mistral" and random.random() < 0.4:  # before v11, calls were one array
+        array = [{"name": call_name, "arguments": arguments} for call_name, arguments in calls]
+        written = f"[TOOL_CALLS]{random.choice(('', ' ', ' '))}{json.dumps(array, ensure_ascii=False)}"
+    body = _layout(dialect, written, random)
+    reasoning = random.choices(("", "closed", "open", "drafted", "lead"), (64, 10, 13, 9, 4))[0]
+    if random.random() < (0.2 if reasoning in ("open", "drafted") else 0.8):
+        body = _damaged(dialect, body, random)
+    return _surrounded(dialect, body, reasoning, random)
+
+
+def _call(random: Random) -> tuple[str, dict[str, Json]]:
+    def string() -> str:
+        return random.choice(_PLAIN if random.random() < 0.7 else _ODD)
+
+    name = random.choice(("get_weather", "get_weather", "get_time", "add_note"))
+    choices: list[tuple[str, Json]] = []
+    if name == "get_weather":
+        choices = [("city", string()), ("days", random.choice((1, 3, 14)))]
+    if name == "add_note":
+        choices = [("text", string()), ("tags", [string() for _ in range(random.randint(0, 3))]), ("pin", True)]
+    if choices and random.random() < 0.3:
+        random.shuffle(choices)
+    return name, dict(choices[: random.randint(1, 3)] if choices else [])
+
+
+def _layout(dialect: Format, text: str, random: Random) -> str:
+    """The calls with JSON written in another way and other white space beside markers, half of the time each."""
+    if random.random() < 0.45:
+        text = _with_other_json(dialect, text, random)
+    if random.random() < 0.45:
+        text = _with_other_spaces(dialect, text, random)
+    return text
+
+
+def _with_other_json(dialect: Format, text: str, random: Random) -> str:
+    style = random.choice(
+        (
+            {"indent": 2},
+            {"separators": (",", ":")},
+            {"ensure_ascii": True},
+            {"ensure_ascii": False},
+            {"indent": 4, "ensure_ascii": False},
+        )
+    )
+    swap = random.random() < 0.4
+    for call in reversed(segment(text, dialect.name).calls):
+        place = call.range
+        try:
+            value = json.loads(place.of(text))
+        except ValueError:
+            continue
+        if swap and isinstance(value, dict):
+            value = dict(reversed(value.items()))
+        options = {"ensure_ascii": False, **style}
+        text = text[: place.start] + json.dumps(value, **options) + text[place.end :]
+    return text
+
+
+def _with_other_spaces(dialect: Format, text: str, random: Random) -> str:
+    structural = [one for one in markers(dialect.name) if one in text and len(one) > 2]
+    if not structural:
+        return text
+    pattern = "|".join(map(re.escape, sorted(structural, key=len, reverse=True)))
+    match random.choice(("tight", "lines", "spaces", "some")):
+        case "tight":
+            return re.sub(rf"\s*({pattern})\s*", r"\1", text)
+        case "lines":
+            return re.sub(rf"\s*({pattern})\s*", r"\n\1\n", text).strip()
+        case "spaces":
+            return re.sub(rf"({pattern})", r" \1 ", text).strip()
+        case _:
+            return re.sub(rf"({pattern})", lambda found: found[1] + random.choice(("", "", "\n", " ")), text).strip()
+
+
+def _surrounded(dialect: Format, body: str, reasoning: str, random: Random) -> str:
+    before = random.choice(_BEFORE) if random.random() < 0.25 else ""
+    after = random.choice(_AFTER) if random.random() < 0.2 else ""
+    text = before + body + after
+    opener, closer = _reasoning_markers(dialect)
+    match reasoning:
+        case "closed":
+            return (
+                f"{opener}{random.choice(('', chr(10)))}I look it up.{closer}{random.choice(('', chr(10) * 2))}{text}"
+            )
+        case "open":
+            return f"{opener}{random.choice(('', chr(10)))}I look it up. {text}"
+        case "drafted":
+            return f"{opener}Maybe {text} no.{closer}{random.choice(('', chr(10)))}Hello."
+        case "lead":
+            return random.choice(("\n", " ", "\n\n")) + text
+        case _:
+            return text
+
+
+def _reasoning_markers(dialect: Format) -> tuple[str, str]:
+    own = markers(dialect.name)
+    for opener, closer in (
+        ("[THINK]", "[/THINK]"),
+        ("<seed:think>", "</seed:think>"),
+        ("<mm:think>", "</mm:think>"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|inner_prefix|>", "<|inner_suffix|>"),
+        ("<|channel>thought\n", "<channel|>"),
+        ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    ):
+        if opener.strip() in own or opener.split("thought")[0] in own:
+            return opener, closer
+    return "<think>", "</think>"
+
+
+def _damaged(dialect: Format, body: str, random: Random) -> str:
+    places = [(at, one) for one in markers(dialect.name) for at in _offsets(body, one)]
+    kind = random.choices(
+        ("json", "delete", "cut", "repeat", "misspell", "parameters", "string", "no arguments", "marker", "character"),
+        (30, 18, 14, 4, 4, 5, 4, 4, 7, 10),
+    )[0]
+    match kind:
+        case "json":
+            return _with_broken_json(dialect, body, random)
+        case "cut":
+            return body[: random.randrange(1, len(body))]
+        case "delete" if places:
+            at, marker = random.choice(places)
+            return body[:at] + body[at + len(marker) :]
+        case "repeat" if places:
+            at, marker = random.choice(places)
+            return body[:at] + marker + body[at:]
+        case "misspell" if places:
+            at, marker = random.choice(places)
+            gone = at + random.randrange(len(marker))
+            return body[:gone] + body[gone + 1 :]
+        case "parameters":
+            swapped = {'"arguments"': '"parameters"', '"parameters"': '"arguments"'}
+            return re.sub(r'"(?:arguments|parameters)"', lambda found: swapped[found[0]], body)
+        case "string":
+            return re.sub(
+                r'("(?:arguments|parameters)": ?)(\{[^{}]*\})', lambda found: found[1] + json.dumps(found[2]), body
+            )
+        case "no arguments":
+            return re.sub(r', ?"(?:arguments|parameters)": ?\{[^{}]*\}', "", body, count=random.randint(1, 2))
+        case "marker" if places:
+            value = random.choice(("Oslo", "milk", "New York"))
+            return body.replace(value, f"{value} {random.choice(places)[1]} end", 1)
+        case _:
+            at = random.randrange(len(body))
+            return body[:at] + random.choice(("", body[at] * 2, '"', "'", "}", ",")) + body[at + 1 :]
+
+
+def _with_broken_json(dialect: Format, body: str, random: Random) -> str:
+    calls = segment(body, dialect.name).calls
+    if not calls:
+        return body
+    place = random.choice(calls).range
+    if not place.of(body).startswith("{"):
+        first = body.find("{", place.start, place.end)
+        last = body.rfind("}", place.start, place.end)
+        if first < 0 or last < 0:
+            return body
+        place = type(place)(first, last + 1)
+    try:
+        broken = broken_json(place.of(body), random)
+    except ValueError:
+        return body
+    return body if broken is None else body[: place.start] + broken.text + body[place.end :]
+
+
+def _offsets(text: str, marker: str) -> list[int]:
+    return [at for at in range(len(text)) if text.startswith(marker, at)]
