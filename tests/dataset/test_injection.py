@@ -210,7 +210,7 @@ def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str)
     ("change", "reason"),
     [
         ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}, "no valid"),
-        ({"messages": "nothing"}, "no list of messages"),
+        ({"messages": "nothing"}, "no conversation"),
         ({"tools": []}, "no valid"),
         ({"steps": [{"step_id": 1}]}, "annotated"),
     ],

@@ -279,3 +279,22 @@ def test_tools_are_read_from_definitions_that_stand_one_by_one_in_the_system_pro
     messages: list[Json] = [{"role": "system", "content": words}, {"role": "user", "content": "Hi."}]
     offered = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages})).offered
     assert ([tool.name for tool in offered.tools], offered.place) == (["one", "two"], "system")
+
+
+def test_a_schema_and_an_object_have_one_finding_each() -> None:
+    typed: dict[str, Any] = {"type": "dict", "properties": {name: {"type": "str"} for name in "abc"}}
+    closed = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+    tools = [
+        {"name": "f", "description": "F", "parameters": typed},
+        {"name": "g", "description": "G", "parameters": closed},
+    ]
+    calls = ({"a": "x", "b": 1, "c": 2}, {"a": "y", "d": 1, "e": 2, "f": 3})
+    texts = [f"<tool_call>\n{json.dumps({'name': 'g', 'arguments': one})}\n</tool_call>" for one in calls]
+    texts.insert(0, '<tool_call>\n{"name": "f", "arguments": {"a": "x"}}\n</tool_call>')
+    messages = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "\n".join(texts)}]
+    found = lint_sample(sample_of({"messages": messages, "tools": tools}))
+    unknown = [one for one in found if one.rule.code == "S203"]
+    assert [len(one.fault.related) for one in unknown] == [1, 2]
+    assert "Nor has it `e`, `f`." in unknown[1].fault.message
+    (schema,) = [one for one in found if one.rule.code == "S207"]
+    assert "The schema has 3 more faults." in schema.fault.message

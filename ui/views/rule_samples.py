@@ -40,7 +40,7 @@ def linted_rows(text: str) -> tuple[Trace, Inspection]:
     before_context, _, context = text.partition("\n@context ")
     rows, _, evaluated = before_context.partition("\n@eval\n")
     options = LintOptions(counter=_Words() if context else None, context=int(context or CONTEXT_WINDOW))
-    leaked = [sample_keys(one, with_shingles=False).user for one, _ in _samples(evaluated)]
+    leaked = [sample_keys(one, with_shingles=False, with_runs=True) for one, _ in _samples(evaluated)]
     try:
         finder = DuplicateFinder(leaked, near="\n" in rows)
     except MissingLibraryError:
@@ -48,7 +48,7 @@ def linted_rows(text: str) -> tuple[Trace, Inspection]:
     faults: list[Fault] = []
     for sample, start in _samples(rows):
         found = lint_sample(sample, options)
-        for rule, message, _ in finder.take(sample_keys(sample), sample.record):
+        for rule, message, _ in finder.take(sample_keys(sample, with_runs=True), sample.record):
             found.append(duplicate_fault(sample, rule, message))
         faults += (_in_text(sample, one).moved(start) for one in found)
     trace = Trace((Turn(Role.USER, (Part("text", text),)),))

@@ -1,5 +1,10 @@
 """D714 to D716: samples compared with each other and with an evaluation set.
 
+A sample leaks (D716) if all of its user messages are those of a row of the evaluation set, or if one of its user
+messages of six words or more is, or if one has 13 words in a row from one, the length that GPT-3's authors chose
+("Language Models are Few-Shot Learners", appendix C). Case and punctuation do not count; each Chinese or Japanese
+character is a word.
+
 A sample is compared by its `SampleKeys`, which are small and can be sent between processes: digests of its words and
 hashes of its runs of three words. A `DuplicateFinder` keeps a digest and a reference of each sample and, if it searches
 for near duplicates, datasketch's MinHash signature of 64 numbers. All of this is in a temporary SQLite database, so
@@ -16,8 +21,9 @@ from typing import Any
 from weakref import finalize
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from inspector.dataset.context_values import folded
 from inspector.dataset.data_files import missing_library
 from inspector.dataset.samples import Sample
 from inspector.diagnostics import Diagnostic, Fault
@@ -33,6 +39,8 @@ _SIMILARITY = 0.8
 _CANDIDATE_SIMILARITY = 0.7  # the index misses some pairs at its threshold
 _SHINGLE = 3
 _FEWEST_WORDS = 20
+_FEWEST_OF_MESSAGE = 6
+_RUN = 13
 _VALUE_BYTES = 4
 _TABLES = (
     "PRAGMA cache_size = -16384",  # KiB
@@ -51,16 +59,22 @@ _ADD_BAND = "INSERT INTO band (key, sample) VALUES (?, ?)"
 class SampleKeys(Struct, frozen=True):
     """The keys that compare samples: digests of the conversation and of the user's words, and hashes of word runs.
 
-    `conversation` and `user` are empty if there are no words; `shingles` also if there are fewer than 20.
+    `conversation` and `user` are empty if there are no words; `shingles` also if there are fewer than 20. `messages`
+    are the digests of the user's messages of six words or more, `runs` those of their runs of 13 words.
     """
 
     conversation: bytes
     user: bytes
     shingles: tuple[int, ...] = ()
+    messages: frozenset[bytes] = frozenset()
+    runs: frozenset[bytes] = frozenset()
 
 
-def sample_keys(sample: Sample, *, with_shingles: bool = True) -> SampleKeys:
-    """The keys of a sample. Case, punctuation, white space and the system turn do not count."""
+def sample_keys(sample: Sample, *, with_shingles: bool = True, with_runs: bool = False) -> SampleKeys:
+    """The keys of a sample. Case, punctuation, white space and the system turn do not count.
+
+    `with_runs`: also those that compare single messages with an evaluation set.
+    """
     words_of_all: list[str] = []
     user_words: list[str] = []
     for turn in sample.trace.turns:
@@ -73,7 +87,22 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True) -> SampleKeys:
     is_long = with_shingles and len(words_of_all) >= _FEWEST_WORDS
     runs = set(map(" ".join, zip(*(words_of_all[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()
     shingles = tuple(sorted(map(crc32, _encoded(runs)))) if is_long else ()
-    return SampleKeys(_digest(words_of_all), _digest(user_words), shingles)
+    keys = SampleKeys(_digest(words_of_all), _digest(user_words), shingles)
+    return structs.replace(keys, **_message_keys(sample)) if with_runs else keys
+
+
+def _message_keys(sample: Sample) -> dict[str, frozenset[bytes]]:
+    """The keys `messages` and `runs`."""
+    messages = [
+        folded(" ".join(part.text for part in turn.parts)) for turn in sample.trace.turns if turn.role is Role.USER
+    ]
+    long = [words for words in messages if len(words) >= _FEWEST_OF_MESSAGE]
+    runs = (words[at : at + _RUN] for words in long for at in range(len(words) - _RUN + 1))
+    return {"messages": frozenset(map(_short_digest, long)), "runs": frozenset(map(_short_digest, runs))}
+
+
+def _short_digest(words: list[str]) -> bytes:
+    return blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _encoded(runs: Collection[str]) -> Sequence[bytes]:
@@ -89,20 +118,27 @@ def _digest(words: list[str]) -> bytes:
 
 
 class DuplicateFinder:
-    """Compares samples in the order in which they are added. `leaked` are the `user` digests of the evaluation set.
+    """Compares samples in the order in which they are added. `evaluation` are the keys of the evaluation set.
 
     With `near`, it also finds near duplicates. Raises MissingLibraryError then if datasketch is not installed.
     """
 
-    def __init__(self, leaked: Iterable[bytes] = (), *, near: bool = True) -> None:
-        self._leaked = frozenset(one for one in leaked if one)
+    def __init__(self, evaluation: Iterable[SampleKeys] = (), *, near: bool = True) -> None:
+        self._leaked: set[bytes] = set()
+        self._messages: set[bytes] = set()
+        self._runs: set[bytes] = set()
+        for keys in evaluation:
+            self._leaked.update((keys.user,) if keys.user else ())
+            self._messages |= keys.messages
+            self._runs |= keys.runs
         self._seen = _SeenSamples()
         self._signer = _Signer() if near else None
 
     def take(self, keys: SampleKeys, reference: str) -> Iterator[tuple[Rule, str, str | None]]:
         """The rule, message and earlier sample of each duplicate fault of a sample; then remember the sample."""
-        if keys.user and keys.user in self._leaked:
-            yield LEAKED_SAMPLE, "The user messages of this sample are also in the evaluation set.", None
+        leak = self._leak(keys)
+        if leak is not None:
+            yield LEAKED_SAMPLE, leak, None
         if not keys.conversation:
             return
         earlier = self._seen.equal(keys.conversation)
@@ -115,6 +151,16 @@ class DuplicateFinder:
         if found is not None:
             other, similarity = found
             yield NEAR_DUPLICATE_SAMPLE, f"This conversation is {similarity:.0%} similar to the one in {other}.", other
+
+    def _leak(self, keys: SampleKeys) -> str | None:
+        """How a sample is in the evaluation set, as a sentence."""
+        if keys.user in self._leaked:
+            return "The user messages of this sample are also in the evaluation set."
+        if not self._messages.isdisjoint(keys.messages):
+            return "A user message of this sample is also in the evaluation set."
+        if not self._runs.isdisjoint(keys.runs):
+            return f"A user message of this sample has {_RUN} words in a row from the evaluation set."
+        return None
 
 
 def duplicate_fault(sample: Sample, rule: Rule, message: str) -> Diagnostic:

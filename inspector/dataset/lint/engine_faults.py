@@ -10,16 +10,16 @@ intent corrects. These faults and their error results are infos.
 D707 and D708 are here for samples whose tools the engine does not know.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from inspector.chain.steps import Step, quoted
 from inspector.dataset.lint.structure import row_fault, with_severity
 from inspector.dataset.samples import Sample, deliberate_steps
-from inspector.diagnostics import Diagnostic, Fault
+from inspector.diagnostics import Diagnostic, Fault, Location, Related
 from inspector.model import Json, Role, SpanKind
-from inspector.rules import conversation, training
+from inspector.rules import conversation, schema, training
 from inspector.rules.markers import FOREIGN_FORMAT
 from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
@@ -32,6 +32,7 @@ TWINS: dict[Rule, Rule] = {
     FOREIGN_FORMAT: training.TEMPLATE_MISMATCH,
 }
 """The rules of the engine, each with the D rule that replaces it in a training set."""
+_MAX_NAMES = 8
 
 
 def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
@@ -48,6 +49,47 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
         renamed = _as(found, _rule_for(found, definitions))
         is_deliberate = found.location.turn == injected or any(_belongs(found, step) for step in deliberate)
         yield with_severity(renamed, Severity.INFO) if is_deliberate else renamed
+
+
+def one_for_each_object(sample: Sample, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The faults, with one for all of a tool's schema (S207) and one for all unknown keys of an object (S203).
+
+    A set has one tool in thousands of rows, and its schema's types are wrong in each property or in none.
+    """
+    groups: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for one in found:
+        groups.setdefault(_object_of(sample, one), []).append(one)
+    for first, *others in groups.values():
+        if not others:
+            yield first
+        elif first.rule.code == schema.INVALID_TOOL_SCHEMA.code:
+            more = f"{len(others)} more fault{'s' if len(others) > 1 else ''}"
+            yield _with_message(first, f"{first.fault.message} The schema has {more}.")
+        else:
+            names = ", ".join(quoted((one.fault.path or "").rpartition("/")[2]) for one in others[:_MAX_NAMES])
+            message = f"{first.fault.message} Nor has it {names}{', ...' if len(others) > _MAX_NAMES else ''}."
+            related = tuple(Related(one.range, "another key that the schema does not have") for one in others)
+            yield _with_message(first, message, related)
+
+
+def _object_of(sample: Sample, found: Diagnostic) -> tuple[object, ...]:
+    """The key of the faults that are reported as one; unique for a fault that stays alone."""
+    where, code = found.location, found.rule.code
+    if found.fault.fix is None and code == schema.INVALID_TOOL_SCHEMA.code:
+        return code, where.turn, where.part, where.range
+    if found.fault.fix is None and code == schema.UNEXPECTED_PROPERTY.code and found.fault.path is not None:
+        steps = (step for step in sample.inspection.chain.steps if step.location.turn == where.turn)
+        call = next((one.number for one in steps if _is_in(where, one.location)), 0)
+        return code, where.turn, where.part, call, found.fault.path.rpartition("/")[0]
+    return (id(found),)
+
+
+def _is_in(where: Location, call: Location) -> bool:
+    return where.part == call.part and call.range.covers(where.range)
+
+
+def _with_message(found: Diagnostic, message: str, related: tuple[Related, ...] = ()) -> Diagnostic:
+    return Diagnostic(found.location, replace(found.fault, message=message, related=(*found.fault.related, *related)))
 
 
 def _injected_turn(sample: Sample) -> Json:

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from inspector.chain.steps import Chain, Status, Step, quoted
 from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.lint import structure, templates
-from inspector.dataset.lint.engine_faults import engine_faults, undeclared_tools, unreadable_tools
+from inspector.dataset.lint.engine_faults import engine_faults, one_for_each_object, undeclared_tools, unreadable_tools
 from inspector.dataset.lint.evidence import unsupported_answers
 from inspector.dataset.lint.texts import TokenCounter, cut_by_budget, language_mismatch
 from inspector.dataset.samples import Sample, deliberate_steps
@@ -159,7 +159,7 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
 
     Faults of the row come first. Raises UnknownFormatError and UnknownRuleError, but no error for a faulty row.
     """
-    return _reported(sample, engine_faults(sample), options)
+    return _reported(sample, one_for_each_object(sample, list(engine_faults(sample))), options)
 
 
 def checked_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagnostic]:

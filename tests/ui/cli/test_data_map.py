@@ -87,3 +87,50 @@ def test_calls_of_no_offered_tool_are_reported_once(weaklink: Run, tmp_path: Pat
     assert done.returncode == 1
     assert done.stderr.count(b"3 of 3") == 1
     assert b"have calls but offer no tool" in done.stderr
+
+
+QUESTION = "Which of the two ferries from Moss to Horten leaves first on a Sunday morning in March"
+LEAKS = {
+    "the message": ([QUESTION], True),
+    "one of several messages": (["Hi.", QUESTION], True),
+    "a run of words": (
+        ["Please: which of the two ferries from Moss to Horten leaves first on a Sunday?"],
+        True,
+    ),
+    "a short message": (["Hi."], False),
+    "other words": (["Which of the three buses from Moss to Oslo leaves first on a Monday evening in May"], False),
+}
+
+
+@pytest.mark.parametrize("case", LEAKS)
+@pytest.mark.parametrize(
+    "evaluation",
+    [
+        {
+            "question": [[{"role": "user", "content": QUESTION}], [{"role": "user", "content": "Hi."}]],
+            "function": [TOOL],
+        },
+        {"query": f"Hi. {QUESTION}?", "answers": [], "tools": [TOOL]},
+        {"messages": [{"role": "user", "content": "Hi."}, DIALOG[3], {"role": "user", "content": QUESTION}]},
+    ],
+    ids=["bfcl", "xlam", "messages"],
+)
+def test_every_user_message_is_compared_with_the_evaluation_set(
+    weaklink: Run, tmp_path: Path, case: str, evaluation: dict[str, Any]
+) -> None:
+    texts, leaks = LEAKS[case]
+    talk = [message for text in texts for message in ({"role": "user", "content": text}, DIALOG[3])]
+    path = write(tmp_path / "a.jsonl", {"messages": talk})
+    done = weaklink("data", "lint", path, "--eval", write(tmp_path / "eval.jsonl", evaluation), "--select", "D716")
+    assert (b"D716" in done.stdout) is leaks
+    assert b"--eval: 1 row read" in done.stderr
+
+
+def test_an_evaluation_set_that_cannot_be_read_is_refused(weaklink: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"messages": DIALOG, "tools": [TOOL]})
+    done = weaklink("data", "lint", path, "--eval", write(tmp_path / "eval.jsonl", {"x": 1}))
+    assert done.returncode == 2
+    assert b"no conversation among `x`" in done.stderr
+    mixed = write(tmp_path / "mixed.jsonl", {"x": 1}, {"messages": DIALOG})
+    done = weaklink("data", "lint", path, "--eval", mixed)
+    assert b"--eval: 1 row read, 1 could not be read" in done.stderr

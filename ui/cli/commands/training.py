@@ -328,8 +328,9 @@ def render() -> None:
     """Write each conversation in all eleven formats, or in those chosen, one row each.
 
     The rows of one conversation share `scenario`; `format` names the format. `messages` has the conversation with
-    tools, calls, results and reasoning in the form of the format, `text` all of it through the format's chat template,
-    and `dropped` what the format cannot express.
+    tools, calls, results and reasoning in the form of the format, `text` all of it, and `dropped` what the format
+    cannot express. The forms are weaklink's own: a model's chat template may present tools in other words, so `text` is
+    not the prompt of a model.
 
     \b
     Examples:

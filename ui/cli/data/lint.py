@@ -15,8 +15,11 @@ from inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedR
 from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
 from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
 from inspector.dataset.lint.texts import TokenizerFile, require_detector
+from inspector.dataset.rows import read_data
 from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
 from inspector.diagnostics import Diagnostic, Fault
+from inspector.errors import UnreadableFileError
+from inspector.importers.data.public_shapes import refusal
 from inspector.importers.reading import unreadable_record_fault
 from inspector.importers.source import Skipped
 from inspector.inspection import REASONING_BUDGET
@@ -94,6 +97,7 @@ def lint(
         select=tuple(settings.options.select),
         ignore=tuple(settings.options.ignore),
         with_shingles=training.NEAR_DUPLICATE_SAMPLE in settings.rules - left_out,
+        with_runs=bool(eval_paths),
     )
     report = check_report(output, settings, color)
     with rejected_rows(rejected, paths) as unread:
@@ -156,9 +160,30 @@ def _without_library(settings: CheckSettings) -> frozenset[Rule]:
 def _finder(rules: frozenset[Rule], eval_paths: tuple[str, ...], columns: Mapping[str, str]) -> DuplicateFinder | None:
     if not _SET_RULES & rules:
         return None
-    rows = data_rows(eval_paths, columns) if eval_paths else ()
-    leaked = (sample_keys(read_sample(row), with_shingles=False).user for row in rows)
-    return DuplicateFinder(leaked, near=training.NEAR_DUPLICATE_SAMPLE in rules)
+    evaluation = _evaluation(eval_paths, columns) if eval_paths else ()
+    return DuplicateFinder(evaluation, near=training.NEAR_DUPLICATE_SAMPLE in rules)
+
+
+def _evaluation(paths: tuple[str, ...], columns: Mapping[str, str]) -> Iterator[SampleKeys]:
+    """The keys of an evaluation set. Reports how many rows were read; raises UnreadableFileError if none were."""
+    read = 0
+    unread: list[str] = []
+    for row in read_data(paths):
+        if isinstance(row, RejectedRow):
+            unread.append(f"{row.reference}: {row.reason}")
+            continue
+        sample = read_sample(row.renamed(columns) if columns else row)
+        if sample.shape is None:
+            unread.append(f"{row.reference}: the row has {refusal(sample.row.value)}")
+            continue
+        read += 1
+        yield sample_keys(sample, with_shingles=False, with_runs=True)
+    first = f"; the first: {unread[0]}" if unread else ""
+    if not read:
+        raise UnreadableFileError(f"--eval: no row of {', '.join(paths)} could be read{first}")
+    print_notice(
+        f"--eval: {counted(read, 'row')} read" + (f", {len(unread)} could not be read{first}" if unread else "")
+    )
 
 
 class LintedRow(Struct, frozen=True):
@@ -194,6 +219,7 @@ class RowLinter(Struct, frozen=True):
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     with_shingles: bool = True
+    with_runs: bool = False
 
     def __call__(self, row: DataRow) -> LintedRow:
         """The faults of a row, with their positions in the file. Reports of faults have secrets masked."""
@@ -222,7 +248,7 @@ class RowLinter(Struct, frozen=True):
             row.record,
             row.reference,
             _redactor().text(title_of(sample.trace)),
-            sample_keys(sample, with_shingles=self.with_shingles),
+            sample_keys(sample, with_shingles=self.with_shingles, with_runs=self.with_runs),
             turn,
             part,
             _redactor().text(opening),
