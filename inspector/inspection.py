@@ -14,10 +14,12 @@ from inspector.chain.history import history_diagnostics
 from inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.steps import Chain, Step, tool_named
 from inspector.checks.arguments import check_structured_calls
+from inspector.checks.attempted.call_search import call_search
 from inspector.checks.context import check_context
 from inspector.checks.quoted_calls import quoted_spans
 from inspector.checks.reasoning import check_reasoning, reasoned_turns
 from inspector.checks.recording import check_arrivals, check_finish, check_recording, repeated_turns
+from inspector.checks.text_calls import SessionTools
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
 from inspector.formats.api.call_reading import read_structured_part
@@ -191,7 +193,7 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
     reported: set[str] = set()
     is_apart = stores_calls_apart(trace)
     is_delivered = trace.provenance.source not in _RAW_BESIDE_CALLS
-    request = ""
+    request, session_tools = "", SessionTools(trace.turns)
     defined, requested = OfferedTools(), OfferedTools(reported=reported)
     echoes = EchoFilter()
     repeated = repeated_turns(trace.turns)
@@ -216,6 +218,10 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
                     (*defined.definitions, *inspected.definitions), reported=reported, is_whole=is_whole
                 )
             if is_apart and turn.role is Role.ASSISTANT and part.name == "text":
+                if not (tools or defined.definitions):
+                    known = [*(call.range for call in inspected.calls), *(one.range for one in found if one.fault.call)]
+                    lost = session_tools.calls_in(part.text, call_search(chosen), known, request)
+                    found += [fault.at(number, part.name) for fault in lost]
                 differences = _left_in_content(turn, inspected, parsed)
                 found += (one for one in differences if is_delivered or one.rule is not CALL_DELIVERED_TWICE)
             yield inspected, found

@@ -26,8 +26,11 @@ _OPENER = lazy_pattern(r"[^\s>=]{1,40}")
 def quoted_spans(text: str, spans: Sequence[Span], request: str) -> list[Range]:
     """The ranges of the spans of calls in `text` that are only quoted; `request` is the user's last text before it."""
     called = [span.range for span in spans if span.kind is SpanKind.TOOL_CALL]
-    if not called:
-        return []
+    return quoted_ranges(text, called, request) if called else []
+
+
+def quoted_ranges(text: str, called: Sequence[Range], request: str) -> list[Range]:
+    """Those of the ranges of calls that are only quoted."""
     fences = Fences(text)
     return [
         place
