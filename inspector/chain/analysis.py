@@ -8,7 +8,13 @@ from msgspec import Struct
 
 from inspector.chain.background_runs import with_judgements, with_originals
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
-from inspector.chain.endings import abort_reason, keeps_last_answer, lacks_last_answer, stopped_by_user, truncation_clause
+from inspector.chain.endings import (
+    abort_reason,
+    keeps_last_answer,
+    lacks_last_answer,
+    stopped_by_user,
+    truncation_clause,
+)
 from inspector.chain.failure_words import Speech
 from inspector.chain.outcomes import ErrorPatterns, goes_on_after, last_turn_with_words, steps_of
 from inspector.chain.pairing import Pairing
