@@ -2,7 +2,7 @@
 
 from storage.engine import DatabaseLocation, place_of
 from storage.filter import FilterCompletion, FilterError, check_filter
-from storage.listing import BY_TIME, Listed, ListSection, Order, Paging, Pulse
+from storage.listing import BY_TIME, Listed, ListSection, Order, Paging, Pulse, rank_of
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.maintenance import IntegrityReport, StoreStats
@@ -10,7 +10,7 @@ from storage.marks import Mark
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.search_queries import SearchHit, SearchResults
-from storage.statistics import Prompt, Violations
+from storage.statistics import CallVerdicts, Prompt, Violations
 from storage.store import Store, open_store, upgrade_store
 from storage.summaries import ListCursor, TraceSummary
 from storage.writing import Saved, Verdict
@@ -18,6 +18,7 @@ from storage.writing import Saved, Verdict
 __all__ = [
     "BY_TIME",
     "IDLE_AFTER_S",
+    "CallVerdicts",
     "DatabaseLocation",
     "FilterCompletion",
     "FilterError",
@@ -44,5 +45,6 @@ __all__ = [
     "check_filter",
     "open_store",
     "place_of",
+    "rank_of",
     "upgrade_store",
 ]

@@ -129,7 +129,8 @@ def _filter_columns(inspection: Inspection, trace: Trace, texts: Texts) -> Row:
     assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
     infos = sum([one.rule.severity is Severity.INFO for one in inspection.diagnostics])
     measures = measure_columns(inspection, texts, assistant)
-    return {"infos": infos, "context_share": fullest_share(trace)} | measures
+    certainty = inspection.chain.certainty.value
+    return {"infos": infos, "context_share": fullest_share(trace), "certainty": certainty} | measures
 
 
 def _break_columns(broken: Break | None) -> Row:
@@ -151,6 +152,8 @@ def _outcome(step: Step | None) -> Row:
         "step": step and step.number,
         "recovery": step and step.recovery and step.recovery.value,
         "recovered_by": step and step.recovered_by,
+        "result_kind": step and step.result_kind and step.result_kind.value,
+        "said": step and step.said and step.said.value,
     }
 
 

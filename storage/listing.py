@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from msgspec import Struct, structs
 
 from inspector.capture.events import RECORDING_PART
+from inspector.chain.steps import Status, VerdictCertainty
 from inspector.model import Liveness
 from storage import tables
 from storage.filter import Filter, parse_filter
@@ -24,18 +25,25 @@ from storage.tables import in_groups
 _UNKNOWN = -1.0
 _PAGE = 200  # maximum number of traces that a scan reads at once
 _trace = tables.trace.c
-_BROKEN = read_field("status:broken", 0)
-_IS_BROKEN, _IS_NOT_BROKEN = (_BROKEN,), (NotTerm(_BROKEN),)
+_BROKEN, _GUESSED = read_field("status:broken", 0), read_field("certainty:low", 0)
+_RANKS: Mapping[int, Filter] = MappingProxyType(
+    {2: (_BROKEN, NotTerm(_GUESSED)), 1: (_BROKEN, _GUESSED), 0: (NotTerm(_BROKEN),)}
+)
+"""The parts of a list with broken traces first, in order."""
+_SURENESS = sa.case({"high": 2.0, "low": 1.0}, value=tables.trace.c.certainty, else_=0.0)
 
 
 class Order(StrEnum):
-    """The sort key of a list, in descending order; `broken` lists broken traces before the others, each newest first.
+    """The sort key of a list, in descending order.
 
-    With `time` and `broken`, an index has this order; with the others, each page sorts all traces that match.
+    `broken` lists the surely broken traces, then those whose break is a guess, then the others, each newest first;
+    `certainty` the sure verdicts of any status first. With `time` and `broken`, an index has this order; with the
+    others, each page sorts all traces that match.
     """
 
     TIME = "time"
     BROKEN = "broken"
+    CERTAINTY = "certainty"
     DURATION = "duration"
     TOKENS = "tokens"
     ERRORS = "errors"
@@ -116,13 +124,8 @@ class Paging:
             terms = with_default_terms(connection, terms)
             if order is not Order.BROKEN:
                 rows = _before(connection, terms, order, at, steps=steps)
-            elif at.rank:
-                rows = _before(connection, (*terms, *_IS_BROKEN), Order.TIME, at, steps=steps, rank=1)
             else:
-                rows = _before(connection, (*terms, *_IS_NOT_BROKEN), Order.TIME, at, steps=steps)
-                if len(rows) < steps:
-                    rest = steps - len(rows)
-                    rows += _before(connection, (*terms, *_IS_BROKEN), Order.TIME, None, steps=rest, rank=1)
+                rows = _before_in_ranks(connection, terms, at, steps=steps)
             if len(rows) < steps:
                 return None
             return Listed(summaries(connection, [rows[-1].id])[0], rows[-1])
@@ -233,13 +236,22 @@ def _by_time(
     if order is Order.TIME:
         return dict.fromkeys(newest_ids(connection, terms, limit=limit, after=after), 0)
     found: dict[int, int] = {}
-    if after is None or after.rank:
-        found = dict.fromkeys(newest_ids(connection, (*terms, *_IS_BROKEN), limit=limit, after=after), 1)
-        after = None
-    if len(found) < limit:
-        rest = newest_ids(connection, (*terms, *_IS_NOT_BROKEN), limit=limit - len(found), after=after)
-        found |= dict.fromkeys(rest, 0)
+    for rank, part in _RANKS.items():
+        if after is not None and after.rank < rank:
+            continue
+        start = after if after is not None and after.rank == rank else None
+        ids = newest_ids(connection, (*terms, *part), limit=limit - len(found), after=start)
+        found |= dict.fromkeys(ids, rank)
+        if len(found) >= limit:
+            break
     return found
+
+
+def rank_of(summary: TraceSummary) -> int:
+    """The rank of a trace in a list with broken traces first."""
+    if summary.status is not Status.BROKEN or summary.running:
+        return 0
+    return 1 if summary.certainty is VerdictCertainty.LOW else 2
 
 
 def newest_ids(connection: sa.Connection, terms: Filter, *, limit: int, after: ListCursor | None) -> list[int]:
@@ -257,6 +269,18 @@ def _before(
         found = found.where(sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id))
     rows = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(steps))
     return [ListCursor(row.value, row.id, rank) for row in rows]
+
+
+def _before_in_ranks(connection: sa.Connection, terms: Filter, at: ListCursor, *, steps: int) -> list[ListCursor]:
+    """The same in a list with broken traces first."""
+    rows: list[ListCursor] = []
+    for rank in sorted(rank for rank in _RANKS if rank >= at.rank):
+        start = at if rank == at.rank else None
+        part = (*terms, *_RANKS[rank])
+        rows += _before(connection, part, Order.TIME, start, steps=steps - len(rows), rank=rank)
+        if len(rows) >= steps:
+            break
+    return rows
 
 
 def _sorted(connection: sa.Connection, terms: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
@@ -293,6 +317,7 @@ _tokens = sa.func.coalesce(_trace.input_tokens, 0) + sa.func.coalesce(_trace.out
 _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
     {
         Order.TIME: _trace.sort_at_s,
+        Order.CERTAINTY: _SURENESS,
         Order.DURATION: sa.func.coalesce(_trace.duration_s, _UNKNOWN),
         Order.TOKENS: sa.cast(_tokens, sa.Double),
         Order.ERRORS: sa.cast(_trace.errors, sa.Double),

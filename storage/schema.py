@@ -58,7 +58,21 @@ def fill_in_facts(connection: sa.Connection) -> None:
 
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0006", "v0007", "v0008", "v0009", "v0010", "v0011", "v0012", "v0013", "v0014", "v0015", "v0016", "v0017")
+REVISIONS = (
+    "v0006",
+    "v0007",
+    "v0008",
+    "v0009",
+    "v0010",
+    "v0011",
+    "v0012",
+    "v0013",
+    "v0014",
+    "v0015",
+    "v0016",
+    "v0017",
+    "v0018",
+)
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
 _WAYS = "`weaklink import PATH`, `weaklink run -- COMMAND` or `weaklink demo`"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")

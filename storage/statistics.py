@@ -269,6 +269,31 @@ class BreaksBy(Struct, frozen=True):
         return metrics_groups.sorted_slices(slices, self.aspect)
 
 
+CallVerdicts: TypeAlias = dict[tuple[str, str], int]
+"""How many calls have a kind of result and a statement about it, `""` if nothing is known of that."""
+
+
+class VerdictsOfCalls(Struct, frozen=True):
+    """The calls whose result is not as wanted, by the kind of the result and what the agent said of it."""
+
+    @property
+    def name(self) -> str:
+        """See `StatisticsQuery`."""
+        return "verdicts of calls"
+
+    def sums(self, connection: sa.Connection, conditions: Conditions = ()) -> GroupSums:
+        """See `StatisticsQuery`."""
+        call = tables.call
+        keys = (call.c.result_kind, sa.func.coalesce(call.c.said, ""))
+        source = call.join(tables.trace, _trace.id == call.c.trace_id) if conditions else call
+        select = sa.select(*keys, sa.func.count()).select_from(source).where(call.c.result_kind.is_not(None))
+        return sums_of(connection.execute(select.where(*conditions).group_by(*keys)), (), texts=len(keys))
+
+    def answer(self, sums: GroupSums) -> CallVerdicts:
+        """See `StatisticsQuery`."""
+        return {(kind, said): calls for (kind, said), (calls,) in sums.items()}
+
+
 class BrokenSchemas(Struct, frozen=True):
     """The violations of schemas by tool, path and rule, the most frequent first."""
 

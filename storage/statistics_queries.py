@@ -52,6 +52,10 @@ class TraceStatistics:
         """The violations of tools' schemas by tool, path and rule, the most frequent first."""
         return self._run(statistics.BrokenSchemas(), filter)[:limit]
 
+    def verdicts_of_calls(self, filter: str = "") -> statistics.CallVerdicts:  # noqa: A002  # as in `traces`
+        """The number of calls by the kind of their result and what the agent said of it."""
+        return self._run(statistics.VerdictsOfCalls(), filter)
+
     def uncounted(self, filter: str = "") -> int:  # noqa: A002  # as in `traces`
         """The number of traces that the figures do not count, because their derived rows are missing."""
         return self._run(statistics.Uncounted(), filter)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from msgspec import Struct, structs
 
 from inspector.chain.endings import task_outcome
-from inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome
+from inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome, VerdictCertainty
 from inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
 from inspector.rules import layers as layer_rules
 from inspector.rules.rule import Severity
@@ -30,7 +30,7 @@ from storage.tables import in_groups
 class ListCursor(Struct, frozen=True):
     """A position in a list that is sorted from the newest trace to the oldest: right after this trace.
 
-    `rank` is 1 for a broken trace in lists that show broken traces first, else 0.
+    In lists that show broken traces first, `rank` is 2 for one that is surely broken, 1 for another broken one, else 0.
     """
 
     sort_at_s: float
@@ -53,7 +53,8 @@ class TraceSummary(Struct, frozen=True):
     200 characters on one line; only a trace without a name has it. `damaged` is true if the stored columns that lists
     show are damaged: those that can be read are as they are stored, the others are empty; the trace itself may be
     intact. `layers` are those at which a call, a result or the history differs, according to warnings and errors;
-    `codes` the rules of all diagnostics. `abort_message` says what ended an aborted trace, `""` if that is not known.
+    `codes` the rules of all diagnostics. `certainty` is how sure `status` is, None in a trace that an older version
+    inspected. `abort_message` says what ended an aborted trace, `""` if that is not known.
     """
 
     id: int
@@ -76,6 +77,7 @@ class TraceSummary(Struct, frozen=True):
     errors: int
     warnings: int
     status: Status
+    certainty: VerdictCertainty | None
     abort_reason: str | None
     abort_message: str
     broken: Break | None
@@ -118,6 +120,7 @@ _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
 _AS_THEY_ARE = ("id", "imported_at_s", *_UNKNOWN, *_COUNTS)
 _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
+_CERTAINTIES = {one.value: one for one in VerdictCertainty}
 _NO_FACTS = to_blob(pack({}))
 _PLACE = ("id", "imported_at_s", "sort_at_s")
 _NAMES = (*_PLACE, *CHECKED_COLUMNS)
@@ -228,6 +231,7 @@ def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, m
         **_plain(row),
         external_ids=dict(ids),
         status=Status(row["status"]),
+        certainty=_CERTAINTIES.get(row["certainty"]),
         abort_reason=_unescaped(row["abort_reason"]),
         abort_message=unescaped(row["break_message"] or "") if row["break_step"] is None else "",
         broken=_break(*(row[name] for name in _BREAK)),

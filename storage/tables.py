@@ -78,6 +78,8 @@ call = sa.Table(
     count("step", nullable=True),
     text("recovery", nullable=True),
     count("recovered_by", nullable=True),
+    text("result_kind", nullable=True),
+    text("said", nullable=True),
     sqlite_with_rowid=False,
 )
 
@@ -191,6 +193,7 @@ trace = sa.Table(
     count("warnings"),
     count("infos"),
     sa.Column("context_share", sa.Double),
+    sa.Column("certainty", sa.Text, nullable=False, server_default=""),
     text("kinds"),
     text("reasoning"),
     count("steps"),
@@ -213,7 +216,7 @@ sa.Index(None, trace.c.sort_at_s, trace.c.id)
 
 
 for _name in (
-    *("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome", "project"),
+    *("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome", "project", "certainty"),
     *("turns", "tool_calls", "errors", "warnings"),
 ):
     sa.Index(None, trace.c[_name], trace.c.sort_at_s, trace.c.id)

@@ -8,7 +8,13 @@ from msgspec import Struct
 
 from inspector.chain.background_runs import with_judgements, with_originals
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
-from inspector.chain.endings import abort_reason, keeps_last_answer, stopped_by_user, truncation_clause
+from inspector.chain.endings import (
+    abort_reason,
+    keeps_last_answer,
+    lacks_last_answer,
+    stopped_by_user,
+    truncation_clause,
+)
 from inspector.chain.failure_words import Speech
 from inspector.chain.outcomes import ErrorPatterns, goes_on_after, last_turn_with_words, steps_of
 from inspector.chain.pairing import Pairing
@@ -109,7 +115,8 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery:
     failed = [step for step in steps if step.outcome.failed and step.recovery is not None]
     if failed:
         return Chain(steps, Status.RECOVERED, certainty=_certainty_of_recoveries(failed))
-    return Chain(steps, Status.OK if keeps_last_answer(trace) else Status.UNKNOWN)
+    is_known = keeps_last_answer(trace) and not lacks_last_answer(trace, steps)
+    return Chain(steps, Status.OK if is_known else Status.UNKNOWN)
 
 
 def _certainty_of_break(lost: Step, steps: Sequence[Step]) -> VerdictCertainty:

@@ -6,6 +6,7 @@ from math import isnan
 import msgspec
 
 from inspector.chain.steps import Step, StepOutcome
+from inspector.chain.tool_kinds import ends_run
 from inspector.checks.recording import ERROR_RULES
 from inspector.json_text import Json, object_of
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
@@ -151,6 +152,12 @@ def keeps_last_answer(trace: Trace) -> bool:
     """Whether the source kept the text of the last answer: false if it stored or showed none of it."""
     last = _last_generation(trace)
     return last is None or last.body not in (BodyState.NOT_STORED, BodyState.REDACTED)
+
+
+def lacks_last_answer(trace: Trace, steps: Sequence[Step]) -> bool:
+    """Whether a finished log ends with a tool's result that the agent never answered, and no call ended the work."""
+    is_last = bool(trace.turns) and trace.turns[-1].role is Role.TOOL and not trace.is_open
+    return is_last and not has_completed(trace) and not (steps and ends_run(steps[-1].call))
 
 
 def task_outcome(outcome: Outcome | None) -> TaskOutcome:

@@ -188,6 +188,7 @@ class _Spans:
             "weaklink.record": trace.provenance.record,
             "weaklink.format": self._inspection.format,
             "weaklink.status": chain.status.value,
+            "weaklink.certainty": chain.certainty.value,
             "weaklink.abort_reason": chain.abort_reason,
             **_break(chain.broken),
             **{f"weaklink.external_id.{one.name}": one.value for one in trace.external_ids},
@@ -253,6 +254,8 @@ class _Spans:
             "weaklink.outcome": step.outcome.value,
             "weaklink.recovery": step.recovery and step.recovery.value,
             "weaklink.recovered_by": step.recovered_by,
+            "weaklink.result_kind": step.result_kind and step.result_kind.value,
+            "weaklink.said": step.said and step.said.value,
             "error.type": step.outcome.value if step.outcome.failed else None,
         }
         name = f"execute_tool {step.call.name or ''}".strip()

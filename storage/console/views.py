@@ -73,6 +73,7 @@ VIEWS: tuple[View, ...] = (
             ("errors", "diagnostics of severity error"),
             ("warnings", "diagnostics of severity warning"),
             ("context_share", "the largest share of its context window that a turn used, or null"),
+            ("certainty", "how sure the status is, `high` or `low`; null before `weaklink reinspect`"),
             ("reasoning", "`on`, `off` or `mixed`"),
             ("prompt", "a hash of its system prompt and tools", "prompt_hash"),
             ("break_step", "the step that broke the chain, or null"),
@@ -118,6 +119,8 @@ VIEWS: tuple[View, ...] = (
             ("certainty", "how certain it is that its result is an error, or null"),
             ("recovery", "how it was recovered, or null"),
             ("recovered_by", "the step that recovered it, or null"),
+            ("result_kind", "`failure`, `finding`, `probe`, `rejected`, `not-run`, or null for a result as wanted"),
+            ("said", "what the agent said of it: `reported`, `silent`, `concealed`, or null"),
         ),
     ),
     View(

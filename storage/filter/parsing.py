@@ -27,6 +27,7 @@ _SIGN = lazy_pattern(r"!=|[<>]=?|[=~]")
 
 WHAT = {
     FilterKey.STATUS: "how the trace ended",
+    FilterKey.CERTAINTY: "how sure that verdict is: `high` or `low`",
     FilterKey.MODEL: "the model that answered",
     FilterKey.SOURCE: "where the trace came from",
     FilterKey.FORMAT: "the format it was read as",

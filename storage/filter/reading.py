@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from inspector.chain.steps import Status
+from inspector.chain.steps import Status, VerdictCertainty
 from inspector.model import Liveness, SpanKind, TaskOutcome
 from inspector.rules import layers
 from inspector.rules.catalogue import RULES
@@ -123,6 +123,7 @@ _CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
 
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
+    FilterKey.CERTAINTY: tuple(one.value for one in VerdictCertainty),
     FilterKey.KIND: tuple(one.value for one in SpanKind),
     FilterKey.SEVERITY: tuple(one.value for one in Severity),
     FilterKey.REASONING: ("on", "off", "mixed"),

@@ -56,6 +56,7 @@ _trace, _mark, _argument = tables.trace.c, tables.mark.c, tables.argument.c
 
 COLUMNS = {
     FilterKey.STATUS: _trace.status,
+    FilterKey.CERTAINTY: _trace.certainty,
     FilterKey.MODEL: _trace.model,
     FilterKey.SOURCE: _trace.source,
     FilterKey.FORMAT: _trace.format,

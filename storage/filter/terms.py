@@ -14,6 +14,7 @@ class FilterKey(StrEnum):
     """The keys of filter terms."""
 
     STATUS = "status"
+    CERTAINTY = "certainty"
     MODEL = "model"
     SOURCE = "source"
     FORMAT = "format"

@@ -73,6 +73,12 @@ def test_protobuf_reads_every_trace(path: Path) -> None:
         assert sum(len(span.events) for span in found) == len(inspection.diagnostics)
         assert sum(span.name.startswith("execute_tool") for span in rest) == len(inspection.chain.steps)
         assert attributes(root)["weaklink.status"] == inspection.chain.status.value
+        assert attributes(root)["weaklink.certainty"] == inspection.chain.certainty.value
+        tools = [attributes(span) for span in rest if span.name.startswith("execute_tool")]
+        kinds = [step.result_kind and step.result_kind.value for step in inspection.chain.steps]
+        assert [tool.get("weaklink.result_kind") for tool in tools] == kinds
+        said = [step.said and step.said.value for step in inspection.chain.steps]
+        assert [tool.get("weaklink.said") for tool in tools] == said
 
 
 def test_the_break_is_told_where_the_session_is_and_the_fault_where_it_lies() -> None:

@@ -1,9 +1,12 @@
 """Long lists without their rows: every page of a list can be reached by the edges that a stretch of it names."""
 
 import pytest
+from msgspec.structs import replace
 
 from inspector.capture.events import TraceEnded, TraceStarted
-from storage import ListCursor, Order, Store, StoreSink
+from inspector.model import Trace
+from storage import ListCursor, Order, Store, StoreSink, rank_of
+from tests.chain.building import trace_of
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 TRACES = 23
@@ -54,6 +57,29 @@ def test_a_list_by_errors_begins_with_the_most(filled: Store) -> None:
     filled.save(inspected(trace("worst", BAD_CALL, BAD_CALL, BAD_CALL)))
     first, *_, last = filled.paging().page("", Order.ERRORS, limit=100)
     assert (first.summary.name, last.summary.errors) == ("worst", 0)
+
+
+def guessed(number: int, answer: str) -> Trace:
+    """A trace of one call whose result is an error by its words only; the agent goes on in silence."""
+    call = f'call: book {{"seat": "{number}A"}}'
+    return replace(trace_of("user: Book.", call, "result: Error: no such seat", f"say: {answer}"), name=f"g{number}")
+
+
+def test_lists_put_sure_verdicts_first(store: Store) -> None:
+    sure = [trace(f"s{number}", BAD_CALL if number else GOOD_CALL, started_s=float(number)) for number in range(2)]
+    store.save(inspected(*sure, guessed(1, "I could not book it."), guessed(2, "I could not book it.")))
+    paging = store.paging()
+    broken = [(one.summary.status, one.summary.certainty) for one in paging.page("", Order.BROKEN, limit=9)]
+    assert broken == [("broken", "high"), ("broken", "low"), ("broken", "low"), ("ok", "high")]
+    by_certainty = [one.summary.certainty for one in paging.page("", Order.CERTAINTY, limit=9)]
+    assert by_certainty == ["high", "high", "low", "low"]
+    assert {one.name for one in store.traces("certainty:low", limit=9)} == {"g1", "g2"}
+    whole = paging.page("", Order.BROKEN, limit=9)
+    for index, listed in enumerate(whole[1:], 1):
+        before = paging.before("", Order.BROKEN, at=listed.cursor)
+        assert before is not None
+        assert before.summary == whole[index - 1].summary
+        assert rank_of(listed.summary) == listed.cursor.rank
 
 
 def test_nothing_has_no_edges(store: Store) -> None:

@@ -18,7 +18,7 @@ from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition, Trace
 from inspector.redaction.redactor import Redactor
-from storage import ListCursor, Prompt, Store, TraceSummary, Violations, open_store
+from storage import CallVerdicts, ListCursor, Prompt, Store, TraceSummary, Violations, open_store
 from storage.derived_rows import figures_in
 from storage.statistics import keys_of, prompt_of
 from ui.cli import stats_options
@@ -30,7 +30,7 @@ from ui.importing.block_records import placed_block, plan_traces
 from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from ui.importing.file_places import PlacedFile
 from ui.views.segment_json import JsonObject
-from ui.views.stats import Statistics, statistics_lines
+from ui.views.stats import Statistics, kind_counts, said_counts, statistics_lines
 
 _COULD_NOT_RUN = 2
 _MOST_PRINTED = 5
@@ -137,6 +137,8 @@ def statistics_object(found: Statistics) -> JsonObject:
         "groups": [_group(found, group) for group in found.groups],
         "breaks": {"steps": _slices(found.steps), "codes": _slices(found.codes)},
         "aborts": _slices(found.aborts),
+        "result_kinds": dict(kind_counts(found.verdicts)),
+        "said": dict(said_counts(found.verdicts)),
         "violations": [
             {"tool": one.tool, "path": one.path, "code": one.code, "times": one.times, "traces": one.traces}
             for one in found.violations
@@ -232,6 +234,7 @@ class FileStatistics:
             for one in (metrics_groups.Aspect.STEP, metrics_groups.Aspect.CODE, metrics_groups.Aspect.ABORT)
         )
         self._violations: dict[tuple[str, str, str], Violations] = {}
+        self._verdicts: Counter[tuple[str, str]] = Counter()
         self._prompts: dict[str, Prompt] = {}
         self._schemas: dict[str, SchemaComplexity] = {}
         self._measured: tuple[ToolDefinition, ...] = ()
@@ -268,6 +271,7 @@ class FileStatistics:
             tuple(self._violations.values()),
             self._prompts,
             self._schemas,
+            dict(self._verdicts),
             is_failed=self.failed,
         )
 
@@ -277,6 +281,7 @@ class FileStatistics:
             mine.merge(theirs)  # type: ignore[arg-type]  # both tuples have the same kinds
         for one in other.violations:
             self._count_violation(one)
+        self._verdicts.update(other.verdicts)
         self._prompts = {**other.prompts, **self._prompts}
         self._schemas |= other.schemas
         self.failed = self.failed or other.is_failed
@@ -299,6 +304,7 @@ class FileStatistics:
             steps=self._steps.all(),
             codes=self._codes.all(),
             aborts=self._aborts.all(),
+            verdicts=dict(self._verdicts),
             violations=sorted(self._violations.values(), key=lambda one: (-one.times, one.tool, one.path, one.code)),
             prompts=self._prompts,
             schemas=self._schemas,
@@ -325,6 +331,9 @@ class FileStatistics:
             figures = stats_options.with_expected(figures, inspection, self._expected[expected_id])
         for sums in self._groups_of_traces:
             sums.add(keys, figures)
+        for step in inspection.chain.steps:
+            if step.result_kind is not None:
+                self._verdicts[step.result_kind.value, step.said.value if step.said is not None else ""] += 1
         for one in figures.violations:
             self._count_violation(Violations(one.tool, one.path, one.code, one.times, 1))
         for turn in trace.turns if metrics_groups.GroupKey.TOOL in self._by else ():
@@ -346,6 +355,7 @@ class StatisticsSums(Struct, frozen=True):
     violations: tuple[Violations, ...]
     prompts: dict[str, Prompt]
     schemas: dict[str, SchemaComplexity]
+    verdicts: CallVerdicts
     is_failed: bool
 
 
@@ -425,6 +435,7 @@ def stored_statistics(
         steps=store.statistics.breakdown(metrics_groups.Aspect.STEP, expression),
         codes=store.statistics.breakdown(metrics_groups.Aspect.CODE, expression),
         aborts=store.statistics.breakdown(metrics_groups.Aspect.ABORT, expression),
+        verdicts=store.statistics.verdicts_of_calls(expression),
         violations=store.statistics.violations(expression, limit=_MOST_VIOLATIONS),
         prompts=store.statistics.prompts(_values(shown["groups"], by, metrics_groups.GroupKey.PROMPT)[:_MOST_PROMPTS]),
         schemas=store.statistics.schemas(_values(shown["groups"], by, metrics_groups.GroupKey.TOOL)),

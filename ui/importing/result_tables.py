@@ -57,6 +57,7 @@ TABLES: dict[str, dict[str, str]] = {
         "turns": "int32",
         "calls": "int32",
         "status": "string",
+        "verdict_certainty": "string",
         "success": "bool",
         "break_step": "int32",
         "break_turn": "int32",
@@ -107,6 +108,8 @@ TABLES: dict[str, dict[str, str]] = {
         "certainty": "string",
         "recovery": "string",
         "recovered_by": "int32",
+        "result_kind": "string",
+        "said": "string",
     },
     "diagnostics": {
         "file": "string",
@@ -423,6 +426,7 @@ def _trace_row(trace: Trace, inspection: Inspection, block: str) -> dict[str, An
         "turns": len(trace.turns),
         "calls": figures.calls.calls,
         "status": inspection.chain.status.value,
+        "verdict_certainty": inspection.chain.certainty.value,
         "success": figures.success,
         "break_step": broken and broken.step,
         "break_turn": broken and broken.turn,
@@ -482,6 +486,8 @@ def _step_row(step: Step) -> dict[str, Any]:
         "certainty": step.certainty and step.certainty.value,
         "recovery": step.recovery and step.recovery.value,
         "recovered_by": step.recovered_by,
+        "result_kind": step.result_kind and step.result_kind.value,
+        "said": step.said and step.said.value,
     }
 
 

@@ -1,5 +1,6 @@
 """Metrics of traces as lines: measures with intervals, in groups, compared between groups, by schema complexity."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
@@ -8,9 +9,9 @@ from msgspec import Struct, field
 from inspector.chain import metrics
 from inspector.chain.intervals import wilson
 from inspector.chain.metrics_groups import COMPARED, MANY_VALUED, GroupFigures, GroupKey, MeasureComparison, Slice
-from inspector.chain.steps import Status
+from inspector.chain.steps import ResultKind, Status
 from inspector.checks.schema_complexity import SchemaComplexity
-from storage import Prompt, StoreStats, Violations
+from storage import CallVerdicts, Prompt, StoreStats, Violations
 from ui.views.segment_json import JsonObject
 from ui.views.status import status_run
 from ui.views.styled_text import (
@@ -48,7 +49,8 @@ _NAMED = 12
 class Statistics(Struct, frozen=True):
     """Metrics over a set of traces.
 
-    `whole` is the group of all traces, or None if there are none; `groups` are grouped by `by`. `steps`, `codes` and
+    `whole` is the group of all traces, or None if there are none; `groups` are grouped by `by`. `verdicts` counts the
+    calls by the kind of their result and what the agent said of it. `steps`, `codes` and
     `aborts` count the traces by the step and the rule of the break, and by the reason of an abort. `comparisons`
     compare each group with `baseline`. `prompts` maps hashes to prompts, and `schemas` tools to the complexity of their
     offered schemas. `uncounted` traces are in none of the numbers. Groups of fewer than `fewest` traces have no
@@ -61,6 +63,7 @@ class Statistics(Struct, frozen=True):
     steps: Sequence[Slice] = ()
     codes: Sequence[Slice] = ()
     aborts: Sequence[Slice] = ()
+    verdicts: CallVerdicts = field(default_factory=dict)
     violations: Sequence[Violations] = ()
     comparisons: Sequence[MeasureComparison] = ()
     baseline: GroupFigures | None = None
@@ -88,6 +91,8 @@ def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> It
         _step_lines(found.steps, width),
         _code_lines("first fault", found.codes, width),
         _code_lines("aborted by", found.aborts, width),
+        _verdict_lines("result kind", kind_counts(found.verdicts), width),
+        _verdict_lines("the agent", said_counts(found.verdicts), width),
         _violation_lines(found, width),
     )
     for block in blocks:
@@ -181,7 +186,31 @@ def _code_lines(head: str, slices: Sequence[Slice], width: int) -> Iterator[Line
     yield from _bars(head, [*shown, *([(others, rest)] if rest else [])], width, adds_up=True)
 
 
-def _bars(head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: bool = False) -> Iterator[Line]:
+def kind_counts(verdicts: CallVerdicts) -> list[tuple[str, int]]:
+    """The calls whose result is not as wanted, by its kind, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for (kind, _), calls in verdicts.items():
+        counts[kind] += calls
+    return counts.most_common()
+
+
+def said_counts(verdicts: CallVerdicts) -> list[tuple[str, int]]:
+    """The failures and findings by what the agent said of them, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for (kind, said), calls in verdicts.items():
+        if kind in (ResultKind.FAILURE, ResultKind.FINDING) and said:
+            counts[said] += calls
+    return counts.most_common()
+
+
+def _verdict_lines(head: str, counts: Sequence[tuple[str, int]], width: int) -> Iterator[Line]:
+    if counts:
+        yield from _bars(head, counts, width, unit="calls")
+
+
+def _bars(
+    head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: bool = False, unit: str = "traces"
+) -> Iterator[Line]:
     """A bar for each name; with `adds_up` also the cumulative share, as in a Pareto chart."""
     total, most = sum(n for _, n in counts), max(n for _, n in counts[:_MOST_CODES])
     sums = accumulate(n for _, n in counts)
@@ -195,7 +224,7 @@ def _bars(head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: 
         )
         for (name, n), so_far in zip(counts, sums, strict=True)
     ]
-    heads = (head, "traces", "share", *(("cumulative",) if adds_up else ()), "")
+    heads = (head, unit, "share", *(("cumulative",) if adds_up else ()), "")
     numbers = (1, 2, 3) if adds_up else (1, 2)
     yield from table_lines(rows, width=width, heads=heads, numbers=numbers, widest=max(width - 34, 16))
 

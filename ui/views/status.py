@@ -50,7 +50,9 @@ _RECOVERY = MappingProxyType(
     }
 )
 
-_KIND_WORDS = MappingProxyType({ResultKind.FINDING: "finding", ResultKind.PROBE: "ok, the answer is no"})
+_KIND_WORDS = MappingProxyType(
+    {ResultKind.FAILURE: "failure", ResultKind.FINDING: "finding", ResultKind.PROBE: "ok, the answer is no"}
+)
 
 _TASK = MappingProxyType({TaskOutcome.SUCCESS: ("passed", Style.OK), TaskOutcome.FAILURE: ("failed", Style.ERROR)})
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
@@ -146,10 +148,16 @@ def step_glyph(step: Step) -> Run:
 
 
 def outcome_words(step: Step) -> str:
-    """A step's outcome or kind of result, its certainty, and how it was recovered or why it was not needed."""
+    """A step's outcome or kind of result, its certainty, how it was recovered, and what the agent said of it.
+
+    For example `failure (structured), recovered by 4, reported`.
+    """
+    said = f", {step.said.value}" if step.said is not None and step.outcome.failed else ""
     certainty = f" ({step.certainty.value})" if step.certainty else ""
-    word = _KIND_WORDS.get(step.result_kind, step.outcome.value) if step.result_kind else step.outcome.value
+    word = step.outcome.value
+    if step.result_kind is not None and step.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.OK):
+        word = _KIND_WORDS.get(step.result_kind, word)
     if step.recovery is None:
-        return f"{word}{certainty}"
+        return f"{word}{certainty}{said}"
     recovery = _RECOVERY.get(step.recovery, "recovered by {by}").format(by=step.recovered_by)
-    return f"{word}{certainty}, {recovery}"
+    return f"{word}{certainty}, {recovery}{said}"

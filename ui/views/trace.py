@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from inspector.chain.endings import abort_words, task_outcome
 from inspector.chain.grouping import grouped
-from inspector.chain.steps import Chain, Status, Step, StepOutcome
+from inspector.chain.steps import Chain, Status, Step, StepOutcome, VerdictCertainty
 from inspector.diagnostics import Diagnostic
 from inspector.inspected import Inspection, PartInspection
 from inspector.json_text import write_json
@@ -176,6 +176,8 @@ def trace_facts(trace: Trace, inspection: Inspection, model: str | None = None) 
             "task",
             f"{task_outcome(trace.outcome).value} ({details})" if details else task_outcome(trace.outcome).value,
         )
+    if inspection.chain.certainty is VerdictCertainty.LOW:
+        yield "certainty", "low: the rules had to guess; `weaklink show ID --why` prints why"
     for warning in provenance.warnings:
         yield "note", warning
 

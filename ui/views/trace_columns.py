@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from msgspec import Struct, structs
 
-from inspector.chain.steps import Status
+from inspector.chain.steps import Status, VerdictCertainty
 from inspector.model import Json, Liveness, ParentWhy
 from storage import Order, TraceSummary
 from ui.views import trace_summary
@@ -189,6 +189,13 @@ def _layer(one: ListedTrace, room: int) -> Line:
     return (Run(" ".join(layers)[:room], Style.WARNING),) if layers else NOTHING
 
 
+def _certainty(one: ListedTrace, room: int) -> Line:
+    certainty = one.summary.certainty
+    if certainty is None or one.summary.status in (Status.OK, Status.UNKNOWN):
+        return NOTHING
+    return (Run(certainty.value, Style.DIM if certainty is VerdictCertainty.HIGH else Style.WARNING),)
+
+
 def _project(summary: TraceSummary) -> str:
     branch = f"({summary.branch})" if summary.branch else ""
     return " ".join(word for word in (summary.project, branch) if word)
@@ -348,6 +355,17 @@ _COLUMNS = (
         filter_key="layer",
     ),
     TraceColumn(
+        "certainty",
+        lambda one: one.certainty.value if one.certainty is not None else None,
+        "sure",
+        _certainty,
+        least=4,
+        most=4,
+        priority=18,
+        order=Order.CERTAINTY,
+        filter_key="certainty",
+    ),
+    TraceColumn(
         "map", lambda one: None, "map", lambda one, room: one.minimap or NOTHING, least=12, most=60, priority=16
     ),
     TraceColumn(
@@ -370,6 +388,7 @@ ORDERS_BY_WORD: Mapping[str, Order] = MappingProxyType(
     {
         "newest": Order.TIME,
         "broken": Order.BROKEN,
+        "certainty": Order.CERTAINTY,
         "longest": Order.DURATION,
         "errors": Order.ERRORS,
         "tokens": Order.TOKENS,
@@ -381,6 +400,7 @@ ORDER_WORDS: Mapping[Order, str] = MappingProxyType(
     {
         Order.TIME: "the newest first",
         Order.BROKEN: "the broken first",
+        Order.CERTAINTY: "the surest verdicts first",
         Order.DURATION: "the longest first",
         Order.TOKENS: "the most tokens first",
         Order.ERRORS: "the most errors first",

@@ -188,3 +188,36 @@ def test_a_folder_with_files_that_are_no_logs_is_measured_all_the_same(weaklink:
     done = weaklink("stats", str(logs), "notes.txt", "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["traces"] == 60
+
+
+def test_the_kinds_of_results_and_what_the_agent_said_are_counted_alike_in_files_and_in_a_database(
+    weaklink: Run, tmp_path: Path
+) -> None:
+    rows = [
+        ("Error: no such seat", "I could not book it."),
+        ("Error: no such seat", "Your seat is booked."),
+        ("booked", "Done."),
+    ]
+    log = tmp_path / "log.jsonl"
+    call = {"id": "a", "type": "function", "function": {"name": "book_seat", "arguments": '{"seat": "1A"}'}}
+    log.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "messages": [
+                        {"role": "user", "content": "Book."},
+                        {"role": "assistant", "content": "", "tool_calls": [call]},
+                        {"role": "tool", "tool_call_id": "a", "content": result},
+                        {"role": "assistant", "content": answer},
+                    ]
+                }
+            )
+            + "\n"
+            for result, answer in rows
+        )
+    )
+    assert weaklink("import", str(log)).returncode == 0
+    stored, read = (json.loads(weaklink("stats", *where, "--json").stdout) for where in ((), (str(log),)))
+    assert stored["result_kinds"] == read["result_kinds"] == {"failure": 2}
+    assert stored["said"] == read["said"] == {"reported": 1, "concealed": 1}
+    assert b"concealed" in weaklink("stats").stdout

@@ -28,7 +28,7 @@ LIST_KEYS = [
     *("id", "name", "source", "file", "record", "external_ids", "model", "format", "started_at", "turns"),
     *("tool_calls", "errors", "warnings", "status", "break", "marked", "note", "running", "idle", "open_turns"),
     *("outcome", "project", "branch", "parent", "damaged", "title", "tokens", "duration_s", "layers"),
-    *("abort_message", "codes"),
+    *("abort_message", "codes", "certainty"),
 ]
 
 
@@ -135,6 +135,7 @@ def test_lists_have_every_key_and_the_break(weaklink: Run, logs: Path) -> None:
     (bad,) = (trace for trace in traces if trace["external_ids"]["id"] == "bad")
     assert (bad["status"], bad["record"], bad["format"], bad["turns"]) == ("broken", "line 3", "hermes", 2)
     assert bad["break"]["code"] == "J104"
+    assert bad["certainty"] == "high"
     assert list(bad["break"]) == ["step", "turn", "tool", "code", "outcome", "message"]
 
 

@@ -27,7 +27,7 @@ def told(*lines: str) -> str:
 def test_a_call_that_reads_well_bears_the_mark_of_what_became_of_it() -> None:
     said = told(CALL, ERROR, CALL, "result a1: 4", "say: 4 degrees.")
     assert "✖ get_weather" not in said
-    assert "◆ get_weather step 1: error-result (textual), recovered by 2 a1" in said
+    assert "◆ get_weather step 1: failure (textual), recovered by 2, silent a1" in said
     assert "✔ get_weather step 2 a1" in said
 
 
@@ -40,7 +40,7 @@ def test_retries_in_a_row_are_one_line_of_the_chain() -> None:
     rows = lines[lines.index("chain") + 1 : lines.index("", lines.index("chain"))]
     assert len(rows) == 2
     assert rows[1].split()[:2] == ["1-3", "1-5"]
-    assert "error-result (textual) ×3" in rows[1]
+    assert "failure (textual), silent ×3" in rows[1]
     assert "Error: timeout" in rows[1]
 
 

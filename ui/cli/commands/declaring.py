@@ -25,7 +25,7 @@ FEWEST_TRACES = 5
 IDLE_AFTER_S = 300.0
 COLUMNS = (
     "status, id, when, age, title, project, model, format, source, task, turns, calls, errors, tokens, took, layer, "
-    "map, break"
+    "sure, map, break"
 )
 BLOCK_MIB = 8
 # The values of `Severity`, which is slow to import; tests/ui/cli/test_declarations.py compares them.

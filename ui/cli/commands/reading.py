@@ -51,7 +51,7 @@ def segment_text() -> None:
     "--sort",
     default="newest",
     show_default=True,
-    type=click.Choice(("newest", "broken", "longest", "errors", "tokens")),
+    type=click.Choice(("newest", "broken", "certainty", "longest", "errors", "tokens")),
     help="Order; `broken` puts broken traces first, the newest of them on top.",
 )
 @click.option("--columns", type=declaring.ColumnsType(), help=f"Columns, separated by commas, of {declaring.COLUMNS}.")

@@ -18,9 +18,8 @@ from msgspec import Struct, field, structs
 from textual.binding import BindingType
 from textual.message import Message
 
-from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
-from storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary
+from storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary, rank_of
 from ui.tui.commands import LINE_COMMANDS, Command, bindings
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess, start_work
@@ -251,7 +250,7 @@ class ChainList(LineView, inherit_bindings=False):
         if cursor is None and self.order is Order.TIME:
             cursor = summary.cursor
         elif cursor is None and self.order is Order.BROKEN:
-            cursor = structs.replace(summary.cursor, rank=int(summary.status == Status.BROKEN))
+            cursor = structs.replace(summary.cursor, rank=rank_of(summary))
         if index is None and cursor is not None:
             page = self.pages.page_at(cursor)
             if page >= len(self.pages.edges) or self.pages.has(page):

@@ -105,7 +105,9 @@ def _cursor() -> ListCursor | None:
     at, _, rest = parameter("after").partition("_")
     id_, _, rank = rest.partition("_")
     try:
-        return ListCursor(float(at), int(id_), int(rank == "1")) if len(id_) <= _LONGEST_ID else None
+        return (
+            ListCursor(float(at), int(id_), int(rank) if rank in ("1", "2") else 0) if len(id_) <= _LONGEST_ID else None
+        )
     except ValueError:
         return None
 
@@ -127,6 +129,6 @@ def _pager(filter_text: str, found: Sequence[Listed], running: int) -> None:
 
 def _turn_to(after: ListCursor | None) -> None:
     """Show the page that begins after this cursor; None shows the first page."""
-    named = f"{after.sort_at_s!r}_{after.id}{'_1' if after.rank else ''}" if after is not None else None
+    named = f"{after.sort_at_s!r}_{after.id}{f'_{after.rank}' if after.rank else ''}" if after is not None else None
     set_parameters(after=named, look=None)
     st.rerun()

@@ -154,6 +154,7 @@ def _summary(dissection: Dissection, file: str, record: str, id_: int) -> TraceS
         errors=severities.count(Severity.ERROR),
         warnings=severities.count(Severity.WARNING),
         status=inspection.chain.status,
+        certainty=inspection.chain.certainty,
         abort_reason=inspection.chain.abort_reason,
         abort_message=abort_words(trace),
         broken=inspection.chain.broken,
