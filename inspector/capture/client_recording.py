@@ -47,8 +47,8 @@ def record(
     `with_options` returns and those of all models of LangChain with one address, are recorded together: recording a
     second one in the same place does nothing. `place_or_sink` is a place for `open_sink` (None: the default
     database), or a sink, which several clients may share and which stays open. `redactor` replaces secrets before
-    anything is kept (None: a `Redactor`, which knows the patterns of keys). Request headers are read for the session
-    that they name, and never kept.
+    anything is kept (None: a `Redactor` that also knows this process's secret variables). Request headers are read for
+    the session that they name, and never kept.
 
     The traffic of the client is not changed, and nothing waits for the recording. It ends with `unrecord`, when the
     HTTP client is garbage-collected, or with the process. TypeError for any other client, ValueError for one that is

@@ -35,7 +35,8 @@ class TraceLogger:
 
     `place_or_sink` is a place for `open_sink` (None: the default database), or a sink, which several loggers may share
     and which stays open. `tools` are offered with every turn that names no tools. `redactor` replaces secrets before
-    anything leaves the process (None: a `Redactor`, which knows the patterns of keys; `KeepsAll` keeps all).
+    anything leaves the process (None: a `Redactor` that also knows this process's secret variables; `NoRedaction` keeps
+    all).
 
     Opening raises what `open_sink` raises, UnknownFormatError, and TypeError for invalid tools. After that nothing is
     raised into the agent and nothing waits for a disk or a network. `mistakes` counts what could not be recorded, and
@@ -60,7 +61,7 @@ class TraceLogger:
         owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
         sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
         trace = Trace((), name=name, model=model, format=chosen, provenance=Provenance(SOURCE))
-        self._recording = LoggedTrace(sink, trace, redactor or Redactor(), owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
+        self._recording = LoggedTrace(sink, trace, redactor or Redactor.of_environment(), owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
         self._closing = CloseOnce(self, self._recording.close)
 
     @property

@@ -474,10 +474,11 @@ class Recorder:
     """Records exchanges of any provider; see `inspector.sessions.exchange.Observes`.
 
     `sink` takes the events; it is not closed, since others may share it. `redactor` removes secrets before anything
-    reaches the sink or `watch`; the default knows the patterns of keys, `KeepsAll` keeps all. `resolver` decides which
-    requests belong to one trace. `watch` receives spans, faults and ended exchanges while they happen; without it,
-    answers are not checked for faults. A trace ends when nothing happened to it for `idle_s` seconds, or when the
-    recorder is closed. `format` is the format in which the server expects the model's calls, if the user names it.
+    reaches the sink or `watch`; the default also knows this process's secret variables, `NoRedaction` keeps all.
+    `resolver` decides which requests belong to one trace. `watch` receives spans, faults and ended exchanges while they
+    happen; without it, answers are not checked for faults. A trace ends when nothing happened to it for `idle_s`
+    seconds, or when the recorder is closed. `format` is the format in which the server expects the model's calls, if
+    the user names it.
 
     Bounds: 64 MiB of a request and `max_answer_bytes` of an answer are kept, and at most `max_waiting_bytes` wait for
     the thread. More is dropped from the recording only; `dropped_bytes` counts it, and the turn states it. `close`
@@ -498,7 +499,7 @@ class Recorder:
         clock: Callable[[], float] = time.time,
         format: str = "",
     ) -> None:
-        redacts = redactor or Redactor()
+        redacts = redactor or Redactor.of_environment()
         self._sink = GuardedSink(sink, watch, time.monotonic)
         traces = OpenTraces(self._sink, redacts, format)
         self._context = RecorderContext(resolver or SessionResolver(), traces, self._sink, redacts, max_answer_bytes)

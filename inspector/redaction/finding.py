@@ -24,8 +24,9 @@ from itertools import islice
 from msgspec import Struct, structs
 
 from inspector.redaction import names
-from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
+from inspector.redaction.introductions import DETECTORS
 from inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
+from inspector.redaction.places import LONGEST_INTRODUCTION, Detector, FoundIntroduction
 from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretVerdict, Undecided
 from inspector.scanning import lazy_pattern
 

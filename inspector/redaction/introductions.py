@@ -1,15 +1,15 @@
-r"""The grammar of introductions: what gives a secret away that has no shape of its own.
+"""The grammar of introductions: what gives a secret away that has no shape of its own.
 
 An introduction is a name of the family (`DB_PASSWORD`), a relation (`: `) and the opening of a value (`"`). `_NEAR`,
 `_ELEMENTS` and `_RECORDS` are the table of relations, by the containers that write them; any `NAME` may be before each,
-and each escape of JSON (`\"`, `\u003d`), HTML (`&quot;`) and addresses (`%3D`) may be in their punctuation. In a far
-relation, other text may be between name and value, which may hold secrets itself. `DETECTORS` adds what needs no name:
-addresses with a password, commands, PEM blocks, webhooks; and the second net, a random value a few words after a name.
+and each escape of JSON, HTML (`&quot;`) and addresses (`%3D`) may be in their punctuation. In `_ELEMENTS` and
+`_RECORDS`, other text may be between name and value, which may hold secrets itself. A relation is needed for values
+that are words or have blanks; values that look made are found beside a name in any relation (see `beside`). `DETECTORS`
+adds what needs no name: addresses with a password, commands, PEM blocks, webhooks.
 
 A detector has `signs`, literals of which every text with a match contains one, a `pattern` that finds an introduction,
 and `judge`, which examines what follows it. Signs and patterns are for the text's `view` (see `names`): lower case,
-ASCII, and of the same length. No match is longer than `LONGEST_INTRODUCTION`, and a verdict depends on the characters
-up to `PEEK` beyond it, so that it is the same however the text is cut.
+ASCII, and of the same length.
 """
 
 import re
@@ -19,91 +19,44 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector.redaction import names, secret_values
-from inspector.redaction.keys import begins_word
+from inspector.redaction.beside import judge_before_name, judge_beside
+from inspector.redaction.places import (
+    AHEAD,
+    BACKSLASHES,
+    BLANK,
+    NEWLINE,
+    PEEK,
+    QUOTE,
+    Detector,
+    FoundIntroduction,
+    ending_of,
+    open_quote,
+)
 from inspector.redaction.secret_values import Secret, SecretConfidence, SecretVerdict, Undecided
 from inspector.scanning import lazy_pattern
 
-LONGEST_INTRODUCTION = 512
-"""The longest match of a detector's pattern, in code points."""
-
-_PEEK = 200  # code points of a value that are examined
-_AHEAD = _PEEK + secret_values.LOOKAHEAD
 _MAX_ADDRESS_CHARS = 400
 _MAX_COMMAND_CHARS = 240
 
 
-class FoundIntroduction(Struct, frozen=True):
-    """An introduction that was found in a text; `free_at` is the end of the last secret before it, -1 for none.
-
-    `lowered` is the view of `text` that was searched.
-    """
-
-    text: str
-    lowered: str
-    found: re.Match[str]
-    free_at: int
-    is_final: bool
-
-    @property
-    def begins(self) -> bool:
-        """Whether a word begins here."""
-        return begins_word(self.text, self.found.start(), self.free_at)
-
-    def value(self, ending: secret_values.Ending, start: int) -> tuple[str, str] | None:
-        """What is examined of the value from `start` on, and some characters after it; None if more text decides."""
-        limit = min(start + _AHEAD, len(self.text))
-        end = ending.end(self.text, start, limit, is_final=self.is_final)
-        is_near = end is not None and end < start + _PEEK
-        if not self.is_final and len(self.text) < start + _AHEAD and (end is None or len(self.text) < end + _AFTER):
-            return None
-        end = end if end is not None and is_near else start + _PEEK
-        return self.text[start:end], self.text[end : end + _AFTER] if is_near else ""
-
-
-class Detector(Struct, frozen=True):
-    """Finds introductions by `pattern`, in the view, if one of `signs` is in the text; `judge` decides.
-
-    With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end. If there are
-    `marks`, a text must also contain one of them. Patterns begin with a character and not with a lookbehind, so that
-    the search goes from one such character to the next.
-    """
-
-    name: str
-    signs: tuple[str, ...]
-    pattern: re.Pattern[str]
-    judge: Callable[["FoundIntroduction"], SecretVerdict]
-    can_hold_secrets: bool = False
-    marks: tuple[str, ...] = ()
-
-
-_AFTER = 4  # characters behind a value that are examined
-_BACKSLASHES = r"\\{1,64}"
-_ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27]"
-_Q = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
-
-
-def _open(name: str) -> str:
-    """An opening quote; a triple quote has the same backslashes before each of its signs. `name` is for a group."""
-    three = "|".join(f"{one}(?:(?P={name}){one}(?P={name}){one})?" for one in "\"'")
-    return rf"[nrbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{_ESCAPED_QUOTE})"
-
-
-_NEWLINE = rf"(?:\r?\n|(?:{_BACKSLASHES}r)?{_BACKSLASHES}n)"
-_BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
 _CONTINUED = r"(?:\\\r?\n|\\{3,64}(?:r\\{1,64})?n)[ \t]{0,12}"
 """The end of a command's line that continues on the next, also as JSON escapes it."""
-_IS = rf"(?:={{1,3}}(?:(?:&gt;|>|{_BACKSLASHES}u003e))?|:=|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
+_IS = (
+    rf"(?:(?:\|\||\?\?|\+)?={{1,3}}(?:(?:&gt;|>|{BACKSLASHES}u003e))?|:=|->|:|%3[ad]|{BACKSLASHES}u003[ad]"
+    r"|&\#(?:61|58|x3[ad]);)"
+)
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2}|\s?as\sstring\s{0,2})?"
 _YAML = (
     rf"(?:(?:&[\w.-]{{1,40}}|!{{1,2}}[\w/.:-]{{0,40}})\s{{1,4}}){{0,2}}"
-    rf"(?:(?:[|>][0-9+-]{{0,2}}|<<[-~]?\w{{1,16}})\s{{0,4}}{_NEWLINE}\s{{0,24}})?"
+    rf"(?:(?:[|>][0-9+-]{{0,2}}|<<[-~]?\w{{1,16}})\s{{0,4}}{NEWLINE}\s{{0,24}})?"
 )
 _WRAPPED = (
     r"(?:(?:new\s)?(?:[\w.:]{0,40}(?:secret|secure|password|string|str|bytes)\w{0,12}|\[\]byte|b64encode)"
-    r"\s?\(\s?(?=\\{0,64}[\"'])|string\([0-9]{1,5}\)\s)?"
+    r"\s?\(\s?(?=\\{0,64}[\"'])|string\([0-9]{1,5}\)\s"
+    r"|[^\s;,{}<>]{1,60}\s(?:\|\||\?\?|or)\s{1,2}(?=\\{0,64}[\"'`]))?"
 )
 _MARKED = r"(?:\*{1,3}|_{1,2})?"
-_LESS, _GREATER = rf"(?:<|&lt;|{_BACKSLASHES}u003c)", rf"(?:>|&gt;|{_BACKSLASHES}u003e)"
+_LESS, _GREATER = rf"(?:<|&lt;|{BACKSLASHES}u003c)", rf"(?:>|&gt;|{BACKSLASHES}u003e)"
 _FIELD = r"(?:(?:(?:string|default|plain|parameter)_?)?value|default|const|examples?|content)"
 
 
@@ -134,7 +87,7 @@ def _judge_assigned(named: _Named) -> SecretVerdict:
     place, relation = named.place, named.relation
     text, found = place.text, place.found
     sign, start = found["sign"], found.end()
-    if found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None:
+    if found["quote"] is None and found["gap"] is not None and _LINE_END.search(found["gap"]):
         return None  # a heading, or a line of code that ends after a name
     block = _BLOCK_BEGIN.search(relation)
     if block is not None and not named.opened:
@@ -154,108 +107,78 @@ def _judge_value(named: _Named, gap: str) -> SecretVerdict:
 
 
 def _judge_pair(named: _Named) -> SecretVerdict:
-    """Judge the argument after a name: of a call that sets or gets it, of an option, or one that looks random."""
+    """Judge the argument after a name: of an option, or of a call that sets or gets it."""
     place = named.place
     if named.is_option or _SETTER.search(place.lowered, max(named.name_at - 64, 0), named.name_at):
         return _judge_quoted(place, place.found.end(), named.opened, named.confidence)
-    verdict = _judge_quoted(place, place.found.end(), named.opened, SecretConfidence.LIKELY)
-    has_digit = isinstance(verdict, Secret) and any(map(str.isdigit, place.text[verdict.start : verdict.end][:_PEEK]))
-    return None if isinstance(verdict, Secret) and not has_digit else verdict
+    return None
 
 
 def _judge_spaced(named: _Named) -> SecretVerdict:
-    """Judge what follows a name and a blank: of an option, a command that sets, a clause of SQL, a line of netrc."""
-    place = named.place
-    text, found = place.text, place.found
+    """Judge what follows a name and a blank: of an option, a clause of SQL, a line of netrc or of settings."""
+    place, at = named.place, named.name_at
     if named.is_option:
-        return _judge_value(named, " ")
+        is_token = place.found["sign"] == "token"
+        return _judge_value(replace(named, confidence=SecretConfidence.SECRET) if is_token else named, " ")
+    before = place.lowered[max(at - 160, 0) : at]
     if named.opened:
-        is_strong = named.confidence is SecretConfidence.PASSWORD and not _closes(text, named.name_at, named.opened)
-        is_sql = found["sign"] == "securestring" or _SQL_BEFORE.search(
-            place.lowered, max(named.name_at - 48, 0), named.name_at
-        )
-        if is_strong and is_sql:
-            return _judge_quoted(place, found.end(), named.opened, named.confidence)
-        return _judge_quoted(place, found.end(), named.opened, SecretConfidence.LIKELY) if is_strong else None
-    before = place.lowered[max(named.name_at - 160, 0) : named.name_at]
-    if _NETRC_BEFORE.search(before) or place.lowered.startswith(("requirepass", "bindpw", "rootpw"), named.name_at):
-        return _judge_bare_option(place, found.end())
-    is_column = (not named.relation[:2].strip(" \t") and len(named.relation) > 1) or named.relation[:1] in ";\t.\\"
-    is_line = named.relation[:1] in "\t\\" or _LINE_BEGIN.search(before) is not None
-    if (is_column and is_line) or _COMMAND_BEFORE.search(before):
-        return _judge_said(named)
-    verdict = _judge_said(named) if named.confidence is SecretConfidence.PASSWORD else None
-    is_mixed = isinstance(verdict, Secret) and _MIXED_WELL.match(text, verdict.start) is not None
-    return verdict if is_mixed or isinstance(verdict, Undecided) else None
+        is_clause = named.confidence is SecretConfidence.PASSWORD and _SQL_BEFORE.search(before)
+        return _judge_value(named, " ") if is_clause and not _closes(place.text, at, named.opened) else None
+    if _NETRC_BEFORE.search(before) or place.lowered.startswith(("requirepass", "bindpw", "rootpw"), at):
+        return _judge_bare_option(place, place.found.end())
+    return (
+        _judge_bare(place, place.found.end(), SecretConfidence.LIKELY, gap=" ") if _SET_BEFORE.search(before) else None
+    )
 
 
 def _judge_called(named: _Named) -> SecretVerdict:
     """Judge the argument of a call with a name: `setPassword("x")`, `SecretStr('x')`; a question has blanks."""
-    place = named.place
-    found = place.value(_ending_of(named.opened), place.found.end())
-    if found is None:
-        return Undecided(place.found.end())
-    is_prompt = found[0].rstrip().endswith((":", "?")) or found[0][:1].isspace()
-    return None if is_prompt else _judge_quoted(place, place.found.end(), named.opened, named.confidence)
+    place, at = named.place, named.place.found.start("sign")
+    if place.lowered[max(at - 4, 0) : at].rstrip("_").endswith("get"):
+        return None  # it is the name of what is read
+
+    def is_secret(value: str, _: str) -> bool:
+        is_prompt = value.rstrip().endswith((":", "?")) or value[:1].isspace()
+        return not is_prompt and secret_values.can_be_quoted_secret(value, named.confidence)
+
+    return place.judge(ending_of(named.opened), place.found.end(), is_secret)
 
 
 def _judge_braces(named: _Named) -> SecretVerdict:
     return _judge_plain(named.place, named.place.found.end(), secret_values.BRACES, named.confidence)
 
 
-def _judge_cell(named: _Named) -> SecretVerdict:
-    return _judge_bare(named.place, named.place.found.end(), SecretConfidence.LIKELY, gap="|")
-
-
 def _judge_said(named: _Named) -> SecretVerdict:
     """Judge a value in a sentence: `the password is hunter2`."""
-    place, start = named.place, named.place.found.end()
-    found = place.value(secret_values.BARE, start)
-    if found is None:
-        return Undecided(start)
-    value = found[0].rstrip(".,;:!?)")
-    is_number = value.isdigit() and len(value) >= 5 and named.confidence is SecretConfidence.PASSWORD
-    is_secret = is_number or (len(value) >= 6 and secret_values.is_mixed(value))
-    return _judge_bare(place, start, named.confidence, gap="=") if is_secret else None
 
+    def is_secret(word: str, after: str) -> bool:
+        value = word.rstrip(".,;:!?)")
+        is_password = named.confidence is SecretConfidence.PASSWORD
+        is_word = (
+            is_password and (value.isdigit() or secret_values.is_mixed(value)) and len(value) >= 6 - value.isdigit()
+        )
+        is_value = is_word or secret_values.is_made(value, at_least=6)
+        return is_value and _can_be_bare(named.place, word, named.confidence, gap="=", after=after)
 
-def _judge_listed(named: _Named) -> SecretVerdict:
-    """Judge the first text of a list; the list is then secret to its end, except for its punctuation."""
-    verdict = _judge_quoted(named.place, named.place.found.end(), named.opened, named.confidence)
-    if not isinstance(verdict, Secret):
-        return verdict
-    return Secret.of(named.place.text, verdict.start, secret_values.LIST, is_final=named.place.is_final)
-
-
-def _judge_lines(named: _Named) -> SecretVerdict:
-    """Judge the first item of a list of YAML; the items that follow it are secret too."""
-    place, start = named.place, named.place.found.end()
-    lines = _LINES_BEGIN.search(named.relation)
-    assert lines is not None  # as in the relation's pattern
-    ending = secret_values.block(lines[1], lines[2])
-    value = place.value(ending, start)
-    if value is None:
-        return Undecided(start)
-    is_secret = secret_values.can_be_quoted_secret(value[0].split(lines[1])[0], SecretConfidence.LIKELY)
-    return Secret.of(place.text, start, ending, is_final=place.is_final) if is_secret else None
+    return named.place.judge(secret_values.BARE, named.place.found.end(), is_secret)
 
 
 def _judge_element(named: _Named) -> SecretVerdict:
     """Judge the text of an element, which must be closed."""
     place, relation = named.place, named.relation
     start = place.found.end()
-    if relation.endswith("[cdata["):
+    if _is_element(named) and relation.endswith("[cdata["):
         return _judge_plain(place, start, secret_values.until("]]>"), named.confidence)
     if not _is_element(named):
         return None
     text = place.text
-    limit = min(start + _AHEAD, len(text))
+    limit = min(start + AHEAD, len(text))
     end = secret_values.ELEMENT.end(text, start, limit, is_final=place.is_final)
-    end = end if end is not None and end < start + _PEEK else None
+    end = end if end is not None and end < start + PEEK else None
     is_closed = end is not None and _CLOSING.match(text, end) is not None
-    if not (is_closed or place.is_final) and len(text) - (end or start) < _AHEAD:
+    if not (is_closed or place.is_final) and len(text) - (end or start) < AHEAD:
         return Undecided(start)
-    value = text[start : start + _PEEK if end is None else end]
+    value = text[start : start + PEEK if end is None else end]
     if not is_closed and (any(sign.isspace() for sign in value.strip()) or (end is not None and end + 1 < len(text))):
         return None
     if not secret_values.can_be_quoted_secret(value, named.confidence):
@@ -276,79 +199,55 @@ def _is_element(named: _Named) -> bool:
 def _judge_field(named: _Named) -> SecretVerdict:
     if named.place.found["sign"] in {"authorization", "cookie"}:
         return _judge_header(named)
-    if named.opened and named.relation.removesuffix(named.opened).rstrip().endswith("["):
-        return _judge_listed(named)
     return _judge_value(named, ": ")
 
 
 _NEAR = (
     _Relation("ODBC", r"\s?=\s?\{(?=[^\s{}])", _judge_braces),
-    _Relation("YAML list", rf"{_Q}?:[ ]{{0,4}}{_NEWLINE}[ ]{{0,12}}-[ ]{{1,3}}(?=[\w])", _judge_lines),
-    _Relation("list of JSON and code", rf"{_Q}?\s{{0,4}}{_IS}{_BLANK}\[{_BLANK}{{open}}", _judge_listed),
     _Relation(
         "JSON, YAML, TOML, ini, env, URL, header, code, Markdown",
-        rf"{_MARKED}(?P<quote>{_Q})?[)\]]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_MARKED}{_BLANK}){_YAML}{_WRAPPED}{{open}}?",
+        rf"{_MARKED}(?P<quote>{QUOTE})?[)\]]?(?P<gap>{BLANK}{_TYPE}{_IS}{_MARKED}{BLANK}){_YAML}{_WRAPPED}{{open}}?",
         _judge_assigned,
     ),
-    _Relation("arguments of a call, a command's list", rf"{_Q}\s{{0,4}},{_BLANK}{{open}}", _judge_pair),
-    _Relation(
-        "answer of an interpreter",
-        rf"{_Q}?[)\]]?{_NEWLINE}(?:out\[[0-9]{{1,4}}\]:\s|=>\s)?{{open}}",
-        _judge_pair,
-    ),
-    _Relation("call", r"\(\s?{open}", _judge_called),
-    _Relation("table of Markdown", r"[*`]{0,3}\s{0,40}\|\s{0,40}[*`]{0,3}(?=\S)", _judge_cell),
+    _Relation("arguments of a call, a command's list", rf"{QUOTE}\s{{0,4}},{BLANK}{{open}}", _judge_pair),
+    _Relation("call", r"(?:spec)?\(\s?{open}", _judge_called),
     _Relation(
         "prose",
-        rf"(?:{_Q}|\*\*)?(?:(?:\s{{1,3}}(?:is|was|are|has|been|now|set|changed|to|as|equals|lautet|ist|est|es)){{1,4}}:?\s{{1,2}}|\s{{0,2}}[?]{{1,3}}\s{{0,2}}\"?)(?=[^\s\"'`])",
+        rf"(?:{QUOTE}|\*\*)?(?:(?:\s{{1,3}}(?:is|was|are|has|been|now|set|changed|to|as|equals|lautet|ist|est|es)){{1,4}}:?\s{{1,2}}|\s{{0,2}}[?]{{1,3}}\s{{1,2}}\"?)(?=[^\s\"'`])",
         _judge_said,
     ),
     _Relation(
         "shell, SQL, netrc",
-        rf"(?:[ \t]{{1,24}}|{_BACKSLASHES}t|;|[ ]::[ ]|[. ]{{2,24}}:[ ])(?:{_CONTINUED}|[0-9][ ])?{{open}}?(?=\S)",
+        rf"(?:[ \t]{{1,24}}|{BACKSLASHES}t|;|[ ]::[ ]|[. ]{{2,24}}:[ ])(?:{_CONTINUED}|[0-9][ ])?{{open}}?(?=\S)",
         _judge_spaced,
     ),
 )
 """The relations in which a value is beside its name."""
 
 _ELEMENTS = (
-    _Relation("XML with CDATA", rf"(?:\s[^<>]{{0,100}})?{_GREATER}\s{{0,12}}<!\[cdata\[", _judge_element),
     _Relation(
         "element of XML and HTML",
-        rf"{_Q}?(?:\s[^<>]{{0,300}}?)?{_GREATER}{_BLANK}(?:<[\w:]{{0,24}}value>)?{_BLANK}",
+        rf"{QUOTE}?(?:\s[^<>]{{0,300}}?)?{_GREATER}{BLANK}(?:<[\w:]{{0,24}}value>)?{BLANK}(?:<!\[cdata\[)?",
         _judge_element,
     ),
-    _Relation("call of Kimi K3", rf"{_Q}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}", _judge_element),
+    _Relation("call of Kimi K3", rf"{QUOTE}\s[^<>]{{0,300}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}", _judge_element),
     _Relation(
         "label of XML and HTML",
         r":?\s?<\\{0,64}(?:/|\|tool_arg:)"
         r"(?P<label>[\w:|-]{0,16}(?:key|name)(?::\w{1,32})?|td|th|dt|b|strong|label|code|value\|)>:?"
-        rf"{_BLANK}(?:<(?:[\w:|-]{{0,16}}value|string|td|dd|code|span)[^<>]{{0,80}}>)?{_BLANK}",
+        rf"{BLANK}(?:<(?:[\w:|-]{{0,16}}value|string|data|td|dd|code|span)[^<>]{{0,80}}>)?{BLANK}",
         _judge_element,
     ),
 )
 _RECORD = (
-    rf"{_Q}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{_NEWLINE}|\s(?!\s{{0,4}}[:=]))"
+    rf"{QUOTE}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{NEWLINE}|\s(?!\s{{0,4}}[:=]))"
     rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?"
-    rf"(?:(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]|--value[ ])"
+    rf"(?:(?<![\w-]){_FIELD}{QUOTE}?\s{{0,6}}[:=]|--value[ ])"
 )
 _VALUE = r"\s{0,6}\[?\s{0,4}{open}?(?=\S)"
 _RECORDS = (
     _Relation("record: Kubernetes, .NET, HTML forms, schemas, Terraform", f"{_RECORD}{_VALUE}", _judge_field),
-    _Relation("form data", rf"{_Q}(?:;[^\r\n]{{0,100}})?{_NEWLINE}{_NEWLINE}", _judge_field),
-)
-_LATER_FIELDS = (
-    _Relation(
-        "change of a value",
-        rf"{_Q}?(?:\s{{0,12}}[=:]|\sfrom)\s{{0,4}}{_Q}[^\"'\r\n]{{0,100}}?{_Q}\s{{1,4}}(?:->|=>|to)\s{{1,4}}{{open}}",
-        _judge_field,
-    ),
-    _Relation("default in code", rf"{_Q}?[^\r\n;{{}}<>]{{0,80}}?\s(?:\|\||\?\?|or)\s{{1,2}}{{open}}", _judge_field),
-    _Relation(
-        "later field of a record",
-        rf"{_RECORD}[^{{}}<>]{{1,160}}?(?<![\w-]){_FIELD}{_Q}?\s{{0,6}}[:=]{_VALUE}",
-        _judge_field,
-    ),
+    _Relation("form data", rf"{QUOTE}(?:;[^\r\n]{{0,100}})?{NEWLINE}{NEWLINE}", _judge_field),
 )
 """In `_ELEMENTS` and `_RECORDS`, other text may be between a name and its value."""
 
@@ -359,7 +258,7 @@ class _Relations:
     def __init__(self, relations: tuple[_Relation, ...]) -> None:
         self._relations = relations
         rows = "|".join(map(_row_pattern, relations, range(len(relations))))
-        self.pattern: re.Pattern[str] = lazy_pattern(f"{_NAME}(?:{rows})")
+        self.pattern: re.Pattern[str] = lazy_pattern(f"{names.NAME}(?:{rows})")
 
     def judge(self, place: FoundIntroduction) -> SecretVerdict:
         """The verdict on a name with one of the relations."""
@@ -378,14 +277,13 @@ class _Relations:
 
 
 def _row_pattern(row: _Relation, number: int) -> str:
-    opening = f"(?P<o{number}>{_open(f'b{number}')}|{_SPECIAL})"
+    opening = f"(?P<o{number}>{open_quote(f'b{number}')}|{_SPECIAL})"
     return f"(?P<r{number}>{row.pattern.replace('{open}', opening)})"
 
 
 _SPECIAL = r"<\|\\{0,64}\"\|>|<escape>"
-_NAME = re.sub(r"(?<!\\)\s+", "", names.NAME)
-_BLOCK_BEGIN = lazy_pattern(rf"(?:[|>][0-9+-]{{0,2}}|<<[-~]?\w{{1,16}})[ ]{{0,4}}({_NEWLINE})(\s{{0,24}})\Z")
-_LINES_BEGIN = lazy_pattern(rf"({_NEWLINE})([ ]{{0,12}}-)[ ]{{1,3}}\Z")
+_LINE_END = lazy_pattern(NEWLINE)
+_BLOCK_BEGIN = lazy_pattern(rf"(?:[|>][0-9+-]{{0,2}}|<<[-~]?\w{{1,16}})[ ]{{0,4}}({NEWLINE})(\s{{0,24}})\Z")
 
 
 def _before(words: str) -> re.Pattern[str]:
@@ -400,12 +298,7 @@ _SETTER = _before(
 )
 _SQL_BEFORE = _before(r"(?:with|role|user|login|encrypted|identified|for|\w{1,24}')\s{1,4}(?:\w{1,24}\s{1,4})?")
 _NETRC_BEFORE = _before(r"login\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?")
-_MIXED_WELL = lazy_pattern(r"(?=\S{0,40}[a-z])(?=\S{0,40}[A-Z])(?=\S{0,40}[0-9])\S{8}")
-_LINE_BEGIN = lazy_pattern(r"(?:^|\n|\\n|[\"'])\s{0,8}(?:[-*][ ])?\Z")
-_COMMAND_BEFORE = _before(
-    r"set(?:x|env)?\s(?:-\w{1,3}\s)?(?:\S{1,60}\s)?|config\s[^\r\n]{0,60}|redis[^\r\n]{0,40}>\s"
-    r"|(?<![^\nn])\s{0,8}(?:env|arg)\s{1,4}|enable\s|username\s\S{1,60}\s"
-)
+_SET_BEFORE = _before(r"(?:set(?:x|env)?|env|arg|export|config)(?:[ ]-\w{1,3})?\s{1,4}")
 _QUOTED_WORDS = lazy_pattern(
     r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE
 )  # the quote opens a text: no word ends before it, and no comma follows
@@ -425,41 +318,32 @@ _CLOSING = lazy_pattern(
 )
 
 
-def _ending_of(opened: str) -> secret_values.Ending:
-    """How a value ends that begins with `opened`, in lower case."""
-    bare = opened.lstrip("nrbf") if opened[-1] in "\"'`" else opened
-    if bare[-1] in "\"'`" and not bare.startswith("<"):
-        return secret_values.Quoted(bare[-1], len(bare) - len(bare.lstrip("\\")))
-    return secret_values.until(opened)
-
-
 def _judge_quoted(place: FoundIntroduction, start: int, opened: str, confidence: SecretConfidence) -> SecretVerdict:
-    return _judge_plain(place, start, _ending_of(opened), confidence)
+    return _judge_plain(place, start, ending_of(opened), confidence)
 
 
 def _judge_plain(
     place: FoundIntroduction, start: int, ending: secret_values.Ending, confidence: SecretConfidence
 ) -> SecretVerdict:
     """Judge a value whose end its opening decides."""
-    found = place.value(ending, start)
-    if found is None:
-        return Undecided(start)
-    is_secret = secret_values.can_be_quoted_secret(found[0], confidence)
-    return Secret.of(place.text, start, ending, is_final=place.is_final) if is_secret else None
+    return place.judge(ending, start, lambda value, _: secret_values.can_be_quoted_secret(value, confidence))
 
 
 def _judge_bare(place: FoundIntroduction, start: int, confidence: SecretConfidence, *, gap: str) -> SecretVerdict:
-    found = place.value(secret_values.BARE, start)
-    if found is None:
-        return Undecided(start)
+    return place.judge(
+        secret_values.BARE, start, lambda value, after: _can_be_bare(place, value, confidence, gap=gap, after=after)
+    )
+
+
+def _can_be_bare(place: FoundIntroduction, value: str, confidence: SecretConfidence, *, gap: str, after: str) -> bool:
     name = place.found.groupdict().get("sign") or "pass"
-    if not secret_values.can_be_bare_secret(found[0], confidence, name=name, gap=gap, after=found[1]):
-        return None
-    return Secret.of(place.text, start, secret_values.BARE, is_final=place.is_final)
+    return secret_values.can_be_bare_secret(value, confidence, name=name, gap=gap, after=after)
 
 
 _SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9_-]{1,30}(?:[ \t+]{1,4}|%20)")
 _KNOWN_SCHEMES = ("bearer", "basic", "token", "apikey", "api-key", "negotiate", "bot", "ssws", "digest", "aws4")
+_COOKIE = lazy_pattern(r"[^\s=]+=")
+_FIELD_OF_HEADER = lazy_pattern(r"[\w-]{1,24}=\Z")
 _LINE_SCHEMES = ("digest", "aws4-hmac-sha256")
 
 
@@ -467,27 +351,25 @@ def _judge_header(named: _Named) -> SecretVerdict:
     """Judge a header's value: the scheme stays, cookies and signatures extend to the end of the line."""
     place, opened, start = named.place, named.opened, named.place.found.end()
     scheme = _SCHEME.match(place.text, start)
+    is_cookie, is_line = place.found["sign"] == "cookie", scheme and scheme[0].lower().startswith(_LINE_SCHEMES)
     if scheme and not scheme[0].lower().startswith(_KNOWN_SCHEMES):
         return _judge_bare(place, scheme.end(), SecretConfidence.LIKELY, gap="=")
-    ending: secret_values.Ending = _ending_of(opened) if opened else secret_values.LINE
+    if not (scheme or opened or is_cookie):
+        return _judge_bare(place, start, named.confidence, gap=": ")
+
+    def is_secret(text: str, _: str) -> bool:
+        value = text.strip()
+        if is_cookie:
+            return len(value) >= 8 and _COOKIE.match(value) is not None
+        if not scheme:
+            return secret_values.can_be_quoted_secret(value, named.confidence)
+        if _FIELD_OF_HEADER.match(value) and not is_line:  # `Token token="x"`: the field introduces it
+            return False
+        is_one = " " not in value or (bool(opened) or is_line)
+        return bool(is_one) and secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
+
     value_at = scheme.end() if scheme else start
-    found = place.value(ending, value_at)
-    if found is None:
-        return Undecided(value_at)
-    value = found[0].strip()
-    if place.found["sign"] == "cookie":
-        name, is_pair, _ = value.partition("=")
-        is_secret = bool(is_pair) and len(value) >= 8 and not any(one.isspace() for one in name)
-    elif scheme is not None:
-        if " " in value and not opened and not scheme[0].lower().startswith(_LINE_SCHEMES):
-            return _judge_bare(place, value_at, SecretConfidence.LIKELY, gap="=")
-        is_one = " " not in value or bool(opened) or "=" in value
-        is_secret = is_one and secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
-    elif opened:
-        is_secret = secret_values.can_be_quoted_secret(value, named.confidence)
-    else:
-        return _judge_bare(place, value_at, named.confidence, gap=": ")
-    return Secret.of(place.text, value_at, ending, is_final=place.is_final) if is_secret else None
+    return place.judge(ending_of(opened) if opened else secret_values.LINE, value_at, is_secret)
 
 
 _AUTHORITY = lazy_pattern(r"""[^\s/"'`<>?#\\]{0,400}""")
@@ -550,17 +432,10 @@ def _run(
     """A judge of a run of characters: a secret has at least so many, and mixes them."""
     run = secret_values.PatternRun(lazy_pattern(f"(?:{characters})*"), "\\" if "\\" in characters else "")
 
-    def judge(place: FoundIntroduction) -> SecretVerdict:
-        start = place.found.end()
-        if not is_introduction(place):
-            return None
-        value = place.value(run, start)
-        if value is None:
-            return Undecided(start)
-        is_secret = len(value[0]) >= at_least and secret_values.is_mixed(value[0])
-        return Secret.of(place.text, start, run, is_final=place.is_final) if is_secret else None
+    def is_secret(value: str, _: str) -> bool:
+        return len(value) >= at_least and secret_values.is_mixed(value)
 
-    return judge
+    return lambda place: place.judge(run, place.found.end(), is_secret) if is_introduction(place) else None
 
 
 def _is_assigned(place: FoundIntroduction) -> bool:
@@ -574,16 +449,14 @@ def _is_bot(place: FoundIntroduction) -> bool:
     return place.begins or place.lowered[max(at - 3, 0) : at] == "bot"
 
 
+_LINES = lazy_pattern(r"[A-Za-z0-9+/=]{16,}")
 _BASE64_SIGNS = r"[A-Za-z0-9+/=_.~%-]"
 
 
 def _judge_pem(place: FoundIntroduction) -> SecretVerdict:
-    start = place.found.end()
-    found = place.value(secret_values.PEM, start)
-    if found is None:
-        return Undecided(start)
-    is_secret = any(secret_values.is_mixed(one) for one in re.findall(r"[A-Za-z0-9+/=]{16,}", found[0]))
-    return Secret.of(place.text, start, secret_values.PEM, is_final=place.is_final) if is_secret else None
+    return place.judge(
+        secret_values.PEM, place.found.end(), lambda body, _: any(map(secret_values.is_mixed, _LINES.findall(body)))
+    )
 
 
 _MAX_USER_CHARS = 64
@@ -629,12 +502,14 @@ _COMMANDS = {
     option: lazy_pattern(rf"(?s:.*)(?:{commands})\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z", re.IGNORECASE)
     for option, commands in {
         "p": r"(?P<joined>mysql|mariadb|7za?)[a-z_-]{0,12}|sshpass|(?:docker|podman|helm\sregistry|az|oc|cf)\slogin"
-        r"|sqlcmd|mongo[a-z]{0,8}|cqlsh|influx|unzip|zip|psexec|evil-winrm|nxc|crackmapexec|hydra|bcp",
-        "a": r"redis-cli",
+        r"|sqlcmd|user(?:mod|add)|mongo[a-z]{0,8}|cqlsh|influx|unzip|zip|psexec|evil-winrm|nxc|crackmapexec|hydra|bcp",
+        "a": r"redis-cli|snmp\w{3,8}",
+        "x": r"snmp\w{3,8}",
         "w": r"ldap[a-z]{3,8}",
         "b": r"curl",
     }.items()
 }
+_USER_BEFORE = lazy_pattern(r"\s[-/](?:u|-?user(?:name)?)[ =:][^\r\n|;&]{1,200}\Z", re.IGNORECASE)
 """The last command before an option with a password or cookies; `joined` are the commands that take no blank."""
 
 
@@ -643,17 +518,28 @@ def _judge_command(place: FoundIntroduction) -> SecretVerdict:
     text, found = place.text, place.found
     at = found.start()
     command = _COMMANDS[found["option"]].match(text, max(at - _MAX_COMMAND_CHARS, 0), at)
+    if command is None and found["option"] == "p" and _USER_BEFORE.search(text, max(at - _MAX_COMMAND_CHARS, 0), at):
+        value = place.value(secret_values.WORD, found.end())
+        return (
+            Undecided(found.end())
+            if value is None
+            else _judge_option(place)
+            if len(value[0]) >= 6 and secret_values.has_letters_and_digits(value[0])
+            else None
+        )
     if command is None or (found["blank"] and command.groupdict().get("joined")):
         return None
     return _judge_option(place)
 
 
 def _judge_option(place: FoundIntroduction) -> SecretVerdict:
-    """Judge a password as an option of a known command, or after an introduction in words."""
-    opened = place.found["open"]
+    """Judge a password as an argument of a known command."""
+    opened, start = place.found["open"], place.found.end()
     if opened:
-        return _judge_quoted(place, place.found.end(), opened, SecretConfidence.PASSWORD)
-    return _judge_bare_option(place, place.found.end())
+        return _judge_quoted(place, start, opened, SecretConfidence.PASSWORD)
+    if place.found.groupdict().get("until"):
+        return _judge_plain(place, start, secret_values.BEFORE_AT, SecretConfidence.PASSWORD)
+    return _judge_bare_option(place, start)
 
 
 def _judge_bare_option(place: FoundIntroduction, start: int) -> SecretVerdict:
@@ -661,58 +547,21 @@ def _judge_bare_option(place: FoundIntroduction, start: int) -> SecretVerdict:
     return None if isinstance(verdict, Secret) and place.text[verdict.start : verdict.end].isdigit() else verdict
 
 
-_NAME_AFTER = lazy_pattern(
-    rf"{_Q}?\s{{0,2}}[,;]?{_BLANK}{_Q}?(?:name|key|field){_Q}?\s{{0,4}}[=:]\s{{0,4}}{_Q}?[\w.-]{{0,40}}?{_NAME}(?![\w-])"
-)
-_READER_AFTER = lazy_pattern(
-    r"(?:\\{0,64}[\"'])?\s{0,4}\|[^\r\n]{0,60}?(?:--\w{0,20}-?stdin|chpasswd|sudo\s-s|--passphrase-fd|--with-token)"
-)
-_MAX_AFTER_CHARS = 120
-
-
-def _judge_before_name(place: FoundIntroduction) -> SecretVerdict:
-    """Judge a value before its name, `value: x` and then `name: DB_PASSWORD`, or before a command that reads it."""
-    text, start = place.text, place.found.end()
-    ending = _ending_of(place.found["open"]) if place.found["open"] else secret_values.BARE
-    limit = min(start + _AHEAD, len(text))
-    end = ending.end(text, start, limit, is_final=place.is_final)
-    if not place.is_final and len(text) < (start + _AHEAD if end is None else end) + _MAX_AFTER_CHARS:
-        return Undecided(start)
-    if end is None or end >= start + _PEEK:
-        return None
-    confidence: SecretConfidence | None = None
-    if place.found["echo"]:
-        is_read = _READER_AFTER.match(place.lowered, end, end + _MAX_AFTER_CHARS)
-        confidence = SecretConfidence.PASSWORD if is_read else None
-    elif (name := _NAME_AFTER.match(place.lowered, end, end + _MAX_AFTER_CHARS)) is not None:
-        at = name.start("sign")
-        begin = names.name_start(text, at, -1)
-        confidence = names.name_confidence(text, name, begin, begins=begins_word(text, at))
-    is_secret = confidence and secret_values.can_be_quoted_secret(text[start:end], confidence)
-    return Secret(start, end) if is_secret else None
-
-
-def _judge_beside(place: FoundIntroduction) -> SecretVerdict:
-    """The second net: judge a word that looks random, a few words after a name, by itself."""
-    text, found = place.text, place.found
-    start = found.end()
-    begin = names.name_start(text, found.start(), place.free_at)
-    confidence = names.name_confidence(text, found, begin, begins=place.begins)
-    if confidence is None or found["sign"] in _IDENTIFIERS:
-        return None
-    value = place.value(secret_values.WORD, start)
-    if value is None:
-        return Undecided(start)
-    is_long = len(value[0]) >= 16 or confidence in _STRONG
-    is_secret = is_long and secret_values.is_random(value[0])
-    return Secret.of(text, start, secret_values.WORD, is_final=place.is_final) if is_secret else None
-
-
-_IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
-_STRONG = (SecretConfidence.PASSWORD, SecretConfidence.SECRET)
 _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
 _near, _elements = _Relations(_NEAR), _Relations(_ELEMENTS)
-_records, _later_fields = _Relations(_RECORDS), _Relations(_LATER_FIELDS)
+_records = _Relations(_RECORDS)
+_arguments = lazy_pattern(
+    r"(?:(?P<until>(?:thin:|sqlplus\s(?:-\w{1,8}\s)?)[\w$#.]{1,64}/(?=[^\s@/]))"  # Oracle: up to the host
+    r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?"  # SQL
+    r"|:(?:5432|6543):[\w*.-]{1,64}:[\w*.-]{1,64}:"  # .pgpass
+    r"|sp_addlogin\s'[^']{1,64}',\s?(?=')"
+    r"|lftp\s-u\s[^\s,]{1,64},"
+    r"|\s/rp\s"
+    r"|net\suse\s(?:[a-z*]:?\s)?\\{2,64}\S{1,100}\s(?=[^\s/*])"
+    r"|(?:add_user|change_password)\s\S{1,64}\s"  # rabbitmqctl
+    r"|(?:smb|rpc)client\s[^\r\n]{0,80}-u\s{0,2}[^\s%]{1,64}%"
+    rf"|redis\S{{0,60}}>\sauth\s(?:[\w.-]{{1,60}}[ ])?){_COMMAND_QUOTE}(?=[^\s-])"
+)
 DETECTORS = (
     Detector("name", names.SIGNS, _near.pattern, _near.judge),
     Detector(
@@ -726,30 +575,21 @@ DETECTORS = (
         marks=("value", "default", "const", "example", "content", "form-data"),
     ),
     Detector(
-        *("later field", names.SIGNS, _later_fields.pattern, _later_fields.judge),
-        can_hold_secrets=True,
-        marks=("->", "=>", "||", "??", " or ", " to ", "value", "default", "const", "example", "content", "form-data"),
-    ),
-    Detector(
         "value before its name",
         ("value", "echo"),
         lazy_pattern(
-            rf"(?:value{_Q}?\s{{0,4}}[=:]|(?P<echo>echo|printf)\s(?:-\w\s|'%s'\s)?)\s{{0,4}}(?P<open>{_open('b')})?(?=[^\s\[{{{{])"
+            rf"(?:value{QUOTE}?\s{{0,4}}[=:]|(?P<echo>echo|printf)\s(?:-\w\s|'%s'\s)?)\s{{0,4}}(?P<open>{open_quote('b')})?(?=[^\s\[{{{{])"
         ),
-        _judge_before_name,
+        judge_before_name,
         marks=(*names.SIGNS, "stdin", "sudo"),
     ),
     Detector(
         "random value beside a name",
         names.SIGNS,
         lazy_pattern(
-            rf"{_NAME}[\w.-]{{0,24}}"
-            rf"(?:{_Q}?[ \t]{{0,3}}(?:{_IS}|\(|-|,)?[ \t]{{1,3}}"
-            rf"(?:[a-z'-]{{1,16}}(?:[ ,:]{{1,2}}|[ ]/[ ])){{0,6}}|{_IS}|\()"
-            rf"(?:{_Q}|\*\*|\()?(?=[a-z0-9_+/=.~!@#$%^&*-])(?=[^\s]{{0,12}}[0-9]|[^\s]{{0,12}}\Z)"
+            r"[a-z0-9_+/=.~!@#$%^*&-](?:(?<![\w.\\%+/=-].)|(?<=\\[nrt].)|(?<=\\u[0-9a-f]{4}.))(?:(?<=[0-9])|(?=[^\s\"'`\\0-9]{0,24}(?:[0-9]|\Z)))(?=[a-z0-9_+/=.~!@#$%^&*-]{0,5}(?:\Z|(?<=.{5})))"
         ),
-        _judge_beside,
-        can_hold_secrets=True,
+        judge_beside,
     ),
     Detector(
         "address",
@@ -815,40 +655,43 @@ DETECTORS = (
     ),
     Detector(
         "password of a command",
-        (" -p", " -a", " -w", " -b", "\t-p", "\t-a"),
-        lazy_pattern(rf"-(?<=[ \t]-)(?P<option>[pawb])(?P<blank>\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"),
+        (" -p", " /p:", " -a", " -w", " -b", " -x", "\t-p", "\t-a"),
+        lazy_pattern(
+            rf"[-/](?<=[ \t][-/])(?P<option>[pawbx])(?P<blank>:|\s{{0,4}}(?:{_CONTINUED})?){_COMMAND_QUOTE}(?=[^\s-])"
+        ),
         _judge_command,
     ),
     Detector(
-        "user and password of Oracle",
-        ("thin:", "sqlplus"),
-        lazy_pattern(r"(?:thin:|sqlplus\s(?:-\w{1,8}\s)?)[\w$#.]{1,64}/(?=[^\s@/])"),
-        lambda place: _judge_plain(place, place.found.end(), secret_values.BEFORE_AT, SecretConfidence.PASSWORD),
-    ),
-    Detector(
-        "SQL",
-        ("identified",),
-        lazy_pattern(
-            rf"identified\s{{1,4}}(?:with\s{{1,4}}\S{{1,64}}\s{{1,4}})?(?:by|as)\s{{1,4}}(?:password\s{{1,4}})?"
-            rf"{_COMMAND_QUOTE}(?=[^\s-])"
+        *(
+            "argument of a command",
+            (
+                "thin:",
+                "sqlplus",
+                "identified",
+                "/rp ",
+                ":5432:",
+                ":6543:",
+                "net use",
+                "add_user",
+                "> auth",
+                "lftp",
+                "sp_addlogin",
+                "smbclient",
+                "rpcclient",
+            ),
+            _arguments,
         ),
         _judge_option,
-    ),
-    Detector(
-        "user and password in a call",
-        ("auth", "cred", "basic", "login", "connect", "pdo("),
-        lazy_pattern(
-            rf"(?:auth|credentials?|login|basic|connect|pdo)\w{{0,20}}\s?[=(]\s?\(?\s?"
-            rf"(?:{_Q}[^\"'\r\n\\]{{1,100}}{_Q}\s?,\s?){{1,3}}?{_COMMAND_QUOTE}(?=[^\"'\s]{{0,40}}(?:[0-9!$%^&#]|\Z))"
-        ),
-        lambda place: _judge_option(place) if place.found["open"] else None,
         can_hold_secrets=True,
     ),
     Detector(
-        "password file of PostgreSQL",
-        (":5432:", ":6543:"),
-        lazy_pattern(rf":(?:5432|6543):[\w*.-]{{1,64}}:[\w*.-]{{1,64}}:{_COMMAND_QUOTE}(?=\S)"),
-        _judge_option,
+        "user and password in a call",
+        ("auth", "cred", "basic", "login", "connect", "pdo(", "ftp("),
+        lazy_pattern(
+            rf"(?:auth|credentials?|login|basic|connect|pdo|ftp)\w{{0,20}}\s?[=(]\s?\(?\s?(?:\$\w{{1,12}},\s?)?"
+            rf"(?:{QUOTE}[^\"'\r\n\\]{{1,100}}{QUOTE}\s?,\s?){{1,3}}?{_COMMAND_QUOTE}(?=[^\"'\s]{{0,40}}(?:[0-9!$%^&#]|\Z))"
+        ),
+        lambda place: _judge_option(place) if place.found["open"] else None,
         can_hold_secrets=True,
     ),
 )

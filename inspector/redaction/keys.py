@@ -4,10 +4,12 @@ A prefix counts only where a word begins: at the text's beginning, after any cha
 after an escape, whose last letter is not part of the word after it: a line end in JSON at any level, `%0A`, a colour of
 a terminal. Within a long run of key characters a dash begins no word, because such a run is one value.
 
-`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `betterleaks` the rule set of that name, `trufflehog` the
-detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets,
-`kingfisher` the rules in `crates/kingfisher-rules/data/rules` of mongodb/kingfisher, each with the name of its rule.
-Any other source is a provider's own: a repository and a file in it, or a page of its documentation and the word there.
+`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks (8.30.1, its 222 rules compared on 2026-11-28), `betterleaks`
+the rule set of that name (2.0.0-rc.4 of 2026-10, 465 rules, compared on the same day), `detect-secrets` the plugins of
+Yelp/detect-secrets (1.5.0 of 2024-05), `trufflehog` the detectors in `pkg/detectors` of trufflesecurity/trufflehog and
+`kingfisher` the rules in `crates/kingfisher-rules/data/rules` of mongodb/kingfisher (both read file by file, without a
+version), each with the name of its rule. Any other source is a provider's own: a repository and a file in it, or a page
+of its documentation and the word there; `IETF/RFC7468` is a label of that standard in base 64.
 If nothing else has such a prefix, a shape requires less than the real length and alphabet, so that a key that was cut
 or mistyped is redacted too.
 """
@@ -125,6 +127,7 @@ gitleaks CAPITALS 26: octopus-deploy-api-key=API-
 gitleaks ALNUM 38: clickhouse-cloud-api-secret-key=4b1d
 gitleaks WORD 50: square-access-token=EAAA
 gitleaks WORD 12: flutterwave-secret-key=FLWSECK_TEST-
+gitleaks HEX 40: intra42-client-secret=s-s4t2ud- intra42-client-secret=s-s4t2af-
 gitleaks HEX 32: mailgun-private-api-token=key-
 gitleaks WORD 100: dropbox-short-lived-api-token=sl.
 betterleaks WORD 20: togetherai-api-key=tgp_v1_ pinecone-api-key.2=pcsk_ vercel-ai-gateway-key=vck_
@@ -141,6 +144,22 @@ betterleaks ALNUM 32: crates-io-api-key=cio
 betterleaks ALNUM 48: devin-service-user-token=cog_
 betterleaks HEX 64: cursor-api-key=key_
 betterleaks ALNUM 24: mem0-api-key.1=m0-
+betterleaks ALNUM 20: aikido-ci-token=AIK_CI_ upcloud-api-token=ucat_ samsara-api-token.1=samsara_api_
+betterleaks ALNUM 32: aikido-client-secret=AIK_SECRET_ cloudsmith-api-key=csa_ ionic-personal-access-token=ion_
+  nylas-api-key.1=nyk_ ramp-client-secret=ramp_sec_ xendit-production-api-key=xnd_production_
+betterleaks HEX 40: rootly-api-key.1=rootly_
+betterleaks WORD 20: pinterest-access-token=pina_ persona-production-api-key=persona_production_
+  proof-full-access-api-key=prf_ thunderstore-api-token.1=tss_ onfido-live-api-token-ca=api_live_ca.
+  onfido-live-api-token-eu=api_live. onfido-live-api-token-us=api_live_us. lichess-personal-access-token=lip_
+  mergify-application-key=mergify_application_key_ mercury-production-api-token=mercury_production_
+betterleaks WORD 32: buildkite-service-token=bkaa_ buildkite-service-token=bkaj_ buildkite-service-token=bkar_
+  buildkite-service-token=bkct_ buildkite-service-token=bkpt_ buildkite-service-token=bkpat_ canva-client-secret=cnvca
+  cockroachlabs-cloud-api-key=CCDB1_ gcp-gemini-api=AQ.Ab8RN6 mongodb-atlas-service-account-secret=mdb_sa_sk_
+  onesignal-rich-authentication-token=os_v2_app_ onesignal-rich-authentication-token=os_v2_org_
+  zuplo-consumer-api-key.1=zpka_ docker-swarm-join-token=SWMTKN-1-
+betterleaks BASE64 32: bitbucket-data-center-token=BBDC- docker-swarm-unlock-key=SWMKEY-1-
+  elastic-cloud-api-key=essu_
+betterleaks ALNUM 16: devcycle-server-sdk-key=dvc_server_
 trufflehog WORD 20: openrouter=sk-or-v1- langfuse=sk-lf- xai=xai- replicate=r8_ nvapi=nvapi- tavily=tvly-
   gcpoauth2=GOCSPX- dockerhub=dckr_pat_ dockerhub=dckr_oat_ langsmith=lsv2_pt_ langsmith=lsv2_sk_ tailscale=tskey-
   flutterwave=FLWSECK- figmapersonalaccesstoken=figd_ contentfulpersonalacesstoken=CFPAT-
@@ -164,6 +183,10 @@ detect-secrets BASE64 80: amazon_bedrock=ABSK
 detect-secrets BASE64 20: amazon_bedrock=bedrock-api-key-
 detect-secrets WORD 16: aiven_token=AVNS_
 detect-secrets WORD 20: square_oauth=sq0csp-
+IETF/RFC7468 BASE64 12 words: private-key-in-base64=LS0tLS1CRUdJTiBSU0EgUFJJVkFURS
+  private-key-in-base64=LS0tLS1CRUdJTiBQUklWQVRFIEtFWS
+  private-key-in-base64=LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS private-key-in-base64=LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUg
+  private-key-in-base64=LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRV
 Helicone/helicone WORD 20: valhalla/jawn/src/managers/apiKeys/KeyManager.ts=sk-helicone-
 docs.honeycomb.io/api/authentication ALNUM 20: hcaik=hcaik_
 pydantic/logfire WORD 20: logfire/_internal/auth.py=pylf_v1_

@@ -12,32 +12,27 @@ from inspector.redaction.secret_values import SecretConfidence
 from inspector.scanning import lazy_pattern
 
 OTHER = "\x01"
-SIGNS = (
-    *("pass", "pw", "psk", "otp", "-secur", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig"),
-    *(
-        "code",
-        "jwt",
-        "dockerc",
-        "mnemonic",
-        "contrasena",
-        "senha",
-        "kennwort",
-        "wachtwoord",
-        "kata sandi",
-        "parola",
-        "heslo",
-    ),
-    OTHER,
+_PASSWORDS = (
+    *("password", "passwort", "passwd", "passord", "passphrase", "passcode", "assword", "mot de passe", "psk", "otp"),
+    *("securestring", "contrasena", "senha", "kennwort", "wachtwoord", "kata sandi", "heslo", "mnemonic"),
 )
+_WORDS = (
+    *(*_PASSWORDS, "pass", "pwd", "pw", "secretstring", "secretstr", "secret", "token", "key", "credential", "cred"),
+    *("cookie", "dockerconfigjson", "authorization", "auth", "session", "signature", "sig", "code", "jwt", "bearer"),
+    "parola",
+)
+"""The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
+
+SIGNS = (*(word for word in _WORDS if not any(other in word for other in _WORDS if other != word)), OTHER)
 """Every text with a name contains one of these."""
 
-NAME = r"""(?P<sign>pass(?:w(?:or[dt]|d)|phrase|code)?|mot\ de\ passe|pwd?|psk|otp|securestring|secret(?:string)?
-        |token|key|cred(?:ential)?|cookie|dockerconfigjson|auth(?:orization)?|session|sig(?:nature)?|code|jwt|mnemonic|contrasena|senha|kennwort
-        |wachtwoord|kata\ sandi|parola|heslo|\x01(?<!\x01\x01)\x01*)
-    (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base
-              |prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)
-      |(?P<many>s)|(?P<id>[_-]?id))?"""
-"""A name's last word, with what may follow it in a name, as a verbose pattern for the view."""
+NAME = (
+    rf"(?P<sign>{'|'.join(sorted(_WORDS, key=len, reverse=True))}|\x01(?<!\x01\x01)\x01*)"
+    r"(?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base"
+    r"|prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)"
+    r"|(?P<many>s)|(?P<id>[_-]?id))?"
+)
+"""The last word of a name, with what may follow it in a name, as a pattern for the view."""
 
 _KEY_KINDS = (
     *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
@@ -61,10 +56,6 @@ _OTHER_TOKENS = (
     *("special", "max", "min", "first", "last", "image", "cancellation", "per", "new", "a", "the", "each", "one"),
 )
 
-_PASSWORDS = (
-    *("passw", "passp", "passc", "mot de passe", "psk", "otp", "securestring", "contrasena", "senha", "kennwort"),
-    *("wachtwoord", "kata sandi", "heslo", "mnemonic", OTHER),
-)
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 _MAX_NAME_CHARS = 48
 _NAME_BEGIN = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
@@ -84,6 +75,7 @@ _FOREIGN = (
     *("パスワード", "暗証番号", "비밀번호", "암호", "كلمة المرور", "كلمة السر", "کلمه عبور", "رمز عبور", "گذرواژه"),
     *("पासवर्ड", "পাসওয়ার্ড", "پاس ورڈ", "รหัสผ่าน", "סיסמה", "கடவுச்சொல்", "పాస్‌వర్డ్", "parolă"),
 )
+_FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
 _FOREIGN_AT_END = lazy_pattern(rf"(?:{'|'.join(_FOREIGN)})\Z", re.IGNORECASE)
 _ESCAPED_COLON = lazy_pattern(r"\\{1,32}u(?:ff1[ad]|2192)")
 _LETTER = (
@@ -91,10 +83,12 @@ _LETTER = (
     r"|%(?:25){0,3}(?:[46][1-9a-f]|[57][0-9af]|2d))"
 )  # an escaped letter
 _ESCAPED_WORD = lazy_pattern(rf"(?:{_LETTER}(?:[a-z ]{{0,16}}(?=[\\%])|[a-z]{{0,16}})){{1,32}}")
-_ESCAPED_LETTER = lazy_pattern(r"\\{1,32}u([0-9a-f]{4})|%(?:25){0,3}([0-9a-f]{2})")
+_ESCAPED_LETTER_PATTERN = r"\\{1,32}u([0-9a-f]{4})|%(?:25){0,3}([0-9a-f]{2})"
+_ESCAPED_LETTER = lazy_pattern(_ESCAPED_LETTER_PATTERN)
+_ANY_LETTER = lazy_pattern(rf"{_ESCAPED_LETTER_PATTERN}|.")
 _WORD_BEFORE = lazy_pattern(r"[a-z]{1,16}\Z")
 _PIECE = 1 << 20  # characters
-_NAME_AT_END = lazy_pattern(rf"(?:{NAME})\Z", re.VERBOSE)
+_NAME_AT_END = lazy_pattern(rf"{NAME}\Z")
 
 
 def may_differ(text: str) -> bool:
@@ -139,12 +133,18 @@ def _lowered(text: str) -> Iterator[str]:
 
 
 def _plain_word(found: re.Match[str]) -> str:
-    """A run of `OTHER` for a word with escaped letters that is a name, or ends one that begins before."""
+    """A run of `OTHER` for a word with escaped letters that is a name, has one in another language, or ends one."""
     word = _ESCAPED_LETTER.sub(_letter, found[0])
     before = _WORD_BEFORE.search(found.string, max(found.start() - 16, 0), found.start())
     whole = f"{before[0] if before else ''}{word}".lower()
-    is_name = (_NAME_AT_END if whole.isascii() else _FOREIGN_AT_END).search(whole)
-    return OTHER * len(found[0]) if is_name else found[0]
+    if (_NAME_AT_END if whole.isascii() else _FOREIGN_AT_END).search(whole):
+        return OTHER * len(found[0])
+    name = None if word.isascii() else _FOREIGN_WORD.search(word.lower())
+    if name is None:
+        return found[0]
+    letters = [letter.span() for letter in _ANY_LETTER.finditer(found[0])]
+    start, end = letters[name.start()][0], letters[name.end() - 1][1]
+    return f"{found[0][:start]}{OTHER * (end - start)}{found[0][end:]}"
 
 
 def _letter(found: re.Match[str]) -> str:
@@ -179,14 +179,14 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
     `begins`: a word begins where it was found.
     """
     sign, at = found["sign"], found.start("sign")
-    if (found["id"] and sign != "key") or not (begins or at == start or _may_begin(text, at, sign)):
+    if (found["id"] and sign not in {"key", "secret"}) or not (begins or at == start or _may_begin(text, at, sign)):
         return None
     if sign in _QUERY_SIGNS and not _IN_QUERY.search(text, max(at - 48, 0), at):
         return None
     word = text[start:at].rstrip("_-. ").lower() or _label(text, at)
     confidence = _confidence(text, found, sign, word)
-    is_vague = found["many"] and confidence is SecretConfidence.PASSWORD
-    return SecretConfidence.LIKELY if is_vague else confidence
+    is_vague = (found["many"] and confidence is SecretConfidence.PASSWORD) or (found["id"] and sign == "secret")
+    return SecretConfidence.LIKELY if is_vague and confidence else confidence
 
 
 def _label(text: str, at: int) -> str:
@@ -211,27 +211,25 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
     before = text[at - 1]
     if before in "_-." or (text[at].isupper() and not before.isupper()) or sign[0] == OTHER:
         return True
-    if sign in {"pass", "pw"}:
+    if sign in {"pass", "pw"} or (sign == "pwd" and before.isupper()):
         return _PASS_KINDS.search(text, max(at - 8, 0), at) is not None
     if sign.startswith("p"):
-        return len(sign) > 2 and (sign != "pwd" or not before.isupper())
+        return len(sign) > 2
     return sign.startswith(("secret", "key", "token"))  # `apikey`: the word before decides
 
 
 def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> SecretConfidence | None:
     last = re.split(r"[_\-. ]", word)[-1]
-    if sign.startswith(_PASSWORDS) or (sign == "pwd" and last != "old"):
+    if sign in _PASSWORDS or sign[0] == OTHER or (sign in {"pwd", "pw"} and last != "old"):
         return SecretConfidence.PASSWORD
     if sign == "pass":
         return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
     if sign == "dockerconfigjson":
         return SecretConfidence.SECRET
     if sign.startswith("secret"):
-        return (
-            None
-            if _RESOURCE_NAME.search(text, max(found.start("sign") - 120, 0), found.start("sign"))
-            else SecretConfidence.SECRET
-        )
+        at = found.start("sign")
+        is_reference = last == "existing" or _RESOURCE_NAME.search(text, max(at - 120, 0), at)
+        return None if is_reference else SecretConfidence.SECRET
     is_shouted = text[found.start("sign") : found.start("sign") + len(sign)].isupper()
     if sign == "key":
         return _of_key(word, last, is_named=_is_in_query(text, found.start("sign")) or bool(is_shouted and word))
@@ -247,7 +245,7 @@ def _is_in_query(text: str, at: int) -> bool:
 
 
 def _of_key(word: str, last: str, *, is_named: bool) -> SecretConfidence | None:
-    if word.endswith(_KEY_KINDS):
+    if word.endswith(_KEY_KINDS) or word.startswith("secret"):
         return SecretConfidence.SECRET
     if last in _OTHER_KEYS or word.endswith(_OTHER_KEYS):
         return None

@@ -1,17 +1,19 @@
 """Removes secrets, or all content, from what is about to be written to disk; every text keeps its length."""
 
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from inspector import model
-from inspector.model.exchange import compacted, expanded, with_changed
-from inspector.redaction.exact_values import ExactValues, is_named_secret
+from inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
+from inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
 from inspector.redaction.finding import FILLER, all_secrets, replaced, suspect_texts
 from inspector.redaction.keys import SECRET_HEADERS
 from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content
@@ -23,7 +25,19 @@ _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one cached te
 _LONGEST_SHORT, _LONGEST_TOGETHER = 400, 16_384
 _SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
+_CONTENT = {
+    model.Trace: ("name",),
+    RecordedTrace: ("name",),
+    model.RecordedRun: ("arguments", "result"),
+    model.Generation: ("parameters",),
+    model.GenerationError: ("message",),
+    model.ToolDefinition: ("description", "raw"),
+}
+"""The fields with words of the content, which a recording without content masks; of others, it replaces secrets."""
+
 _Value = TypeVar("_Value")
+_AnyStruct = TypeVar("_AnyStruct", bound=Struct)
+_AnyPart = TypeVar("_AnyPart", model.Part, model.SentPart)
 
 
 class Redactor:
@@ -45,6 +59,11 @@ class Redactor:
         self._clean_size = 0
         self.count = 0
         """Secrets replaced so far."""
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] = os.environ) -> "Redactor":
+        """A redactor that also knows the secrets of an environment; by default, of this process's."""
+        return cls(values=secret_variables(environment))
 
     def text(self, text: str) -> str:
         """The text, of the same length, without secrets."""
@@ -68,30 +87,24 @@ class Redactor:
         """A turn: its parts, the headers of its calls and result, and its generation's facts."""
         if self.keeps_content and not self._have_secrets(_of_turn_and_generation(turn, set())):
             return turn
-        return self._turn(turn, self._kept(turn.generation.tools if turn.generation else ()))
+        return self._redacted(turn, self._kept(turn.generation.tools if turn.generation else ()))
 
     def trace(self, trace: model.Trace) -> model.Trace:
         """A trace with all its turns."""
-        if self.keeps_content and not self._have_secrets(texts_of(expanded(trace))):
+        if self.keeps_content and not self._have_secrets((*texts_of(expanded(trace)), trace.project, trace.branch)):
             return trace
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
-        redacted = replace(
-            trace,
-            turns=tuple(self._turn(turn, kept) for turn in expanded(trace).turns),
-            name=self._text(trace.name, kept),
-            model=self._secrets(trace.model),
-            format=self._secrets(trace.format),
-            outcome=trace.outcome and self._outcome(trace.outcome),
-            external_ids=tuple(map(self._id, trace.external_ids)) or self._content_id(trace),
-            parent=trace.parent and replace(trace.parent, external_id=self._id(trace.parent.external_id)),
-            provenance=self._provenance(trace.provenance),
-        )
+        whole = expanded(trace)
+        turns = tuple(self._redacted(turn, kept) for turn in whole.turns)
+        fixed = {name: getattr(trace, name) for name in ("exchanges",) if name in trace.__struct_fields__}
+        redacted = self._fields(whole, kept, turns=turns, **fixed)
+        redacted = replace(redacted, external_ids=redacted.external_ids or self._content_id(trace))
         return compacted(redacted)
 
     def generation(self, generation: model.Generation) -> model.Generation:
         """The facts of a generation: the request's settings, the tools offered, and the error."""
-        return self._generation(generation, self._kept(generation.tools))
+        return self._redacted(generation, self._kept(generation.tools))
 
     def new_turn(self, tools: Iterable[model.ToolDefinition] = ()) -> "TurnRedactor":
         """A redactor for a turn whose chunks are still arriving; `tools` are those that its request offered."""
@@ -166,85 +179,51 @@ class Redactor:
                 self._clean_size = len(text) + 1
             self._clean.add(text)
 
-    def _turn(self, turn: model.Turn, kept: KeptWords | None) -> model.Turn:
-        return replace(
-            turn,
-            parts=_without_changed_tokens(turn.parts, [self._part(turn, part, kept) for part in turn.parts]),
-            source_role=self._secrets(turn.source_role),
-            calls=tuple(self._call(header) for header in turn.calls),
-            result=turn.result and self._result(turn.result),
-            generation=turn.generation and self._generation(turn.generation, kept),
-            run=turn.run and self._run(turn.run, kept),
-        )
+    def _redacted(self, value: _Value, kept: KeptWords | None) -> _Value:
+        """A value of the model with its texts redacted, at any depth."""
+        changed: object = value
+        match value:
+            case model.Turn():
+                changed = self._fields(value, kept, parts=self._parts(value.role, value.parts, kept))
+            case model.SentMessage():
+                changed = self._fields(value, kept, parts=self._parts(value.role, value.parts, kept))
+            case model.RecordedRun() if kept and value.result:
+                result = self._text(value.result, kept.with_members(value.result))
+                changed = self._fields(value, kept, result=result)
+            case model.ToolDefinition():
+                changed = self._fields(value, kept, parameters=self._json(value.parameters, kept, ""))
+            case model.SentRequest():
+                changed = with_changed(value, lambda message: self._redacted(message, kept))
+            case model.ExternalId():
+                changed = self._id(value)
+            case Struct():
+                changed = self._fields(value, kept)
+            case tuple() if type(value) is tuple:
+                changed = tuple(self._redacted(one, kept) for one in value)
+            case str() if type(value) is str:
+                changed = self._secrets(value)
+        return cast("_Value", changed)
 
-    def _run(self, run: model.RecordedRun, kept: KeptWords | None) -> model.RecordedRun:
-        arguments = run.arguments and self._text(run.arguments, kept)
-        result = run.result and self._text(run.result, kept.with_members(run.result) if kept else kept)
-        name, call_id = self._secrets(run.name), self._named(run.call_id)
-        return replace(run, name=name, call_id=call_id, arguments=arguments, result=result)
+    def _fields(self, value: _AnyStruct, kept: KeptWords | None, **known: object) -> _AnyStruct:
+        """A struct with its fields redacted, except for those that are `known`."""
+        content = _CONTENT.get(type(value), ())
+        for name in value.__struct_fields__:
+            if name not in known:
+                field = getattr(value, name)
+                known[name] = self._text(field, kept) if field and name in content else self._redacted(field, kept)
+        return replace(value, **known)
 
-    def _sent(self, message: model.SentMessage, kept: KeptWords | None) -> model.SentMessage:
-        as_turn = model.Turn(message.role, (), message.source_role, message.calls, message.result)
-        clean = self._turn(as_turn, kept)
-        parts = tuple(self._part(as_turn, model.Part(part.name, part.text), kept) for part in message.parts)
-        return replace(
-            message,
-            parts=tuple(
-                model.SentPart(part.name, part.text, old.prefix, old.suffix)
-                for part, old in zip(parts, message.parts, strict=True)
-            ),
-            source_role=clean.source_role,
-            calls=clean.calls,
-            result=clean.result,
-        )
-
-    def _part(self, turn: model.Turn, part: model.Part, kept: KeptWords | None) -> model.Part:
-        is_live = (
-            kept is None or turn.role is model.Role.ASSISTANT
-        )  # a model's text must be redacted as in a live stream
-        text = self._text(part.text, kept if is_live or kept is None else kept.with_members(part.text))
-        chunks = (
-            part.chunks
-            if part.chunks is None or text == part.text
-            else _without_changed_details(part.chunks, part.text, text)
-        )
-        return model.Part(self._secrets(part.name), text, chunks)
-
-    def _outcome(self, outcome: model.Outcome) -> model.Outcome:
-        return replace(outcome, exit_status=self._named(outcome.exit_status))
-
-    def _call(self, header: model.CallHeader) -> model.CallHeader:
-        part = self._secrets(header.part)
-        return replace(header, part=part, name=self._named(header.name), id=self._named(header.id))
-
-    def _result(self, header: model.ResultHeader) -> model.ResultHeader:
-        return replace(header, call_id=self._named(header.call_id), name=self._named(header.name))
-
-    def _generation(self, generation: model.Generation, kept: KeptWords | None) -> model.Generation:
-        return replace(
-            generation,
-            api=self._secrets(generation.api),
-            requested_model=self._secrets(generation.requested_model),
-            answered_model=self._secrets(generation.answered_model),
-            retry_of=self._named(generation.retry_of),
-            finish_reason=self._named(generation.finish_reason),
-            parameters=self._text(generation.parameters, kept),
-            tools=tuple(self._tool(tool, kept) for tool in generation.tools),
-            error=generation.error and self._error(generation.error, kept),
-            request=generation.request and with_changed(generation.request, lambda one: self._sent(one, kept)),
-        )
-
-    def _error(self, error: model.GenerationError, kept: KeptWords | None) -> model.GenerationError:
-        return replace(error, message=self._text(error.message, kept), code=self._named(error.code))
-
-    def _tool(self, tool: model.ToolDefinition, kept: KeptWords | None) -> model.ToolDefinition:
-        return replace(
-            tool,
-            name=self._secrets(tool.name),
-            description=self._text(tool.description, kept),
-            parameters=self._json(tool.parameters, kept, ""),
-            raw=self._text(tool.raw, kept),
-        )
+    def _parts(self, role: model.Role, parts: Sequence[_AnyPart], kept: KeptWords | None) -> tuple[_AnyPart, ...]:
+        is_live = kept is None or role is model.Role.ASSISTANT  # a model's text is redacted as in a live stream
+        redacted: list[_AnyPart] = []
+        for part in parts:
+            text = self._text(part.text, kept if is_live or kept is None else kept.with_members(part.text))
+            clean = replace(part, name=self._secrets(part.name), text=text)
+            chunks: model.Chunks | None = getattr(part, "chunks", None)
+            if chunks is not None and text != part.text:
+                clean = replace(clean, chunks=_without_changed_details(chunks, part.text, text))
+            redacted.append(clean)
+        return _without_changed_tokens(parts, redacted)
 
     def _json(self, value: model.Json, kept: KeptWords | None, name: str) -> model.Json:
         """A schema with its texts redacted; in the names of members only secrets are replaced.
@@ -272,18 +251,6 @@ class Redactor:
     def _content_id(self, trace: model.Trace) -> tuple[model.ExternalId, ...]:
         """An id that distinguishes a trace without ids from others whose masked texts are the same."""
         return () if self.keeps_content else (model.ExternalId("content_digest", _digest(texts_of(trace))),)
-
-    def _provenance(self, provenance: model.Provenance) -> model.Provenance:
-        return replace(
-            provenance,
-            file=self._secrets(provenance.file),
-            source_version=self._secrets(provenance.source_version),
-            record=self._secrets(provenance.record),
-            warnings=tuple(self._secrets(warning) for warning in provenance.warnings),
-        )
-
-    def _named(self, text: str | None) -> str | None:
-        return text and self._secrets(text)
 
     def counted(self, count: int) -> None:
         """Add the number of secrets that one of its streams replaced."""
@@ -375,13 +342,13 @@ class _RedactedPart:
         self.taken = 0
 
 
-def _without_changed_tokens(before: Sequence[model.Part], after: Sequence[model.Part]) -> tuple[model.Part, ...]:
+def _without_changed_tokens(before: Sequence[_AnyPart], after: Sequence[_AnyPart]) -> tuple[_AnyPart, ...]:
     """The parts; token strings are emptied if any text changed, because they would reveal the old text."""
     tokens = [part.name.endswith(TOKENS_PART) for part in before]
     if not any(tokens) or all(old.text == new.text for old, new in zip(before, after, strict=True)):
         return tuple(after)
     return tuple(
-        model.Part(part.name, "") if is_tokens else part for part, is_tokens in zip(after, tokens, strict=True)
+        type(part)(part.name, "") if is_tokens else part for part, is_tokens in zip(after, tokens, strict=True)
     )
 
 

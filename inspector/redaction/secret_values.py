@@ -22,11 +22,11 @@ _UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECA
 _PLACEHOLDER = lazy_pattern(
     r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
     | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*)
-    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
+    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | [:@/]?\{[^{}]{0,100}\}
     | %[A-Z_]+% | %\(.*
-    | %[sdr] | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
-    | [A-Z]+(?:_[A-Z]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
-    | [*<({]*[A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]*[*>)}]* | redacted.* | [\w-]{0,16}(?:\.{3,}|…)
+    | %[sdr] | \.[*+].* | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
+    | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
+    | [*<({]*[A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]*[*>)}/;]* | redacted.* | [\w-]{0,16}(?:\.{3,}|…)
     """,
     re.VERBOSE,
 )
@@ -40,7 +40,7 @@ _PLAIN_WORDS = frozenset(
         *("secretstr", "default", "empty", "unknown", "missing", "invalid", "expired", "basic", "bearer", "digest"),
         *("password", "passwd", "passphrase", "secret", "token", "key", "include", "omit", "same-origin", "set"),
         *("changed", "unset", "type", "varchar", "char", "input", "hidden", "ok", "valid", "wrong", "incorrect"),
-        *("authorization", "credentials"),
+        *("authorization", "credentials", "inherit", "argon2", "argon2i", "argon2id", "bcrypt", "scrypt", "pbkdf2"),
         *("apikey", "api_key", "username", "user", "value", "disabled", "enabled", "self", "await", "new", "not"),
     )
 )
@@ -56,15 +56,24 @@ _DIGIT = lazy_pattern(r"[0-9]")
 _LONGER_THAN_WORDS = 24
 _SEGMENT = lazy_pattern(r"[A-Za-z0-9]{8,}")
 
-_RANDOM_PART = lazy_pattern(r"[A-Za-z0-9]{10,}|[A-Za-z0-9!@#$%^&*+]{10,}")
 _CHANGE = lazy_pattern(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_LEAST_CHANGES = 3
+_RANDOM_PART = lazy_pattern(r"[A-Za-z0-9]{10,}|[A-Za-z0-9!@#$%^&*+]{10,}")
+_LEAST_CHANGES, _MANY_CHANGES = 3, 5
 _KNOWN_WORD = lazy_pattern(
-    r"""(?:[0-9a-f]{8}-[0-9a-f-]{20,} | [0-9a-f]{7,20}\Z | [0-9a-f]{40}\Z | [0-9a-f]{64}\Z | sha[0-9]{1,3}[-:]
+    r"""[0-9a-f]{8}-[0-9a-f-]{20,} | (?-i:[0-9a-f]{1,15}|[0-9A-F]{16}|[0-9a-f]{40}|[0-9a-f]{64})\Z  # ids, digests
       | (?:call|toolu|msg|req|resp|run|asst|thread|chatcmpl|file|sess|trace|span|evt)[_-]
-      | https?: | \S{1,200}[({\[])""",
+      | \S{0,40}?(?:(?:sha|aes|utf|base|latin)[-_]?[0-9]{1,3}|md5|[hrep]s(?:256|384|512))(?![0-9])  # algorithms
+      | [\w.+-]{1,64}@[\w-]{1,64}\. | \S{1,40}\.[a-z]{1,4}[0-9]?\Z | [a-z]{2,10}:  # mail, files and hosts, URLs
+      | [a-z0-9-]{1,80}-[a-z0-9]{5,10}-[a-z0-9]{5}\Z | (?-i:[A-Z]{1,6}\#[0-9]+\Z)  # pods of Kubernetes, issues
+      | return! | \S{1,200}[({\[]  # code
+    """,
     re.VERBOSE | re.IGNORECASE,
 )
+_ORDINARY = lazy_pattern(r"[0-9]+[A-Za-z]{0,3}|(?:(?:[A-Z]?[a-z]+|[A-Z]+)(?:[0-9]{0,4}(?=[A-Z]|\Z)))+")
+"""A word of letters, also in camel case, with a number at the end of each; a number with a unit."""
+
+_PARTS = lazy_pattern(r"[A-Za-z0-9]+")
+_INNER_SYMBOL = lazy_pattern(r"[A-Za-z0-9](?:[!#$%^&*~][A-Za-z0-9]|[!#$]+\Z)")
 
 _CODE = lazy_pattern(
     r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{].*|(?:self|this|os|process|config|settings|env|args"
@@ -73,6 +82,7 @@ _CODE = lazy_pattern(
     re.DOTALL,
 )
 
+_NUMBERED_WORDS = lazy_pattern(r"[a-z]+(?:[.-][a-z]+)*[.-][0-9]{1,3}")
 _IDENTIFIER = lazy_pattern(r"[A-Za-z_]+")
 _PATH = lazy_pattern(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
 
@@ -142,13 +152,16 @@ class Quoted(Struct, frozen=True):
             elif before < self.backslashes:
                 return found.start()
             elif (before + 1) // unit % 2:
-                return found.end() - 1 - self.backslashes
+                if found.end() + 2 > len(text) and not is_final:
+                    return None  # the same quote may follow
+                if len(stop) == 1:
+                    return found.end() - 1 - self.backslashes
         return len(text) if is_final and limit >= len(text) else None
 
 
 @cache
 def _stops(quote: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\\)(\\*)([{quote}\n\r]|(?<=\\)[nr])")
+    return re.compile(rf"(?<!\\)(\\*)({quote}{quote}(?=[A-Za-z0-9])|[{quote}\n\r]|(?<=\\)[nr])")
 
 
 @cache
@@ -195,10 +208,7 @@ BRACES = PatternRun(lazy_pattern(r"[^{}\r\n]*"))
 BEFORE_AT = PatternRun(lazy_pattern(r"[^\s@\"'\\]*"))
 """A password before the at sign of a host."""
 
-LIST = PatternRun(lazy_pattern(r"[^\[\]{}:<>]*"), is_block=True)
-"""The rest of a list of texts."""
-
-WORD = PatternRun(lazy_pattern(r"[A-Za-z0-9_+/=.~!@#$%^&*-]*"))
+WORD = PatternRun(lazy_pattern(r"(?:[A-Za-z0-9_+/=.~!@#$%^*-]|&(?![\w#]{1,8};|[\w.-]{1,40}=))*"), "&")
 """A word of the characters that keys and passwords have."""
 
 PEM = PatternRun(
@@ -275,10 +285,32 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether a word by itself looks like a key: a part of it changes often between digits, capitals and the rest."""
-    value = value.rstrip(".!")
-    if _KNOWN_WORD.match(value) or _PATH.match(value) or is_placeholder(value) or _REDACTED in value:
+    return _is_unknown(value) and any(_changes(part) >= _LEAST_CHANGES for part in _RANDOM_PART.findall(value))
+
+
+def is_made(value: str, *, at_least: int = 8) -> bool:
+    """Whether a word has letters and digits, and looks like a password: a part of it is no word with a number."""
+    if len(value) < at_least or not (_is_unknown(value) and has_letters_and_digits(value)):
         return False
-    return any(len(_CHANGE.findall(part)) >= _LEAST_CHANGES for part in _RANDOM_PART.findall(value))
+    parts = _PARTS.findall(value)
+    changes = sum(_changes(part) for part in parts if not _ORDINARY.fullmatch(part))
+    return changes >= 2 or _INNER_SYMBOL.search(value) is not None or max(map(_changes, parts)) >= _MANY_CHANGES
+
+
+def has_letters_and_digits(value: str) -> bool:
+    """Whether it has both, and is no known word, such as a digest."""
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and _is_unknown(value)
+
+
+def _changes(part: str) -> int:
+    return len(_CHANGE.findall(part))
+
+
+def _is_unknown(value: str) -> bool:
+    value = value.rstrip(".!?,:;")
+    return value not in _PLAIN_WORDS and not (
+        _KNOWN_WORD.match(value) or _PATH.match(value) or is_placeholder(value) or _REDACTED in value
+    )
 
 
 def has_random_segment(value: str) -> bool:
@@ -344,4 +376,5 @@ def _is_likely(word: str, confidence: SecretConfidence) -> bool:
     at_least = 8 if confidence is SecretConfidence.LIKELY else 20
     if len(word) < at_least or any(sign.isspace() for sign in word) or _UUID.fullmatch(word):
         return False
-    return is_mixed(word) and not word.startswith(("http:", "https:", "/", "./"))
+    is_plain = word.startswith(("http:", "https:", "/", "./")) or _NUMBERED_WORDS.fullmatch(word)
+    return is_mixed(word) and not is_plain

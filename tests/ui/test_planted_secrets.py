@@ -33,6 +33,7 @@ from tests.capture.recordings import Call, ToldWatch, delta_event
 from tests.redaction.introductions import one_of_each_container
 from tests.redaction.planted import ALL, KEY_SHAPES, Planted
 from tests.redaction.planting import Needles, plant_file, rounds, values_unpacked, written_in
+from tests.redaction.rounds import planted
 from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES
 from tests.ui.cli.test_import_watch import turns, until, watching
 from tests.ui.conftest import Run
@@ -47,7 +48,10 @@ def _in_block(name: str, block: str, line: str) -> Planted:
 
 
 _BLOCKS = tuple(_in_block(name, block, line) for name, block in PEM_BLOCKS.items() for line in PEM_LINES[:2])
-_WILD = tuple(one for one in (*FORMS, *one_of_each_container()) if len(one.secret) >= 12)
+_WILD = (
+    *(one for one in (*FORMS, *one_of_each_container()) if len(one.secret) >= 12),
+    *(one for one in planted() if len(one.secret) >= 10),
+)
 _TEXTS = (
     *(one for one in ALL if len(one.secret) >= 12),  # a shorter one may be somewhere by chance
     *_WILD,

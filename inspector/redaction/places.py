@@ -1,0 +1,96 @@
+r"""A place at which a secret may begin: what a detector found there, and how punctuation is written around it.
+
+No match of a detector's pattern is longer than `LONGEST_INTRODUCTION`, and a verdict depends on the characters up to
+`PEEK` beyond it, so that it is the same however the text is cut. Quotes, blanks and line ends may have the escapes of
+JSON (`\"`), HTML (`&quot;`) and addresses (`%22`).
+"""
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from inspector.redaction import secret_values
+from inspector.redaction.keys import begins_word
+from inspector.redaction.secret_values import Secret, SecretVerdict, Undecided
+
+LONGEST_INTRODUCTION = 512
+"""The longest match of a detector's pattern, in code points."""
+
+PEEK = 200  # code points of a value that are examined
+AHEAD = PEEK + secret_values.LOOKAHEAD
+
+
+class FoundIntroduction(Struct, frozen=True):
+    """An introduction that was found in a text; `free_at` is the end of the last secret before it, -1 for none.
+
+    `lowered` is the view of `text` that was searched.
+    """
+
+    text: str
+    lowered: str
+    found: re.Match[str]
+    free_at: int
+    is_final: bool
+
+    @property
+    def begins(self) -> bool:
+        """Whether a word begins here."""
+        return begins_word(self.text, self.found.start(), self.free_at)
+
+    def value(self, ending: secret_values.Ending, start: int) -> tuple[str, str] | None:
+        """What is examined of the value from `start` on, and some characters after it; None if more text decides."""
+        limit = min(start + AHEAD, len(self.text))
+        end = ending.end(self.text, start, limit, is_final=self.is_final)
+        is_near = end is not None and end < start + PEEK
+        if not self.is_final and len(self.text) < start + AHEAD and (end is None or len(self.text) < end + _AFTER):
+            return None
+        end = end if end is not None and is_near else start + PEEK
+        return self.text[start:end], self.text[end : end + _AFTER] if is_near else ""
+
+    def judge(self, ending: secret_values.Ending, start: int, is_secret: Callable[[str, str], bool]) -> SecretVerdict:
+        """The verdict on the value from `start` on, by what is examined of it and some characters after it."""
+        found = self.value(ending, start)
+        if found is None:
+            return Undecided(start)
+        return Secret.of(self.text, start, ending, is_final=self.is_final) if is_secret(*found) else None
+
+
+class Detector(Struct, frozen=True):
+    """Finds introductions by `pattern`, in the view, if one of `signs` is in the text; `judge` decides.
+
+    With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end. If there are
+    `marks`, a text must also contain one of them. Patterns begin with a character and not with a lookbehind, so that
+    the search goes from one such character to the next.
+    """
+
+    name: str
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    judge: Callable[["FoundIntroduction"], SecretVerdict]
+    can_hold_secrets: bool = False
+    marks: tuple[str, ...] = ()
+
+
+_AFTER = 4  # characters behind a value that are examined
+BACKSLASHES = r"\\{1,64}"
+ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{BACKSLASHES}u002[27]"
+QUOTE = rf"(?:\\{{0,64}}[\"'`]|{ESCAPED_QUOTE})"
+
+
+def open_quote(name: str) -> str:
+    """An opening quote; a triple quote has the same backslashes before each of its signs. `name` is for a group."""
+    three = "|".join(f"{one}(?:(?P={name}){one}(?P={name}){one})?" for one in "\"'")
+    return rf"[nrbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{ESCAPED_QUOTE})"
+
+
+NEWLINE = rf"(?:\r?\n|(?:{BACKSLASHES}r)?{BACKSLASHES}n)"
+BLANK = rf"(?:\s|{BACKSLASHES}[nrt]){{0,32}}"
+
+
+def ending_of(opened: str) -> secret_values.Ending:
+    """How a value ends that begins with `opened`, in lower case."""
+    bare = opened.lstrip("nrbf") if opened[-1] in "\"'`" else opened
+    if bare[-1] in "\"'`" and not bare.startswith("<"):
+        return secret_values.Quoted(bare[-1], len(bare) - len(bare.lstrip("\\")))
+    return secret_values.until(opened)
