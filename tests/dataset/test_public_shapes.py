@@ -283,3 +283,29 @@ def test_rows_of_every_shape_can_be_converted_and_given_a_fault(name: str) -> No
 def test_a_refusal_names_the_members_and_the_mapping_that_reads_the_row(row: dict[str, Any], says: str) -> None:
     assert says in refusal(row)
     assert sample_of(row).shape is None or "prompt" in says
+
+
+def test_names_with_spaces_of_toolace_are_calls() -> None:
+    schemas = {"Market Trends API": {"country": {"type": "int"}}, "get.news": {}}
+    tools = [
+        {"name": name, "description": "It", "parameters": {"type": "dict", "properties": properties}}
+        for name, properties in schemas.items()
+    ]
+    system = f"Here is a list of functions in JSON format that you can invoke:\n{json.dumps(tools)}\nBe brief."
+    conversation = [
+        {"from": "user", "value": "Trends of 5?"},
+        {"from": "assistant", "value": "[Market Trends API(country=5), get.news()]"},
+        {"from": "tool", "value": RESULT},
+        {"from": "assistant", "value": "[It] is up."},
+    ]
+    sample = sample_of({"system": system, "conversations": conversation})
+    steps = sample.inspection.chain.steps
+    assert [step.call.name for step in steps] == [*schemas]
+    assert [step.call.arguments for step in steps] == [{"country": 5}, {}]
+    assert [turn.role.value for turn in sample.trace.turns] == ["system", "user", "assistant", "tool", "assistant"]
+    assert [one.name for one in sample.offered.tools] == ["Market Trends API", "get.news"]
+    conversation[1]["value"] = '[Market Trends API(country="five")]'
+    codes = [one.rule.code for one in lint_sample(sample_of({"system": system, "conversations": conversation}))]
+    assert "S202" in codes
+    plain: dict[str, Any] = {"system": system.replace("Market Trends API", "trends"), "conversations": conversation}
+    assert public_row(plain) is None

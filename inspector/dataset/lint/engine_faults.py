@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from inspector.chain.steps import Step, quoted
+from inspector.chain.steps import Step, quoted, tool_named
 from inspector.dataset.lint.structure import row_fault, with_severity
 from inspector.dataset.samples import Sample, deliberate_steps
 from inspector.diagnostics import Diagnostic, Fault, Location, Related
@@ -33,6 +33,9 @@ TWINS: dict[Rule, Rule] = {
 }
 """The rules of the engine, each with the D rule that replaces it in a training set."""
 _MAX_NAMES = 8
+_OPEN = frozenset(
+    ("additionalProperties", "unevaluatedProperties", "patternProperties", "$ref", "allOf", "anyOf", "oneOf")
+)
 
 
 def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
@@ -49,6 +52,25 @@ def engine_faults(sample: Sample) -> Iterator[Diagnostic]:
         renamed = _as(found, _rule_for(found, definitions))
         is_deliberate = found.location.turn == injected or any(_belongs(found, step) for step in deliberate)
         yield with_severity(renamed, Severity.INFO) if is_deliberate else renamed
+
+
+def unmentioned_arguments(sample: Sample) -> Iterator[Diagnostic]:
+    """S203 as an info: an argument that the tool's schema neither mentions nor forbids."""
+    for step in sample.inspection.chain.steps:
+        tool, arguments = sample.offered.find(step.call.name), step.call.arguments
+        parameters = tool.parameters if tool is not None else None
+        properties = parameters.get("properties") if isinstance(parameters, dict) else None
+        if not isinstance(parameters, dict) or not isinstance(properties, dict) or not isinstance(arguments, dict):
+            continue
+        if not _OPEN.isdisjoint(parameters):  # it says itself what else is allowed, or the engine reports the key
+            continue
+        names = [name for name in arguments if name not in properties]
+        if names:
+            message = f"The schema of {tool_named(step.call.name)} does not mention {', '.join(map(quoted, names))}."
+            hint = "Remove it, or add it to the schema."
+            place = step.call.arguments_range or step.call.range
+            found = Fault(schema.UNEXPECTED_PROPERTY, place, message, hint, path="")
+            yield with_severity(found.at(step.location.turn, step.location.part), Severity.INFO)
 
 
 def one_for_each_object(sample: Sample, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:

@@ -9,7 +9,13 @@ from msgspec import Struct, structs
 from inspector.chain.steps import Chain, Status, Step, quoted
 from inspector.checks.context import CONTEXT_WINDOW
 from inspector.dataset.lint import structure, templates
-from inspector.dataset.lint.engine_faults import engine_faults, one_for_each_object, undeclared_tools, unreadable_tools
+from inspector.dataset.lint.engine_faults import (
+    engine_faults,
+    one_for_each_object,
+    undeclared_tools,
+    unmentioned_arguments,
+    unreadable_tools,
+)
 from inspector.dataset.lint.evidence import unsupported_answers
 from inspector.dataset.lint.texts import TokenCounter, cut_by_budget, language_mismatch
 from inspector.dataset.samples import Sample, deliberate_steps
@@ -125,6 +131,7 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     structure.trained_faults,
     unreadable_tools,
     undeclared_tools,
+    unmentioned_arguments,
     templates.placeholders,
     unsupported_answers,
     annotation_mismatches,

@@ -6,6 +6,7 @@ A fault of the row itself is in the part `row` of turn 1; a fault of a message i
 import math
 from collections.abc import Container, Iterator
 from difflib import get_close_matches
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -41,8 +42,10 @@ _CONTENT_KEYS = (
 )
 _ALTERNATING = frozenset({"mistral", "mistral_args", "gemma", "gemma3", "llama2"})
 _LLAMA_FACTORY_ROLES = frozenset({"function_call", "observation"})
+_ANSWER_ROLES = frozenset({"assistant", "gpt", "model", "chatgpt", "bot"})
 _CALL_ROLES = frozenset({"function_call", "tool_call"})
 _SHAPES_OF_MESSAGES = frozenset({Shape.MESSAGES, Shape.SHAREGPT})
+_SHAPES_OF_ANSWERS = _SHAPES_OF_MESSAGES | {Shape.PROMPT_COMPLETION, Shape.PREFERENCE}
 
 
 def row_fault(
@@ -88,6 +91,10 @@ def _missing_in(message: Json) -> Iterator[str]:
         yield "has no role"
     if all(message.get(key) is None or message.get(key) == [] for key in _CONTENT_KEYS):
         yield "has neither content nor calls"
+    text = message.get("content", message.get("value"))
+    is_alone = all(message.get(key) in (None, [], "") for key in _CONTENT_KEYS if key not in ("content", "value"))
+    if role in _ANSWER_ROLES and isinstance(text, str) and not text.strip() and is_alone:
+        yield "is an empty answer"
     yield from _unnamed_calls(message, role)
 
 
@@ -236,26 +243,39 @@ def _number(text: str) -> float | None:
 
 
 def role_order(sample: Sample) -> Iterator[Diagnostic]:
-    """D706: successive messages of one role, if the template requires alternating roles.
+    """D706: successive messages of one role, and a sample that ends without an answer.
 
-    The engine finds results without a call; see `inspector.dataset.lint.engine_faults`.
+    Successive messages are an error if the row's format or its trainer requires alternating roles, else an info. The
+    engine finds results without a call; see `inspector.dataset.lint.engine_faults`.
     """
+    yield from _same_role(sample)
+    turns = sample.trace.turns
+    if sample.shape not in _SHAPES_OF_ANSWERS or all(turn.role is not Role.ASSISTANT for turn in turns):
+        return  # a set of prompts
+    last = turns[-1]
+    if last.role in (Role.USER, Role.TOOL) and last.parts:
+        what = "the user's message" if last.role is Role.USER else "a result"
+        message = f"The sample ends with {what}: no answer follows that a model could learn."
+        found = Fault(training.ROLE_ORDER, Range(0, len(last.parts[0].text)), message, "Remove the last turn.")
+        yield with_severity(found.at(len(turns), last.parts[0].name), Severity.WARNING)
+
+
+def _same_role(sample: Sample) -> Iterator[Diagnostic]:
     turns = sample.trace.turns
     is_llama_factory = any(turn.source_role in _LLAMA_FACTORY_ROLES for turn in turns)
-    if not is_llama_factory and sample.wire_format not in _ALTERNATING:
-        return
+    is_required = is_llama_factory or sample.wire_format in _ALTERNATING
     needs = "LLaMA-Factory requires" if is_llama_factory else f"the template of `{sample.wire_format}` requires"
-    before: Role | None = None
-    for number, turn in enumerate(turns, 1):
-        if turn.role in (Role.USER, Role.ASSISTANT) and turn.role is before and turn.parts:
-            part = turn.parts[0]
-            message = (
-                f"Two consecutive turns have the role `{turn.role}`; {needs} alternating user and assistant turns."
-            )
-            yield Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Merge the two turns.").at(
-                number, part.name
-            )
-        before = turn.role
+    needs = needs if is_required else "the templates of Mistral, Gemma and Llama 2 require"
+    calling = {step.location.turn for step in sample.inspection.chain.steps}
+    for number, (before, turn) in enumerate(pairwise(turns), 2):
+        is_same = turn.role in (Role.USER, Role.ASSISTANT) and turn.role is before.role and bool(turn.parts)
+        if not is_same or (not is_required and calling & {number - 1, number}):
+            continue
+        part = turn.parts[0]
+        message = f"Two consecutive turns have the role `{turn.role}`; {needs} alternating user and assistant turns."
+        fault = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Merge the two turns.")
+        found = fault.at(number, part.name)
+        yield found if is_required else with_severity(found, Severity.INFO)
 
 
 def repair_row(

@@ -20,6 +20,12 @@ _CONTROL = lazy_pattern(
     r"|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|<｜[^｜<>\n]{1,40}｜>|\[TOOL_CALLS\]|\[/?AVAILABLE_TOOLS\]"
     r"|\[/?TOOL_RESULTS\]"
 )
+# The tokens by which templates begin and end a turn: they write them around an answer. `<s>` within one is HTML.
+_TURN_MARKS = lazy_pattern(
+    r"<\|(?:im_start|im_end|endoftext|eot_id|begin_of_text|end_of_text|start_header_id|end_header_id|end_of_turn|"
+    r"START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|\A<s>|</s>\s*\Z"
+    r"|<｜(?:begin|end)▁of▁sentence｜>|<｜(?:User|Assistant)｜>"
+)
 _PLACEHOLDER = lazy_pattern(
     r"<(?:previous|prior|last)[_ ](?:result|output|response|step)s?>"
     r"|\{\{\s*[A-Za-z_][\w. ]{0,60}\}\}"
@@ -79,13 +85,14 @@ def _is_code(text: str, at: int) -> bool:
 
 
 def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
-    """D713: control tokens in the texts of messages, except in answers, where the engine finds them (F310).
+    """D713: control tokens in the texts of messages; in answers, those that begin or end a turn.
 
-    A raw completion contains its template, so it is not checked. In a row that names its format, that format's markers
-    around tool definitions and results are allowed, because `data render` writes them.
+    The engine finds the others in answers (F310). A raw completion contains its template, so it is not checked. In a
+    row that names its format, that format's markers are allowed, because `data render` writes them.
     """
     if sample.shape in _RAW:
         return
+    yield from _turn_marks(sample)
     own_markers: dict[int, list[Range]] | None = None
     for number, turn in enumerate(sample.trace.turns, 1):
         part = turn.part("text")
@@ -101,6 +108,23 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
             message = f"`{found[0]}` is a control token of chat templates, in the text of the role `{turn.role}`."
             hint = f"Write it as `{found[0][:2]} {found[0][2:]}`, or remove the sample."
             yield Fault(TEMPLATE_UNSAFE, Range(*found.span()), message, hint).at(number, part.name)
+
+
+def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
+    """The first token that begins or ends a turn in each answer, unless the engine reports a fault there."""
+    if sample.declared_format is not None:
+        return
+    reported = [one.location for one in sample.inspection.diagnostics]
+    for number, turn in enumerate(sample.trace.turns, 1):
+        part = turn.part("text") if turn.role is Role.ASSISTANT else None
+        found = _TURN_MARKS.search(part.text) if part is not None and ("<" in part.text or "[" in part.text) else None
+        if part is None or found is None:
+            continue
+        place = Range(*found.span())
+        if any(one.turn == number and one.part == part.name and one.range.covers(place) for one in reported):
+            continue
+        message = f"`{found[0]}` begins or ends a turn in chat templates; the template adds its own around this answer."
+        yield Fault(TEMPLATE_UNSAFE, place, message, "Remove it.").at(number, part.name)
 
 
 def _own_markers(sample: Sample) -> dict[int, list[Range]]:

@@ -8,7 +8,7 @@ A call keeps its own text as the message's arguments wherever the row has one, s
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from msgspec import Struct
@@ -18,6 +18,7 @@ from inspector.importers.source import JsonObject
 from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.scanning import lazy_pattern
+from inspector.segmentation import segment
 
 Reader = Callable[[JsonObject], JsonObject | None]
 
@@ -265,7 +266,7 @@ def _glaive(row: JsonObject) -> JsonObject | None:
     return {
         **{key: one for key, one in row.items() if key != "system"},
         "messages": messages,
-        "tools": _tools_in(words),
+        "tools": openai_tools([*_definitions_in(words)]),
     }
 
 
@@ -290,9 +291,9 @@ def _glaive_call(text: str) -> JsonObject:
     return _call(found[1], arguments.replace("\\'", "'"))
 
 
-def _tools_in(text: str) -> list[Json]:
-    """The definitions that follow each other in a text, each a JSON object."""
-    found: list[Json] = []
+def _definitions_in(text: str) -> list[JsonObject]:
+    """The definitions in a text that follow each other or are in a list, each a JSON object."""
+    found: list[JsonObject] = []
     depth = start = 0
     in_string = is_escaped = False
     for at, character in enumerate(text):
@@ -309,7 +310,41 @@ def _tools_in(text: str) -> list[Json]:
             value = decoded_list(text[start : at + 1]) if not depth else None
             if isinstance(value, dict) and isinstance(value.get("name"), str):
                 found.append(value)
-    return openai_tools(found)
+    return found
+
+
+_TOOLACE_ROLES = {"user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant", "tool": "tool"}
+
+
+def _toolace(row: JsonObject) -> JsonObject | None:
+    """ToolACE with names of tools that no Python name can be: `[Market Trends API(country=5)]`.
+
+    Its other rows are ShareGPT with calls in Python's syntax.
+    """
+    system, conversation = row["system"], _objects(row["conversations"])
+    if not isinstance(system, str) or not all(one.get("from") in _TOOLACE_ROLES for one in conversation):
+        return None
+    definitions = _definitions_in(system)
+    names = [str(tool["name"]) for tool in definitions]
+    plain = {name: re.sub(r"\W", "_", name) for name in names if not name.replace(".", "_").isidentifier()}
+    if not plain:
+        return None
+    messages: list[Json] = [_toolace_message(one, plain) for one in conversation]
+    return {**row, "messages": messages, "tools": openai_tools([*definitions])}
+
+
+def _toolace_message(message: JsonObject, plain: Mapping[str, str]) -> JsonObject:
+    role, text = _TOOLACE_ROLES[str(message["from"])], str(message.get("value"))
+    if role != "assistant" or not text.lstrip().startswith("["):
+        return {"role": role, "content": text}
+    renamed = text
+    for name in sorted(plain, key=len, reverse=True):
+        renamed = renamed.replace(f"{name}(", f"{plain[name]}(")
+    original = {safe: name for name, safe in plain.items()}
+    calls = segment(renamed, "pythonic").calls
+    if not calls or not all(call.valid and isinstance(call.arguments, dict) for call in calls):
+        return {"role": role, "content": text}
+    return _answer([_call(original.get(call.name or "", call.name), call.arguments) for call in calls])
 
 
 def _blocks(row: JsonObject) -> JsonObject | None:
@@ -403,6 +438,7 @@ PUBLIC_SHAPES = (
     PublicShape("When2Call's preferences", ("messages", "chosen_response"), _when2call_preference),
     PublicShape("ART", ("messages_and_choices",), _art),
     PublicShape("LLaMA-Factory's ranking", ("conversations", "chosen"), _ranking),
+    PublicShape("ToolACE", ("system", "conversations"), _toolace),
     PublicShape("smoltalk2", ("messages", "chat_template_kwargs"), _smoltalk),
     PublicShape("LLaMA-Factory v1", ("messages",), _blocks),
     PublicShape("ms-swift", ("messages",), _swift),

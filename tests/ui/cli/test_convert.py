@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from inspector.dataset.rows import open_row_file
 from inspector.formats.registry import find_format
+from inspector.importers.source import JsonObject
 from tests.ui.conftest import Run
 from ui.cli.data.convert import answer
 
@@ -55,6 +57,28 @@ def test_a_packed_file_is_unpacked_and_damage_is_an_error(weaklink: Run, tmp_pat
     done = weaklink("data", "convert", "--to", "hermes", "cut.jsonl.gz")
     assert done.returncode == 2
     assert done.stderr.startswith(b"weaklink: cannot read cut.jsonl.gz to its end: ")
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.parquet", "folder", "rows.json.gz"])
+def test_arrays_tables_and_folders_are_converted_as_lines_are(weaklink: Run, tmp_path: Path, name: str) -> None:
+    call = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+    rows: list[JsonObject] = [
+        {"id": number, "messages": [{"role": "user", "content": "Go."}, {"role": "assistant", "content": call}]}
+        for number in range(3)
+    ]
+    (tmp_path / "rows.jsonl").write_bytes(lines(*rows))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "part.jsonl").write_bytes(lines(*rows))
+    (tmp_path / "rows.json").write_text(json.dumps(rows, indent=2))
+    (tmp_path / "rows.json.gz").write_bytes(gzip.compress(json.dumps(rows).encode()))
+    with open_row_file(str(tmp_path / "rows.parquet")) as writer:
+        for row in rows:
+            writer.write(row)
+    expected = weaklink("data", "convert", "--to", "mistral", "rows.jsonl")
+    done = weaklink("data", "convert", "--to", "mistral", name)
+    assert (done.returncode, done.stdout) == (0, expected.stdout)
+    assert done.stdout.count(b"[TOOL_CALLS]") == 3
 
 
 @pytest.mark.parametrize(

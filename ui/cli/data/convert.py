@@ -9,11 +9,13 @@ from typing import BinaryIO
 import click
 
 from inspector.dataset.convert import convert_row
+from inspector.dataset.data_files import DataRow, RejectedRow
+from inspector.dataset.rows import read_data
 from inspector.errors import UnreadableFileError
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.importers.compression import DamagedDataError
-from inspector.importers.records import parse_json_bytes, read_lines
+from inspector.importers.records import layout_of, parse_json_bytes, read_lines
 from inspector.importers.source import Skipped, SourceFile
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
@@ -32,13 +34,40 @@ def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: 
     target_format = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()
     try:
-        with _open_unpacked(file) as lines:
-            bad = sum(_put(line) for line in _answers(lines, source_format, target_format, tools))
+        if is_line_file(file):
+            with _open_unpacked(file) as lines:
+                bad = sum(_put(line) for line in _answers(lines, source_format, target_format, tools))
+        else:
+            rows = read_data([file])
+            bad = sum(_put(row_answer(row, source_format, target_format, tools)) for row in rows)
     except DamagedDataError as error:
         raise UnreadableFileError(f"cannot read {file} to its end: {error}") from error
     if bad:
         print_notice(f"{counted(bad, 'line')} could not be converted")
         ctx.exit(_SKIPPED)
+
+
+def is_line_file(path: str) -> bool:
+    """Whether a file is read line by line: all but tables, arrays and folders; so is standard input, and a pipe."""
+    if path == STDIN or not Path(path).is_file():
+        return not Path(path).is_dir()
+    file = SourceFile(path)
+    with file.open_stored() as stored:
+        magic = stored.read(6)
+    is_table = magic[:4] == b"PAR1" or magic == b"ARROW1" or path.endswith(".arrow")
+    return not is_table and layout_of(file.head) != "entry"
+
+
+def row_answer(
+    row: DataRow | RejectedRow, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...]
+) -> dict[str, Json]:
+    """The converted row, or `{"id", "error"}` if it cannot be read or converted."""
+    if isinstance(row, RejectedRow):
+        return {"id": None, "error": f"{row.record}: {row.reason}"}
+    try:
+        return convert_row(row.value, source, target, tools=tools)
+    except ValueError as error:
+        return {"id": row.value.get("id"), "error": str(error)}
 
 
 @contextmanager
