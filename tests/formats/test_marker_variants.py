@@ -1,6 +1,7 @@
 """Special tokens whose bars are others, or several: each is read as a call or reported, in every format with bars."""
 
 from collections.abc import Iterator
+from itertools import permutations
 
 import pytest
 
@@ -50,8 +51,9 @@ def test_other_bars_are_reported_without_a_model(name: str, bars: str) -> None:
     assert segment(text).diagnostics
 
 
-def test_the_block_of_another_version_is_reported_once() -> None:
-    text = find_format("deepseek_v32").write_calls([CALL])
-    found = segment(text, "deepseek_v4")
+@pytest.mark.parametrize(("own", "other"), [*permutations(("deepseek_v32", "deepseek_v4", "deepseek_v41"), 2)])
+def test_the_block_of_another_version_is_reported_once(own: str, other: str) -> None:
+    text = find_format(other).write_calls([CALL])
+    found = segment(text, own)
     assert [call.arguments for call in found.calls] == [CALL.arguments]
     assert [diagnostic.rule.code for diagnostic in found.diagnostics] == ["F315"]

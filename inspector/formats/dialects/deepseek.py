@@ -33,7 +33,7 @@ from inspector.formats.dialect import (
 from inspector.formats.dialects.claude import read_claude_results, read_claude_tools
 from inspector.formats.format import DetectionPatterns, Format
 from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section, section_format
-from inspector.formats.xml.format import xml_format
+from inspector.formats.xml.format import LabelledReader, OwnTags, XmlCalls, xml_format
 from inspector.formats.xml.tag_families import InvokeTags
 from inspector.model import SpanKind
 from inspector.rules.markers import INVENTED_RESULT
@@ -97,8 +97,10 @@ _CALL_DEEPSEEK_V31 = NamedCallReader(
 )
 
 _PREFIX = "｜DSML｜"
-_MISNAMED = ("toolcalls", "tool_call", "tool")
-"""Names of blocks that models write for their own (vllm:vllm/parser/deepseek_v4.py)."""
+_MISNAMED = tuple(f"{_PREFIX}{name}" for name in ("toolcalls", "tool_call", "tool"))
+"""Blocks that models write for their own (vllm:vllm/parser/deepseek_v4.py)."""
+_SPACED = f"{_PREFIX} calls"
+"""The block of V4.1."""
 
 _ROLES, _ROLE_STATE = role_tokens("<｜", "｜>", "User", "Assistant", after="</think>")
 
@@ -178,12 +180,23 @@ def _dsml(
     turns: tuple[Transition, ...] = (*_ROLES, *turn_ends("<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>")),
     turn_state: State = _ROLE_STATE,
 ) -> Format:
-    """The Format whose calls are in a `block`, or one of `others`, and whose results are in `result` tags."""
-    wrapper, *other_wrappers = (Enclosed(f"<{prefix}{one}>", f"</{prefix}{one}>") for one in (block, *others))
+    """The Format whose calls are in a `block`, and whose results are in `result` tags.
+
+    `others` are blocks of other versions, each with its prefix; they are read, and reported.
+    """
+    wrapper, *other_wrappers = (Enclosed(f"<{one}>", f"</{one}>") for one in (f"{prefix}{block}", *others))
+    spaced = prefix.strip(" ") + " " * (prefix[-1] != " ")
+    own = InvokeTags(wrapper, prefix, is_typed=True, anywhere=True)
+    other = InvokeTags(wrapper, spaced, "other_call", is_typed=True, anywhere=True)
+    tags = OwnTags(
+        XmlCalls((own.call, other.call), (wrapper, *other_wrappers)),
+        LabelledReader({"tool_call": own.reader, "other_call": other.reader}),
+        own.writer,
+    )
     return xml_format(
         name,
         f"<{prefix}invoke> with typed parameters, in <{prefix}{block}> tags",
-        InvokeTags(wrapper, prefix, is_typed=True, anywhere=True, other_wrappers=tuple(other_wrappers)),
+        tags,
         aliases=aliases,
         models=models,
         signs=DetectionPatterns(
@@ -206,10 +219,14 @@ DEEPSEEK_V32 = _dsml(
     "function_results",
     ("*deepseek-v3.2*", "*deepseek-v32*"),
     aliases=("deepseek_v3.2", "dsml"),
-    others=("tool_calls", *_MISNAMED),
+    others=(f"{_PREFIX}tool_calls", *_MISNAMED, _SPACED),
 )
 DEEPSEEK_V4 = _dsml(
-    "deepseek_v4", "tool_calls", "tool_result", ("*deepseek-v4*",), others=("function_calls", *_MISNAMED)
+    "deepseek_v4",
+    "tool_calls",
+    "tool_result",
+    ("*deepseek-v4*",),
+    others=(f"{_PREFIX}function_calls", *_MISNAMED, _SPACED),
 )
 DEEPSEEK_V41 = _dsml(
     "deepseek_v41",
@@ -218,6 +235,7 @@ DEEPSEEK_V41 = _dsml(
     ("*deepseek-v4.1*", "*deepseek-v41*"),
     aliases=("deepseek_v4.1", "deepseekv41"),
     prefix="｜DSML｜ ",
+    others=(f"{_PREFIX}tool_calls", f"{_PREFIX}function_calls", *_MISNAMED),
 )
 _GIGACHAT_ROLES, _GIGACHAT_ROLE = role_tokens("", "<|role_sep|>\n", "system", "user", "assistant", "function result")
 GIGACHAT35 = _dsml(

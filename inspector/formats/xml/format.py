@@ -213,7 +213,7 @@ def _by_marker(*transitions: Transition) -> tuple[Transition, ...]:
 def _is_twin(wrapper: Enclosed, own_wrapper: Enclosed) -> bool:
     """Whether a wrapper is the format's own, apart from a prefix or a suffix of its name."""
     one, other = (set(each.opener.strip("<>").split(":")) for each in (own_wrapper, wrapper))
-    return one <= other or other <= one
+    return bool(one & other)
 
 
 class LabelledReader(Struct, frozen=True):

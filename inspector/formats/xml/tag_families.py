@@ -242,8 +242,7 @@ class InvokeTags(Struct, frozen=True):
     """The tags of one family: `prefix` is before each tag's name, `label` is the label of the calls' spans.
 
     `is_typed` says that a parameter's tag has `string="true"` or `"false"` for a value that is a text or JSON.
-    `anywhere` is as in XmlSyntax; `other_wrappers` are read, and reported. The tags are named `call_tag` and
-    `parameter_tag`.
+    `anywhere` is as in XmlSyntax. The tags are named `call_tag` and `parameter_tag`.
     """
 
     wrapper: Enclosed | None
@@ -251,14 +250,13 @@ class InvokeTags(Struct, frozen=True):
     label: str = "tool_call"
     is_typed: bool = False
     anywhere: bool = False
-    other_wrappers: tuple[Enclosed, ...] = ()
     call_tag: str = "invoke"
     parameter_tag: str = "parameter"
 
     @property
     def calls(self) -> XmlCalls:
         """The ways to begin a call."""
-        return XmlCalls((self.call,), (self.wrapper, *self.other_wrappers) if self.wrapper is not None else ())
+        return XmlCalls((self.call,), (self.wrapper,) if self.wrapper is not None else ())
 
     @property
     def call(self) -> XmlCall:
