@@ -9,6 +9,9 @@
     pydantic-ai             yes   yes      the client of its provider   the same
     openai-agents           yes   yes      the client of its model      the same
 
+An agent on openai that writes everything down itself, with a `weaklink.TraceLogger`, is recorded into a database and
+into a trace file. What its SDK reports is not a server's answer, but an error that the agent met (C504).
+
 No combination is impossible. A malformed call cannot be sent on Ollama's and Gemini's wires, whose arguments are
 objects: Ollama's server leaves it in the text, and Gemini's returns MALFORMED_FUNCTION_CALL instead.
 """
@@ -18,12 +21,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
 WEAKLINK = str(Path(sys.executable).with_name("weaklink"))
@@ -46,9 +50,15 @@ SDKS = (
     "pydantic_ai_agent",
     "openai_agents_run",
 )
+LOGGER = "openai_logger"
+"""The agent that writes down what happens itself; no proxy records it."""
 WAYS = ("run", "record", "in-process", "trace-file")
-QUESTION = "How warm is it in the north?"
-SECOND_QUESTION = "And is it raining there?"
+
+
+def questions(story: str) -> tuple[str, ...]:
+    """What the agent of a story is asked; each question is the name of its trace."""
+    first = f"{story}: how warm is it in the north?"
+    return (first, f"{story}: and is it raining there?") if story == "two-agents" else (first,)
 
 
 @dataclass(frozen=True)
@@ -76,12 +86,20 @@ STORIES = {
     "two-agents": Expected("ok", 1, traces=2, is_answered=True),
 }
 
-_REFUSED_BY_GEMINI = Expected("broken", 1, "J101", "MALFORMED_FUNCTION_CALL")
+_EXCEPTIONS = {
+    ("google_genai", "malformed"): Expected("broken", 1, "J101", "MALFORMED_FUNCTION_CALL"),
+    (LOGGER, "refused"): Expected("aborted", 0, "C504", "--enable-auto-tool-choice"),
+    (LOGGER, "unreachable"): Expected("aborted", 0, "C504", "onnection"),
+}
 
 
 @dataclass
 class Recorded:
-    """A story that was recorded: the agent's output, and the traces that `list --json` prints, the newest first."""
+    """A story that was recorded: the agent's output, and the traces that `list --json` prints, the newest first.
+
+    `agent` is the process that told this story and perhaps others; `said` is what this story printed, and `all_said`
+    what each printed. `stories` are those of the process.
+    """
 
     home: Path
     database: Path
@@ -89,14 +107,19 @@ class Recorded:
     sdk: str
     story: str
     way: str
+    stories: tuple[str, ...]
     agent: "subprocess.CompletedProcess[str]"
     traces: list[Trace] = field(default_factory=list)
 
     @property
+    def said(self) -> str:
+        """What the agent printed in this story."""
+        return sections(self.agent.stdout)[self.story]
+
+    @property
     def expected(self) -> Expected:
         """What its user expects to find."""
-        refused = self.sdk == "google_genai" and self.story == "malformed"
-        return _REFUSED_BY_GEMINI if refused else STORIES[self.story]
+        return expected_of(self.sdk, self.story)
 
     @property
     def ids(self) -> list[str]:
@@ -113,6 +136,17 @@ class Recorded:
         done = weaklink(self.home, *words, "--db", str(self.database))
         assert done.returncode == status, (words, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
         return done.stdout
+
+
+def expected_of(sdk: str, story: str) -> Expected:
+    """What the user of an SDK expects to find after a story."""
+    return _EXCEPTIONS.get((sdk, story), STORIES[story])
+
+
+def sections(output: str) -> dict[str, str]:
+    """What an agent printed in each story; see `agents/several_stories.py`."""
+    _, *parts = re.split(r"(?m)^# ([\w-]+): .*\n", output)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def variables(home: Path, url: str = "") -> dict[str, str]:
@@ -133,11 +167,12 @@ def weaklink(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     return _run([WEAKLINK, *words], home, variables(home))
 
 
-def agent_command(sdk: str, story: str, *words: str) -> list[str]:
-    """The command of an agent, with one question or, for two agents at once, with two."""
-    questions = [QUESTION, SECOND_QUESTION] if story == "two-agents" else [QUESTION]
-    model = "answered" if story == "unreachable" else story
-    return [PYTHON, str(AGENTS / f"{sdk}.py"), model, *questions, *words]
+def agent_command(sdk: str, *stories: str) -> list[str]:
+    """The command of an agent for some stories, one after the other; two agents at once have two questions."""
+    words: list[str] = []
+    for story in stories:
+        words += ["+", "answered" if story == "unreachable" else story, *questions(story)]
+    return [PYTHON, str(AGENTS / "several_stories.py"), f"{sdk}.py", *words[1:]]
 
 
 def _run(command: list[str], home: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
@@ -146,35 +181,50 @@ def _run(command: list[str], home: Path, environment: dict[str, str]) -> "subpro
     )
 
 
-def record_story(home: Path, database: Path, model_url: str, *, sdk: str, story: str, way: str) -> Recorded:
-    """Let the agent run while it is recorded in this way, and list what is in the database then."""
-    upstream = NOBODY if story == "unreachable" else model_url
-    before = _listed(home, database)
-    match way:
-        case "run":
-            words = ["run", "--check", "--db", str(database), "--upstream", upstream, "--"]
-            agent = weaklink(home, *words, *agent_command(sdk, story))
-        case "record":
-            with recording_proxy(home, database, upstream) as address:
-                agent = _run(agent_command(sdk, story), home, variables(home, address))
-        case "in-process":
-            command = agent_command(sdk, story, "--record", str(database))
-            agent = _run(command, home, variables(home, upstream))
-        case _:
-            file = home / "recorded.jsonl"
-            command = agent_command(sdk, story, "--record", str(file))
-            agent = _run(command, home, variables(home, upstream))
-            done = weaklink(home, "import", str(file), "--db", str(database))
-            assert done.returncode == 0, (done.stderr, agent.stderr)
-    known = {trace["id"] for trace in before}
-    recorded = Recorded(home, database, model_url, sdk, story, way, agent)
-    recorded.traces = [trace for trace in _listed(home, database) if trace["id"] not in known]
+def record_stories(
+    home: Path, database: Path, model_url: str, *, sdk: str, stories: Iterable[str], way: str, last_id: int = 0
+) -> dict[str, Recorded]:
+    """Let an agent run while it is recorded in this way, once for each server that its stories need.
+
+    `last_id` is the largest number of a trace in the database so far.
+    """
+    different = tuple(dict.fromkeys(stories))
+    alone = tuple(story for story in different if story == "unreachable")
+    recorded: dict[str, Recorded] = {}
+    for together in (alone, tuple(story for story in different if story not in alone)):
+        if not together:
+            continue
+        upstream = NOBODY if together == alone else model_url
+        agent = _recorded_agent(home, database, upstream, agent_command(sdk, *together), way=way)
+        for story in together:
+            recorded[story] = Recorded(home, database, model_url, sdk, story, way, together, agent)
+    listed = listed_traces(home, database)
+    for story, one in recorded.items():
+        one.traces = [trace for trace in listed if trace["id"] > last_id and trace["title"] in questions(story)]
     return recorded
 
 
-def _listed(home: Path, database: Path) -> list[Trace]:
-    if not database.exists():
-        return []
+def _recorded_agent(
+    home: Path, database: Path, upstream: str, command: list[str], *, way: str
+) -> "subprocess.CompletedProcess[str]":
+    match way:
+        case "run":
+            return weaklink(home, "run", "--check", "--db", str(database), "--upstream", upstream, "--", *command)
+        case "record":
+            with recording_proxy(home, database, upstream) as address:
+                return _run(command, home, variables(home, address))
+        case "in-process":
+            return _run([*command, "--record", str(database)], home, variables(home, upstream))
+        case _:
+            file = home / f"recorded-{urlsplit(upstream).port}.jsonl"
+            agent = _run([*command, "--record", str(file)], home, variables(home, upstream))
+            done = weaklink(home, "import", str(file), "--db", str(database))
+            assert done.returncode == 0, (done.stderr, agent.stderr)
+            return agent
+
+
+def listed_traces(home: Path, database: Path) -> list[Trace]:
+    """What `list --json` prints."""
     done = weaklink(home, "list", "--json", "--db", str(database))
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

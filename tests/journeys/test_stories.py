@@ -1,13 +1,14 @@
 """Stories of users: an agent on some SDK runs, is recorded in some way, and is looked at afterwards.
 
-In the gate, a selection in which every pair of values meets once. `make test-slow` runs all stories on all SDKs in all
-ways; what is done afterwards takes turns there, since all of it after each would take hours.
+In the gate, a selection in which every pair of values meets once; an agent tells those of its stories that are recorded
+in the same way one after the other. `make test-slow` runs every story on every SDK in every way, each in a process of
+its own, and does after it everything that can be done.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -15,9 +16,10 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from tests.journeys import afterwards
 from tests.journeys.covering import covering_rows
 from tests.journeys.model_server import ANSWER
-from tests.journeys.screens import PAGES, dashboard, opens_list, opens_page, opens_trace, recordings
-from tests.journeys.story import SDKS, STORIES, WAYS, Recorded, record_story
+from tests.journeys.screens import BEGUN, PAGES, Recordings, dashboard, opens_downloads, opens_list, opens_trace
+from tests.journeys.story import LOGGER, SDKS, STORIES, WAYS, Recorded, record_stories
 from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS
+from tests.ui.web.downloads import WITHOUT_PICKER
 from tests.ui.web.pages_walked import PATIENCE_MS, watched
 
 _AFTERWARDS: dict[str, Callable[[Recorded], None]] = {
@@ -30,67 +32,128 @@ _AFTERWARDS: dict[str, Callable[[Recorded], None]] = {
     "terminal": afterwards.open_in_terminal,
 }
 _DASHBOARDS = {"dashboard": 0, "dashboard-beside-a-recording": 1, "dashboard-beside-two-recordings": 2}
-_VALUES = {"sdk": SDKS, "story": tuple(STORIES), "way": WAYS, "after": (*_AFTERWARDS, *_DASHBOARDS)}
-_SELECTED = [tuple(row.values()) for row in covering_rows(_VALUES)]
+_ALL_AFTERWARDS = (*_AFTERWARDS, *_DASHBOARDS)
+_ONLY_WITH_REQUESTS = ("replay", "doctor")  # a proxy repeats them, and a logger has none
 
 
-def _stories() -> list[Any]:
-    rows = dict.fromkeys(_SELECTED)
-    for index, recorded in enumerate(product(SDKS, STORIES, WAYS)):
-        turn = index + index // (len(STORIES) * len(WAYS))
-        rows[*recorded, _VALUES["after"][turn % len(_VALUES["after"])]] = None
-    marks = {False: [pytest.mark.slow], True: []}
-    return [pytest.param(row, id="-".join(row), marks=marks[row in _SELECTED]) for row in rows]
+def _selected() -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """The stories and what is done after each, for an SDK and a way to record it."""
+    selected = defaultdict(list)
+    values = {"sdk": SDKS, "story": tuple(STORIES), "way": WAYS, "after": _ALL_AFTERWARDS}
+    for row in covering_rows(values):
+        selected[row["sdk"], row["way"]].append((row["story"], row["after"]))
+    return selected
 
 
-class Screens:
-    """A dashboard over one database, to which stories are added, and a browser."""
+_SELECTED = _selected()
 
-    def __init__(self, home: Path, address: str, browser: Browser) -> None:
-        self.home = home
+
+class Desk:
+    """A database that the stories of a process of tests share, a dashboard over it, and a browser.
+
+    Recordings that a look at the dashboard wanted go on until another look wants fewer.
+    """
+
+    def __init__(self, home: Path, model_url: str, address: str, browser: Browser) -> None:
         self.database = home / "shared.db"
+        self.recordings = Recordings(home, self.database)
+        self.model_url = model_url
         self.address = address
         self.browser = browser
+        self._last_id = 0
+
+    def record(self, home: Path, sdk: str, way: str, *stories: str) -> dict[str, Recorded]:
+        """Stories of one agent, each as its user expects it."""
+        recorded = record_stories(
+            home, self.database, self.model_url, sdk=sdk, stories=stories, way=way, last_id=self._last_id
+        )
+        self._last_id = max(trace["id"] for one in recorded.values() for trace in one.traces)
+        return recorded
+
+    def look(self, recorded: Recorded, after: str) -> None:
+        """Do what a user does after a story."""
+        if after in _AFTERWARDS:
+            _AFTERWARDS[after](recorded)
+            return
+        self.recordings.keep(_DASHBOARDS[after])
+        with watched(self.browser) as page:
+            for trace in recorded.traces:
+                is_answered = recorded.expected.is_answered
+                opens_trace(page, self.address, str(trace["id"]), trace["title"], is_answered=is_answered)
 
 
 @pytest.fixture(scope="module")
-def screens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screens]:
+def desk(tmp_path_factory: pytest.TempPathFactory, model_url: str) -> Iterator[Desk]:
     """Started when the first story wants it."""
-    home = tmp_path_factory.mktemp("screens")
+    home = tmp_path_factory.mktemp("desk")
     with dashboard(home, home / "shared.db") as address, sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE_MS)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_OPTIONS))
-        yield Screens(home, address, browser)
+        desk = Desk(home, model_url, address, browser)
+        yield desk
+        desk.recordings.keep(0)
         browser.close()
 
 
-@pytest.mark.parametrize("row", _stories())
-def test_story(row: tuple[str, ...], model_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    sdk, story, way, after = row
-    if after in _AFTERWARDS:
-        recorded = record_story(tmp_path, tmp_path / "w.db", model_url, sdk=sdk, story=story, way=way)
-        _is_as_expected(recorded)
-        _AFTERWARDS[after](recorded)
-        return
-    screens: Screens = request.getfixturevalue("screens")
-    recorded = record_story(tmp_path, screens.database, model_url, sdk=sdk, story=story, way=way)
+@pytest.mark.parametrize(("sdk", "way"), list(_SELECTED))
+def test_stories_one_after_the_other(sdk: str, way: str, desk: Desk, tmp_path: Path, subtests: pytest.Subtests) -> None:
+    recorded = desk.record(tmp_path, sdk, way, *(story for story, _ in _SELECTED[sdk, way]))
+    for story, one in recorded.items():
+        with subtests.test(story=story):
+            _is_as_expected(one)
+    for story, after in _SELECTED[sdk, way]:
+        with subtests.test(story=story, after=after):
+            desk.look(recorded[story], after)
+
+
+@pytest.mark.parametrize("way", ["in-process", "trace-file"])
+def test_an_agent_that_writes_everything_down_itself(
+    way: str, desk: Desk, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    recorded = desk.record(tmp_path, LOGGER, way, *STORIES)
+    afters = [after for after in _ALL_AFTERWARDS if after not in _ONLY_WITH_REQUESTS]
+    for index, (story, one) in enumerate(recorded.items()):
+        with subtests.test(story=story):
+            _is_as_expected(one)
+        if index < len(afters):
+            with subtests.test(story=story, after=afters[index]):
+                desk.look(one, afters[index])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sdk", "story", "way"), list(product(SDKS, STORIES, WAYS)))
+def test_everything_after_a_story(  # noqa: PLR0917 - three are values, three fixtures
+    sdk: str, story: str, way: str, desk: Desk, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    recorded = desk.record(tmp_path, sdk, way, story)[story]
     _is_as_expected(recorded)
-    with recordings(tmp_path, screens.database, _DASHBOARDS[after]), watched(screens.browser) as page:
-        for trace in recorded.traces:
-            is_answered = recorded.expected.is_answered
-            opens_trace(page, screens.address, str(trace["id"]), trace["name"], is_answered=is_answered)
+    for after in _ALL_AFTERWARDS:
+        with subtests.test(after=after):
+            desk.look(recorded, after)
+
+
+def test_the_selection_has_every_pair_of_values() -> None:
+    rows = [(sdk, way, *row) for (sdk, way), found in _SELECTED.items() for row in found]
+    values = (SDKS, WAYS, tuple(STORIES), _ALL_AFTERWARDS)
+    for one, other in product(range(4), range(4)):
+        if one != other:
+            assert {(row[one], row[other]) for row in rows} == set(product(values[one], values[other]))
 
 
 @pytest.mark.parametrize("running", [0, 1, 2])
-def test_every_page_shows_its_content_beside_recordings(
-    running: int, screens: Screens, model_url: str, tmp_path: Path
-) -> None:
-    recorded = record_story(tmp_path, screens.database, model_url, sdk="openai_chat", story="malformed", way="run")
-    with recordings(tmp_path, screens.database, running), watched(screens.browser) as page:
-        for path in PAGES:
-            opens_page(page, screens.address, path)
-        opens_page(page, screens.address, f"compare?runs={recorded.ids[0]}")
-        opens_list(page, screens.address, recorded.traces[0]["name"])
+def test_every_page_and_every_download_beside_recordings(running: int, desk: Desk, tmp_path: Path) -> None:
+    recorded = desk.record(tmp_path, "openai_chat", "run", "malformed")["malformed"]
+    title, id_ = recorded.traces[0]["title"], recorded.ids[0]
+    kinds: set[str] = set()
+    running_ids = desk.recordings.keep(running)
+    with watched(desk.browser) as page:
+        page.add_init_script(WITHOUT_PICKER)
+        for path in (*PAGES, f"trace?trace={id_}", f"compare?runs={id_}"):
+            kinds |= opens_downloads(page, desk.address, path, title=title, model="malformed")
+        opens_list(page, desk.address, title)
+        for running_id in running_ids:
+            opens_downloads(page, desk.address, f"trace?trace={running_id}", title=BEGUN, model="")
+    assert kinds == {".html", ".csv", ".png"}
 
 
 def _is_as_expected(recorded: Recorded) -> None:
@@ -98,7 +161,7 @@ def _is_as_expected(recorded: Recorded) -> None:
     expected, agent = recorded.expected, recorded.agent
     assert len(recorded.traces) == expected.traces, (recorded.traces, agent.stderr)
     if expected.is_answered:
-        assert agent.stdout == f"{ANSWER}\n" * expected.traces, agent.stderr
+        assert recorded.said == f"{ANSWER}\n" * expected.traces, agent.stderr
     for trace in recorded.traces:
         assert (trace["status"], trace["tool_calls"]) == (expected.status, expected.calls), (trace, agent.stderr)
         assert not trace["running"]
@@ -106,7 +169,8 @@ def _is_as_expected(recorded: Recorded) -> None:
         assert expected.code in (trace["break"] or {}).get("code", "") + (trace["abort_message"] or "")
         assert expected.status == "ok" or expected.reason in str(trace)
     if recorded.way == "run":
-        assert agent.returncode == (0 if expected.status == "ok" else 1), agent.stderr
-        if expected.status != "ok":
-            assert expected.code in agent.stderr
-            assert expected.status == "broken" or expected.reason in agent.stderr
+        assert agent.returncode == int(any(STORIES[story].status != "ok" for story in recorded.stories)), agent.stderr
+        for trace in recorded.traces:
+            (line,) = (line for line in agent.stderr.splitlines() if f"  {trace['name']}  " in line)
+            assert expected.status == "ok" or expected.code in line
+            assert expected.status in ("ok", "broken") or expected.reason in line

@@ -1,41 +1,16 @@
 """Each file that a page offers is downloaded in a real browser and opened: it holds what the page shows."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Download, Locator, Page
+from playwright.sync_api import Browser, Page
 
 from storage import open_store
+from tests.ui.web.downloads import WITHOUT_PICKER, content_of, downloaded, name_of, offers
 from tests.ui.web.pages_walked import settled, watched
 from ui.web.application import PAGES
-
-_OFFERS = re.compile(r"^(downloadHTML file|Download as \w+)$")  # an icon's name precedes the words of its button
-_WITHOUT_PICKER = "delete window.showSaveFilePicker"  # Chromium would ask where to store a table, with a dialog
-
-
-def _offers(page: Page) -> list[Locator]:
-    """The buttons of a page that download something."""
-    buttons = page.locator("button").all()
-    return [
-        one for one in buttons if _OFFERS.match(_name(one)) and one.evaluate("(button) => button.checkVisibility()")
-    ]
-
-
-def _name(button: Locator) -> str:
-    return button.get_attribute("aria-label") or button.text_content() or ""
-
-
-def _downloaded(page: Page, button: Locator) -> Download:
-    with page.expect_download() as download:
-        button.evaluate("(button) => button.click()")  # those of charts and tables are visible only under the mouse
-    return download.value
-
-
-def _content(download: Download) -> bytes:
-    return Path(download.path()).read_bytes()
 
 
 @pytest.fixture
@@ -57,7 +32,7 @@ def test_every_download_of_every_page_is_opened(
     }
     offering = set()
     with watched(browser) as page:
-        page.add_init_script(_WITHOUT_PICKER)
+        page.add_init_script(WITHOUT_PICKER)
         for entry in PAGES:
             page.goto(demo_dashboard + state_of(entry.path))
             settled(page)
@@ -65,10 +40,10 @@ def test_every_download_of_every_page_is_opened(
                 page.get_by_role("button", name="Run").click()
                 page.locator("[data-testid=stDataFrame]").first.wait_for()
                 settled(page)
-            for offer in _offers(page):
+            for offer in offers(page):
                 offering.add(entry.path)
-                content = _content(_downloaded(page, offer))
-                assert checks[entry.path](page, content), (entry.path, _name(offer), content[:200])
+                content = content_of(downloaded(page, offer))
+                assert checks[entry.path](page, content), (entry.path, name_of(offer), content[:200])
     assert offering == set(checks)
 
 
@@ -87,12 +62,12 @@ def _is_the_table(_: Page, content: bytes) -> bool:
 def test_a_file_of_a_page_is_saved_and_never_shown(page: Page, demo_dashboard: str) -> None:
     page.goto(f"{demo_dashboard}trace?trace=1")
     settled(page)
-    (offer,) = _offers(page)
-    download = _downloaded(page, offer)
+    (offer,) = offers(page)
+    download = downloaded(page, offer)
     assert download.suggested_filename == "weaklink-trace-1.html"
     assert urlsplit(download.url).path.startswith("/media/")
     answer = page.request.get(download.url)
     assert answer.headers["content-disposition"].startswith("attachment;")
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.body() == _content(download)
+    assert answer.body() == content_of(download)
