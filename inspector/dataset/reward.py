@@ -19,9 +19,14 @@ from typing import Any, Protocol, cast
 from msgspec import Struct, structs
 
 from inspector.chain.expected_calls import CALLS
-from inspector.dataset.candidates import candidate_of
+from inspector.dataset.candidates import VerifierInput, candidate_of
+from inspector.dataset.data_files import DataRow
+from inspector.dataset.samples import read_sample
+from inspector.dataset.scoring import score_calls
 from inspector.dataset.verifiers import Verifier, VerifierVerdict, find_verifier, run_verifier
 from inspector.model import Json
+from inspector.rules.verification import EMPTY_ANSWER
+from inspector.segmentation import AUTO
 
 _FACTS = (
     "schema",
@@ -86,6 +91,7 @@ class _Rewarding(Struct, frozen=True):
     require_call: bool | None
     passed: float
     failed: float
+    partial: bool
 
     def of(self, prompt: Json, completion: Json, columns: Mapping[str, Json]) -> float:
         """The reward of one answer; None is an empty answer. Raises ValueError for facts that cannot be read."""
@@ -96,8 +102,21 @@ class _Rewarding(Struct, frozen=True):
         answer = "" if completion is None else completion
         candidate = candidate_of(prompt, answer, tools=offered, format=self.format, facts=facts)
         candidate = structs.replace(candidate, require_call=self.require_call)
+        if self.partial:
+            return self.failed + (self.passed - self.failed) * self._score(candidate, answer, offered)
         verdict = run_verifier(self.verifier, candidate, select=self.select, ignore=self.ignore)
         return self.passed if verdict.passed else self.failed
+
+    def _score(self, candidate: VerifierInput, answer: Json, tools: Json) -> float:
+        """The mean of the four scores of the answer's own calls, from 0 to 1; 0 for an empty answer."""
+        if candidate.reference_error is not None or candidate.expected is None:
+            raise ValueError(candidate.reference_error or "a partial reward needs a reference, and the row has none")
+        if not run_verifier(self.verifier, candidate, select=(EMPTY_ANSWER.code,)).passed:
+            return 0.0
+        said = [{"role": "assistant", "content": answer}] if isinstance(answer, str) else answer
+        messages: list[Json] = [{"role": "user", "content": ""}, *(said if isinstance(said, list) else [said])]
+        row = DataRow("", "line 1", 1, {"messages": messages, "tools": tools})
+        return score_calls(read_sample(row, format=self.format or AUTO), candidate.expected).overall
 
     def of_all(
         self, prompts: Sequence[Json] | None, completions: Sequence[Json], columns: Mapping[str, object]
@@ -159,8 +178,12 @@ def reward(
     require_call: bool | None = None,
     passed: float = 1.0,
     failed: float = 0.0,
+    partial: bool = False,
 ) -> RewardFunction:
     """A reward function: `passed` for an answer that passes the verifier, else `failed`; an empty answer fails.
+
+    With `partial`, which only `tool-use` has, the reward lies between the two: at the mean of the four scores of
+    `weaklink data score`. Every row then needs a reference.
 
     The same function works for TRL (`GRPOTrainer(reward_funcs=...)`), which passes `prompts`, `completions` and the
     data set's columns as lists, and for `verifiers` (`Rubric(funcs=...)`), which passes `prompt`, `completion`, `info`
@@ -180,6 +203,7 @@ def reward(
         require_call=require_call,
         passed=passed,
         failed=failed,
+        partial=partial,
     )
 
     def reward_function(
@@ -250,10 +274,13 @@ def _rewarding(
     require_call: bool | None = None,
     passed: float = 1.0,
     failed: float = 0.0,
+    partial: bool = False,
 ) -> _Rewarding:
     chosen = find_verifier(verifier) if isinstance(verifier, str) else verifier
+    if partial and not chosen.uses_reference:
+        raise ValueError(f"`{chosen.name}` has no partial rewards: it compares with no reference")
     return _Rewarding(
-        chosen, tools, schema, format, tuple(select), tuple(ignore), require_call, float(passed), float(failed)
+        chosen, tools, schema, format, tuple(select), tuple(ignore), require_call, float(passed), float(failed), partial
     )
 
 

@@ -206,3 +206,25 @@ def test_atropos_calls_compute() -> None:
         compute(ROME)
     with pytest.raises(TypeError):
         weaklink.trl_reward("tool-use", tool=TOOLS)
+
+
+def test_a_partial_reward_is_the_mean_of_the_four_scores() -> None:
+    reward = weaklink.reward("tool-use", tools=TOOLS, format="hermes", partial=True)
+    expected: Json = [{"name": "get_weather", "arguments": {"city": "Rome", "unit": "celsius"}}]
+    answers: list[Json] = [
+        call(city="Rome", unit="celsius"),
+        call(city="Oslo", unit="celsius"),
+        call(unit="celsius"),
+        "I do not know.",
+        "",
+        None,
+    ]
+    prompts = [PROMPT] * len(answers)
+    rewards = reward(prompts=prompts, completions=answers, ground_truth=[expected] * len(answers))
+    assert rewards == [1.0, (1 + 0.5 + 1 + 1) / 4, (0 + 0.5 + 1 + 1) / 4, 0.0, 0.0, 0.0]
+    assert weaklink.verl_reward(tools=TOOLS, partial=True, passed=2.0, failed=-1.0)("x", "No.", expected) == -1.0
+    assert reward(prompts=[PROMPT] * 2, completions=["No need.", ""], expected=[[], []]) == [1.0, 0.0]
+    with pytest.raises(ValueError, match="needs a reference"):
+        reward(prompts=[PROMPT], completions=[ROME])
+    with pytest.raises(ValueError, match="no partial rewards"):
+        weaklink.reward("reasoning-cap", partial=True)
