@@ -63,7 +63,7 @@ _BESIDE_CHARS = 160  # of text before a value in which a name is looked for
 _NEAR_CHARS = 48  # the same, for a quoted value that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _FAMILY = lazy_pattern(rf"{names.NAME}(?:[_-]?(?:hash|salt|attempt|input|raw|enc(?:rypted)?))?(?![a-z0-9_-])")
-_OWN_LABEL = lazy_pattern(rf"([\w$.-]{{1,48}}){QUOTE}?[)\]]?\s{{0,4}}(?:=>|->|:=|[:=])\s{{0,4}}(?:{QUOTE}|[(\[{{])?\Z")
+_OWN_LABEL = lazy_pattern(rf"([\w$.*-]{{1,48}}){QUOTE}?[)\]]?\s{{0,4}}(?:=>|->|:=|[:=])\s{{0,4}}(?:{QUOTE}|[(\[{{])?\Z")
 _PUNCTUATION = lazy_pattern(r"[^\w ]")
 _NEUTRAL = lazy_pattern(
     r"(?:[0-9]+|u[0-9a-f]{4}|(?:\w{0,16}_)?val(?:ue)?s?|v|default|const|examples?|content|data|text|body|string|str|prod\w*|staging"

@@ -80,7 +80,7 @@ class _Named(Struct, frozen=True):
     @property
     def is_option(self) -> bool:
         """Whether the name is an option of a command."""
-        return self.place.text.startswith("-", self.name_at)
+        return self.place.text.startswith("-", self.name_at) and not self.place.text.startswith("---", self.name_at)
 
 
 def _judge_assigned(named: _Named) -> SecretVerdict:
@@ -241,7 +241,7 @@ _ELEMENTS = (
 )
 _RECORD = (
     rf"{QUOTE}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{NEWLINE}|\s(?!\s{{0,4}}[:=]))"
-    rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s)[^{{}}\]<>]){{0,160}}?"
+    rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s|\*{{5}})[^{{}}\]<>]){{0,160}}?"
     rf"(?:(?<![\w-]){_FIELD}{QUOTE}?\s{{0,6}}[:=]|--value[ ])"
 )
 _VALUE = r"\s{0,6}\[?\s{0,4}{open}?(?=\S)"
@@ -509,7 +509,10 @@ _COMMANDS = {
         "b": r"curl",
     }.items()
 }
-_USER_BEFORE = lazy_pattern(r"\s[-/](?:u|-?user(?:name)?)[ =:][^\r\n|;&]{1,200}\Z", re.IGNORECASE)
+_USER_BEFORE = lazy_pattern(
+    r"(?<![\w*./-])[\w./-]{2,40}\s(?:[^\r\n|;&*]{1,120}\s)?[-/](?:u|-?user(?:name)?)[ =:][^\r\n|;&*]{1,120}\Z",
+    re.IGNORECASE,
+)
 """The last command before an option with a password or cookies; `joined` are the commands that take no blank."""
 
 
@@ -587,7 +590,7 @@ DETECTORS = (
         "random value beside a name",
         names.SIGNS,
         lazy_pattern(
-            r"[a-z0-9_+/=.~!@#$%^*&-](?:(?<![\w.\\%+/=-].)|(?<=\\[nrt].)|(?<=\\u[0-9a-f]{4}.))(?:(?<=[0-9])|(?=[^\s\"'`\\0-9]{0,24}(?:[0-9]|\Z)))(?=[a-z0-9_+/=.~!@#$%^&*-]{0,5}(?:\Z|(?<=.{5})))"
+            r"[a-z0-9_+/=.~!@#$%^&-](?:(?<![\w.\\%+/=*-].)|(?<=\\[nrt].)|(?<=\\u[0-9a-f]{4}.))(?:(?<=[0-9])|(?=[^\s\"'`\\0-9]{0,24}(?:[0-9]|\Z)))(?=[a-z0-9_+/=.~!@#$%^&*-]{0,5}(?:\Z|(?<=.{5})))"
         ),
         judge_beside,
     ),
