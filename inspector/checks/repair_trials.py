@@ -15,7 +15,7 @@ Cost: a text without safe fixes is not parsed again. Else it is parsed once for 
 that fails is tried in halves; a fix without a trial is not safe.
 """
 
-import sys
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -133,10 +133,18 @@ class _Trials:
         self.left -= 1
         applied = without_clashes(group)
         edits = sorted((edit for one in applied if one.fix is not None for edit in one.fix.edits), key=_edit_place)
-        after = self.read(edited(self.text, edits))
-        broken = [call for call in after.calls if not call.valid]
-        places = {id(one): _moved_starts(one, edits) for one in applied}
-        return {at for at, starts in places.items() if any(_edits(call, starts, after.calls) for call in broken)}
+        calls = self.read(edited(self.text, edits)).calls
+        broken = {call.range.start for call in calls if not call.valid}
+        if not broken:
+            return set()
+        starts, moved = sorted(call.range.start for call in calls), _moved_starts(edits)
+
+        def is_broken(edit: Edit) -> bool:
+            """Whether the call that the edit is in, or after, is broken."""
+            before = bisect_right(starts, moved[edit])
+            return before > 0 and starts[before - 1] in broken
+
+        return {id(one) for one in applied if one.fix is not None and any(map(is_broken, one.fix.edits))}
 
     def _sound_together(self, group: list[Fault]) -> list[Fault]:
         """As many of a group as are sound together: a part that is not is tried in halves."""
@@ -169,21 +177,13 @@ def _edit_place(edit: Edit) -> Range:
     return edit.range
 
 
-def _moved_starts(fault: Fault, edits: Sequence[Edit]) -> list[int]:
-    """Where the edits of a fault are in the text after all edits, which are sorted."""
-    moved, distance = list[int](), 0
-    own = fault.fix.edits if fault.fix is not None else ()
+def _moved_starts(edits: Sequence[Edit]) -> dict[Edit, int]:
+    """Where each of the edits, which are sorted, is in the text after all of them."""
+    moved, distance = dict[Edit, int](), 0
     for edit in edits:
-        if edit in own:
-            moved.append(edit.range.start + distance)
+        moved[edit] = edit.range.start + distance
         distance += len(edit.text) - len(edit.range)
     return moved
-
-
-def _edits(call: ToolCall, starts: Sequence[int], calls: Sequence[ToolCall]) -> bool:
-    """Whether one of the positions is in a call, or after it and before the next."""
-    following = min((one.range.start for one in calls if one.range.start > call.range.start), default=sys.maxsize)
-    return any(call.range.start <= start < following for start in starts)
 
 
 def _codes(faults: Sequence[Fault]) -> Counter[str]:
