@@ -23,17 +23,9 @@ PAGES = ("", "traces", "tools", "compare", "data", "rules", "imports", "sql", "s
 @contextmanager
 def dashboard(home: Path, database: Path) -> Iterator[str]:
     """The address of `weaklink web`."""
-    with ExitStack() as stack:
-        while True:
-            with socket.create_server(("127.0.0.1", 0)) as found:
-                command = [WEAKLINK, "web", "--port", str(found.getsockname()[1]), "--db", str(database)]
-            try:
-                _, address = stack.enter_context(started(command, home, r"(http://\S+)"))
-            except AssertionError as error:
-                if "in use" not in str(error):  # else another program took the port meanwhile
-                    raise
-            else:
-                break
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    with started([WEAKLINK, "web", "--port", port, "--db", str(database)], home, r"(http://\S+)") as (_, address):
         yield address
 
 
