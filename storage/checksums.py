@@ -31,7 +31,7 @@ RECORD_COLUMNS = (
 DERIVED_COLUMNS = (
     *("format", "status", "abort_reason", "tool_calls", "errors", "warnings", "infos", "kinds", "reasoning"),
     *("steps", "steps_ok", "steps_failed", "steps_recovered", "break_step", "break_turn", "break_tool"),
-    *("break_outcome", "break_code", "break_message", "break_reaction", "certainty"),
+    *("break_outcome", "break_code", "break_message", "break_reaction"),
 )
 """The columns of a trace's row that `derived_checksum` covers, besides the digest of its inspection."""
 CHECKED_COLUMNS = (*RECORD_COLUMNS, *DERIVED_COLUMNS, "record_checksum", "derived_checksum")
@@ -66,12 +66,8 @@ def of_record(values: Sequence[Any]) -> int:
 
 
 def of_derived(values: Sequence[Any], digest: bytes | None) -> int:
-    """The checksum of the values of DERIVED_COLUMNS, in their order, and of the inspection's digest.
-
-    The last, the certainty, is left out if it is empty: rows of earlier versions have a checksum without it.
-    """
-    *others, certainty = values
-    return crc32(pack([[*others, certainty] if certainty else others, digest]))
+    """The checksum of the values of DERIVED_COLUMNS, in their order, and of the inspection's digest."""
+    return crc32(pack([values, digest]))
 
 
 def check_row(row: Sequence[Any]) -> None:

@@ -122,7 +122,7 @@ _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
 _CERTAINTIES = {one.value: one for one in VerdictCertainty}
 _NO_FACTS = to_blob(pack({}))
-_PLACE = ("id", "imported_at_s", "sort_at_s")
+_PLACE = ("id", "imported_at_s", "sort_at_s", "certainty")  # no checksum covers them: lists are sorted by them
 _NAMES = (*_PLACE, *CHECKED_COLUMNS)
 _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
     tables.trace.outerjoin(tables.inspection)

@@ -25,7 +25,7 @@ from ui.views.trace import trace_lines
 _NOT_COVERED = {
     *(tables.trace.c.identity, tables.trace.c.fingerprint, tables.trace.c.imported_at_s, tables.trace.c.sort_at_s),
     *(tables.trace.c.inspector_version, tables.trace.c.context_share, tables.trace.c.outcome, tables.trace.c.reward),
-    tables.trace.c.project,
+    *(tables.trace.c.project, tables.trace.c.certainty),
     *(tables.part.c.characters, tables.part.c.chunk_count),
     *(tables.tool.c.hash, tables.tool.c.name),
 }

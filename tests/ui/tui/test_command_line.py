@@ -48,7 +48,7 @@ COMPLETED = {
 REFUSED = {
     "nonsense": "There is no command `nonsense`",
     "filter status:": "status",
-    "sort sideways": "`sort` takes one of newest, broken, longest, errors, tokens.",
+    "sort sideways": "`sort` takes one of newest, broken, certainty, longest, errors, tokens.",
     "goto": "`goto` needs a trace",
     "export trace.zip": "The suffix selects the format",
     "export": "Enter a file name.",
@@ -73,7 +73,7 @@ async def test_what_could_be_meant_is_listed(where: str) -> None:
     async with running(where) as (app, pilot):
         await press(pilot, ":", *"sort", "space")
         said = "\n".join(map(plain, app.screen.query_one(LineBar)._lines))
-        assert "newest  broken  longest  errors  tokens" in said
+        assert "newest  broken  certainty  longest  errors  tokens" in said
 
 
 async def test_a_wrong_line_stays_and_says_why(where: str) -> None:
