@@ -10,6 +10,7 @@ from typing import TextIO
 
 import click
 from click.core import ParameterSource
+from msgspec.structs import replace
 
 from inspector.errors import StoreError
 from inspector.host_header import is_loopback
@@ -71,8 +72,9 @@ def web(
     else:
         _check_database(where, needs_tokens=tokens)
     with visible_output():
-        from ui.web.server import serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
+        from ui.web.server import free_port, serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
 
+        access = replace(access, port=free_port(access))
         for address in links(access):
             sys.stderr.write(f"weaklink: the dashboard is at {address} (Ctrl-C ends it)\n")
         serve(access, where, is_local=is_loopback(host.strip("[]")), results=results or "")

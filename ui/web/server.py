@@ -56,9 +56,8 @@ SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 def serve(access: Access, where: str | None, *, is_local: bool, results: str = "") -> None:
     """Serve the dashboard until it is interrupted: over the database, or over results in Parquet.
 
-    Raises WeaklinkError if the port is taken.
+    The port must be free: see `free_port`.
     """
-    _require_free_port(access)
     set_options(DashboardOptions(where, is_local=is_local, access=access, results=results))
     index = index_page()
     guard = Middleware(Guard, access=access, headers=security_headers(index), role_of=_role_of)
@@ -79,14 +78,16 @@ def _role_of(word: str) -> str:
     return "" if held is None else held.role.value
 
 
-def _require_free_port(access: Access) -> None:
-    """Raise WeaklinkError if the port is taken; the server would print a traceback."""
+def free_port(access: Access) -> int:
+    """The port to listen on, any free one for 0. Raises WeaklinkError if it is taken: the server prints a traceback."""
     try:
         found = socket.getaddrinfo(access.host, access.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
+            port: int = probe.getsockname()[1]
+            return port
     except OSError as error:
         raise WeaklinkError(
             f"the dashboard cannot listen on {access.host}, port {access.port}: {error.strerror}"

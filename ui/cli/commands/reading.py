@@ -211,7 +211,9 @@ def tui() -> None:
 
 @click.command("web")
 @declaring.database_option
-@click.option("--port", default=8789, show_default=True, type=click.IntRange(1, 65535), help="The port to listen on.")
+@click.option(
+    "--port", default=8789, show_default=True, type=click.IntRange(0, 65535), help="The port; 0: any free one."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
 @click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
 @click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
