@@ -42,13 +42,16 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 # .venv, since google-genai needs an older websockets.
 SDKS := anthropic==2.12.0 google-genai==3.4.0 langchain-openai==1.7.3 ollama==0.6.3 openai==3.54.0 openai-agents==0.24.0 pydantic-ai-slim==2.68.0
 # Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
+SERVERS := vllm==0.33.0 sglang==0.5.23
+SERVER_PARSERS_NEED := regex pydantic openai openai-harmony partial-json-parser ijson mistral-common transformers tokenizers numpy pillow orjson msgspec httpx requests jinja2 cohere-melody
+SEED ?= $(shell date +%s)
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +95,12 @@ test-templates: dev ## Compare our chat templates with those that the families' 
 
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
+
+test-servers: dev build/servers/installed ## Compare what we say of vLLM's and SGLang's parsers with their own code, on new texts (`SEED=...`)
+	$(BIN)/python -m tests.servers.measuring --texts 300 --seed '$(SEED)'
+
+server-table: dev build/servers/installed ## Measure again what vLLM's and SGLang's parsers return, an hour on two cores
+	$(BIN)/python -m tests.servers.measuring --texts 4000 --write
 
 test-stores: dev build/stores/installed ## Read from and write to small servers of S3 and of Google Cloud Storage
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
@@ -157,6 +166,16 @@ build/clients/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/clients
 	$(UV) pip install --quiet --python build/clients/bin/python $(SDKS) -e .
 	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
+	@touch $@
+
+# The parsers of two servers, from their wheels without what those need: the code runs around stubs.
+build/servers/installed: Makefile | .venv/installed-dev
+	@mkdir -p build/servers/wheels
+	$(PIP) download --no-deps --only-binary :all: --platform manylinux_2_34_x86_64 --platform manylinux_2_28_x86_64 \
+		--python-version 3.11 --dest build/servers/wheels $(SERVERS)
+	$(BIN)/python tests/servers/real/unpack.py build/servers/wheels build/servers
+	$(UV) venv --quiet --clear build/servers/env
+	$(UV) pip install --quiet --python build/servers/env/bin/python $(SERVER_PARSERS_NEED)
 	@touch $@
 
 # Small servers of object stores, in an environment of their own: they bring much that nothing else needs.

@@ -10,7 +10,7 @@ Where the call that they edit cannot be read even then, they are not safe; and n
 cannot be read with all fixes, suggestions included, nor with this one alone. Its hint goes too if the fix leaves its
 fault, or brings new ones.
 
-Cost: a text without safe fixes is not parsed again. Else it is parsed once for each, up to `_MOST_WORK` code points or
+Cost: a text without fixes is not parsed again. Else it is parsed once for each, up to `_MOST_WORK` code points or
 `_LEAST_TRIALS` trials, whichever is more. If that is not enough for every fix, groups of them are tried, and a group
 that fails is tried in halves; a fix without a trial is not safe.
 """
@@ -113,7 +113,7 @@ class _Trials:
         return kept
 
     def repairing(self, sound: list[Fault]) -> list[Fault]:
-        """Those of the sound fixes after which their calls have no fault of syntax, if all of them are applied."""
+        """Those of the sound fixes after which their calls are valid, if all of them are applied."""
         broken = self._in_broken_calls(sound) if sound else set()
         return [fault for fault in sound if id(fault) not in broken]
 
@@ -127,24 +127,21 @@ class _Trials:
         return {id(one) for one in useless if self.left > 0 and not self._is_sound([one])}
 
     def _in_broken_calls(self, group: list[Fault]) -> set[int]:
-        """The ids of the faults whose fixes edit a call that has a fault of syntax after the whole group's edits."""
+        """The ids of the faults whose fixes edit a call that is not valid after the whole group's edits."""
         if self.left <= 0:
             return set()
         self.left -= 1
-        applied = without_clashes(group)
-        edits = sorted((edit for one in applied if one.fix is not None for edit in one.fix.edits), key=_edit_place)
-        calls = self.read(edited(self.text, edits)).calls
-        broken = {call.range.start for call in calls if not call.valid}
-        if not broken:
-            return set()
-        starts, moved = sorted(call.range.start for call in calls), _moved_starts(edits)
-
-        def is_broken(edit: Edit) -> bool:
-            """Whether the call that the edit is in, or after, is broken."""
-            before = bisect_right(starts, moved[edit])
-            return before > 0 and starts[before - 1] in broken
-
-        return {id(one) for one in applied if one.fix is not None and any(map(is_broken, one.fix.edits))}
+        edits = [(edit, id(one)) for one in without_clashes(group) if one.fix is not None for edit in one.fix.edits]
+        edits.sort(key=_edit_place)
+        calls = sorted(self.read(edited(self.text, [edit for edit, _ in edits])).calls, key=_call_start)
+        starts = list(map(_call_start, calls))
+        broken, distance = set[int](), 0
+        for edit, owner in edits:
+            index = bisect_right(starts, edit.range.start + distance) - 1
+            distance += len(edit.text) - len(edit.range)
+            if index >= 0 and not calls[index].valid:
+                broken.add(owner)
+        return broken
 
     def _sound_together(self, group: list[Fault]) -> list[Fault]:
         """As many of a group as are sound together: a part that is not is tried in halves."""
@@ -173,17 +170,12 @@ class _Trials:
         return remaining <= codes - _codes(group) and _in_order(valid, _valid(after.calls))
 
 
-def _edit_place(edit: Edit) -> Range:
-    return edit.range
+def _edit_place(owned: tuple[Edit, int]) -> Range:
+    return owned[0].range
 
 
-def _moved_starts(edits: Sequence[Edit]) -> dict[Edit, int]:
-    """Where each of the edits, which are sorted, is in the text after all of them."""
-    moved, distance = dict[Edit, int](), 0
-    for edit in edits:
-        moved[edit] = edit.range.start + distance
-        distance += len(edit.text) - len(edit.range)
-    return moved
+def _call_start(call: ToolCall) -> int:
+    return call.range.start
 
 
 def _codes(faults: Sequence[Fault]) -> Counter[str]:

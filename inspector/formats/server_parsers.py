@@ -1,263 +1,408 @@
-"""Predicts which calls the tool parsers of common servers return for a whole text, based on their source code.
+"""What the tool parsers of vLLM and SGLang return for a text, by a table that is measured with their own code.
 
-Each entry of the table is one parser for text that is not streamed, with the version of the server whose parser was run
-beside it: for the texts of the format's cases, damaged ones included, both return calls of the same names. A parser
-without `read` is known by name only; nothing is predicted for it, nor for text whose reasoning is not closed or has
-a call in it, since a server's reasoning parser decides what its tool parser receives. Time is linear in the text.
+`make server-table` runs every parser over thousands of texts of its format and writes `server_behaviour.json`. A row
+says what a parser did, without an exception, with all texts of one kind:
+
+    ["J103", ["several", "-after"], "none", "raw", 143]
+
+A text's kind is exactly the set of faults of markers and JSON that weaklink finds in it (here J103 alone; "" for none)
+and facts about its layout that must hold, or must not (`-`): `FACTS` lists them. The outcomes of the whole text and of
+a stream follow, each an `Outcome` or several that say the same of the measured texts ("" where the stream's vary), and
+the number of texts. What varied among texts of one kind has no row, and nothing is said of a text without a row:
+silence is better than a wrong sentence. Texts with reasoning have rows of their own, measured with the reasoning parser
+that the model's documentation names.
 """
 
-import ast
 import json
-import re
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 
+from inspector.diagnostics import Fault
 from inspector.errors import UnknownFormatError
+from inspector.formats.markers import markers_of
+from inspector.formats.registry import find_format
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.model.calls import ToolCall
+from inspector.model.trace import Span, SpanKind
+from inspector.rules.conversation import UNKNOWN_TOOL
+from inspector.rules.markers import (
+    CALL_LEFT_IN_CONTENT,
+    INVENTED_RESULT,
+    MALFORMED_HEADER,
+    NEAR_MARKER,
+    STRAY_END_MARKER,
+    TEXT_AFTER_CALL,
+    UNTERMINATED_WRAPPER,
+)
 from inspector.scanning import lazy_pattern
+from inspector.text import Range
 
-_LONGEST = 200_000  # code points, at most, of a text that is tried; no server's answer to one request is longer
-_QUOTED = 60
+_MAX_CHARS = 50_000
+_TOO_VARIED = frozenset(rule.code for rule in (STRAY_END_MARKER, MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_WRAPPER))
+_REASONING = ("<think", "</think", "[THINK]", "[/THINK]")
+_NAME = lazy_pattern(r"[\w./-]+")
+_PLAIN_TEXT = lazy_pattern(r"[\w .,'-]*\Z")
+
+FACTS = {
+    "none": "no call is read",
+    "one": "there is one call",
+    "last": "only the last call has a fault",
+    "before": "text precedes the first call",
+    "between": "text is between calls",
+    "after": "text follows the last call",
+    "open": "the reasoning is not closed",
+    "drafted": "a call is written in closed reasoning",
+    "spaced": "line ends and spaces beside markers are not those of the model's template",
+    "odd": "a value has characters beyond letters, digits, spaces, and `.,'-`",
+    "nested": "a value is an array or an object",
+    "unknown": "a called tool was not offered",
+    "bare": "a call has no arguments",
+    "absent": "a call does not even write `{}` for its arguments",
+    "lead": "the text begins with white space",
+}
+"""Facts about a text that rows name."""
 
 
-class _UnreadPayloadError(Exception):
-    """A payload that a parser cannot read; its text is the reason, as a clause."""
+class Outcome(StrEnum):
+    """What a parser returns, compared with the calls that weaklink reads; "faulty" calls are those with a fault."""
+
+    NONE = "none"
+    ALL = "all"
+    SOUND = "sound"
+    KNOWN = "known"
+    SOUND_AND_KNOWN = "sound-and-known"
+    FIRST = "first"
+    FAULTY_RAW = "raw"
+    FAULTY_EMPTY = "empty"
+    FAULTY_OTHER = "other"
+    NAMES = "names"
+    ERROR = "error"
 
 
-PredictedCall: TypeAlias = tuple[str, str]
-"""The name of a call and its arguments as text."""
+class Row(Struct, frozen=True, array_like=True):
+    """One row of the table, as the module describes it."""
+
+    codes: str
+    facts: tuple[str, ...]
+    whole: str
+    streamed: str
+    texts: int
+
+    def covers(self, kind: "TextKind") -> bool:
+        """Whether the row is about texts of this kind."""
+        return self.codes == kind.codes and all(
+            (fact.removeprefix("-") in kind.facts) is not fact.startswith("-") for fact in self.facts
+        )
 
 
 class ServerParser(Struct, frozen=True):
-    """One parser of one server: `source` is its file, `version` the server's.
-
-    `read` is None, or returns None for a text, where the parser is not predicted. `alone` says that calls are read only
-    if nothing else is in the text, so that it matters whether a reasoning parser takes the reasoning away.
-    """
+    """A parser, as a server's flags name it, measured on one format with a reasoning parser or (None) without."""
 
     server: str
-    name: str
-    formats: tuple[str, ...]
-    source: str
     version: str
-    read: Callable[[str], list[PredictedCall] | None] | None = None
-    alone: bool = False
+    name: str
+    reasoning: str | None
+    format: str
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The parser in words."""
+        beside = f", with the reasoning parser `{self.reasoning}`," if self.reasoning else ""
+        return f"The `{self.name}` parser of {self.server} {self.version}{beside}"
+
+
+class ReadCall(Struct, frozen=True):
+    """A call that weaklink reads; `arguments` is JSON with sorted keys."""
+
+    name: str | None
+    arguments: str
+    faulty: bool
+    unknown: bool
+
+
+class TextKind(Struct, frozen=True):
+    """What decides which row is about a text: the codes of its faults, its facts, and its calls."""
+
+    codes: str
+    facts: frozenset[str]
+    calls: tuple[ReadCall, ...]
+    has_reasoning: bool
+
+
+PredictedCall: TypeAlias = tuple[str, str | None]
+"""The name of a call and its arguments as text; None if they are not those that weaklink reads."""
 
 
 class Prediction(Struct, frozen=True):
-    """What a parser would return: its calls in order, or the reason if there are none (else "")."""
+    """What a parser returns for a text: its calls in order, and the row that says so."""
 
     parser: ServerParser
+    row: Row
+    outcome: Outcome
     calls: tuple[PredictedCall, ...]
-    reason: str = ""
+    streams_alike: bool
 
     @property
     def sentence(self) -> str:
         """The prediction in words."""
-        parser = f"The `{self.parser.name}` parser of {self.parser.server} {self.parser.version}"
-        if not self.calls:
-            return f"{parser} returns no call here: {self.reason}."
-        count = "1 call" if len(self.calls) == 1 else f"{len(self.calls)} calls"
-        return f"{parser} returns {count} here."
+        way = "" if self.streams_alike else ", for an answer that is not streamed"
+        return f"{self.parser.label} {self._returned}{way}."
+
+    @property
+    def _returned(self) -> str:
+        match self.outcome, len(self.calls):
+            case Outcome.ERROR, _:
+                return "fails with an error here"
+            case _, 0:
+                return "returns no call here"
+            case outcome, count:
+                calls = "1 call" if count == 1 else f"{count} calls"
+                return f"returns {calls} here{_ALTERED.get(outcome, '')}"
+
+    @property
+    def reason(self) -> str:
+        """What the prediction is based on."""
+        faults = self.row.codes.replace("+", ", ") or "no fault"
+        facts = [f"{'not: ' if fact.startswith('-') else ''}{FACTS[fact.removeprefix('-')]}" for fact in self.row.facts]
+        return f"so it was for all {self.row.texts} measured texts of this kind ({'; '.join([faults, *facts])})"
 
 
-_REASONING = ("<think>", "</think>", "[THINK]")
-_CLOSED_REASONING = lazy_pattern(r"\s*<think>[^<\[{]*</think>")
+_ALTERED = {
+    Outcome.FAULTY_RAW: ", the faulty one with arguments that are not JSON",
+    Outcome.FAULTY_EMPTY: ", the faulty one without arguments",
+    Outcome.FAULTY_OTHER: ", the faulty one with other arguments than weaklink reads",
+}
 
 
-def predictions(text: str, format: str) -> tuple[Prediction, ...]:
-    """What each known parser for this format returns for the text; empty where that is not known."""
-    content = _content(text)
-    if content is None or len(text) > _LONGEST:
+def predictions(
+    text: str, format: str, spans: Sequence[Span], calls: Sequence[ToolCall], faults: Iterable[Fault]
+) -> tuple[Prediction, ...]:
+    """What each measured parser for this format returns for a text that was read so; empty where it is not known."""
+    parsers = [parser for parser in known_parsers() if parser.format == format]
+    kind = text_kind(text, format, spans, calls, faults) if parsers else None
+    if kind is None:
         return ()
-    found = (
-        _predicted(parser, content)
-        for parser in PARSERS
-        if format in parser.formats and not (parser.alone and content != text)
-    )
-    return tuple(prediction for prediction in found if prediction is not None)
+    predicted = (_predicted(one, kind) for one in parsers if (one.reasoning is not None) is kind.has_reasoning)
+    return tuple(prediction for prediction in predicted if prediction is not None)
 
 
-def _content(text: str) -> str | None:
-    """The text after closed reasoning that contains nothing like a call; None for other reasoning."""
-    closed = _CLOSED_REASONING.match(text)
-    content = text if closed is None else text[closed.end() :].lstrip()
-    return None if any(marker in content for marker in _REASONING) else content
-
-
-def wrong_predictions(text: str, format: str, written: int) -> tuple[Prediction, ...]:
+def wrong_predictions(
+    text: str, format: str, spans: Sequence[Span], calls: Sequence[ToolCall], faults: Sequence[Fault]
+) -> tuple[Prediction, ...]:
     """The predictions of parsers that do not return as many calls as the model wrote, attempts included."""
-    return tuple(one for one in predictions(text, format) if len(one.calls) != written) if written else ()
+    written = len(calls) + sum(fault.call is not None for fault in faults)
+    found = predictions(text, format, spans, calls, faults) if written else ()
+    return tuple(one for one in found if len(one.calls) != written)
 
 
-def parser_named(word: str) -> ServerParser:
-    """The parser with this name, `hermes` or `vllm:hermes`; UnknownFormatError if there is none."""
+def formats_of_parser(word: str) -> tuple[str, ...]:
+    """The formats of the parser with this name, `hermes` or `vllm:hermes`; UnknownFormatError if it is not known."""
     server, _, name = word.lower().rpartition(":")
-    for parser in PARSERS:
-        if parser.name == name and server in ("", parser.server.lower()):
-            return parser
-    known = ", ".join(f"{one.server.lower()}:{one.name}" for one in PARSERS)
-    raise UnknownFormatError(f"unknown server parser `{word}`; known are {known}")
+    named = [one for one in known_parsers() if one.name == name and server in ("", one.server.lower())]
+    if not named:
+        known = ", ".join(dict.fromkeys(f"{one.server.lower()}:{one.name}" for one in known_parsers()))
+        raise UnknownFormatError(f"unknown server parser `{word}`; known are {known}")
+    return tuple(dict.fromkeys(one.format for one in named))
 
 
-def _predicted(parser: ServerParser, text: str) -> Prediction | None:
-    if parser.read is None:
+@cache
+def known_parsers() -> tuple[ServerParser, ...]:
+    """The measured parsers. The file is part of the package."""
+    content = files("inspector.formats").joinpath("server_behaviour.json").read_bytes()
+    return msgspec.json.decode(content, type=tuple[ServerParser, ...])
+
+
+def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
+    row = next((row for row in parser.rows if row.covers(kind)), None)
+    whole = _meant(row.whole, kind.calls) if row is not None else None
+    if row is None or whole is None:
         return None
-    try:
-        calls = parser.read(text)
-    except _UnreadPayloadError as error:
-        return Prediction(parser, (), str(error))
-    if calls is None:
+    streamed = _meant(row.streamed, kind.calls) if row.streamed else None
+    calls = _returned_calls(whole, kind.calls)
+    alike = streamed is not None and _returned_calls(streamed, kind.calls) == calls
+    return Prediction(parser, row, whole, calls, alike)
+
+
+def _meant(outcomes: str, calls: Sequence[ReadCall]) -> Outcome | None:
+    """The first of the outcomes, if all mean the same for these calls."""
+    found = [Outcome(one) for one in outcomes.split("/")]
+    return found[0] if len({_selected(one, calls) for one in found}) == 1 else None
+
+
+def _selected(outcome: Outcome, calls: Sequence[ReadCall]) -> tuple[int, ...]:
+    """The indexes of the calls that are returned."""
+    match outcome:
+        case Outcome.NONE | Outcome.ERROR:
+            return ()
+        case Outcome.FIRST:
+            return tuple(range(len(calls)))[:1]
+        case Outcome.SOUND:
+            return tuple(at for at, call in enumerate(calls) if not call.faulty)
+        case Outcome.KNOWN:
+            return tuple(at for at, call in enumerate(calls) if not call.unknown)
+        case Outcome.SOUND_AND_KNOWN:
+            return tuple(at for at, call in enumerate(calls) if not (call.faulty or call.unknown))
+        case _:
+            return tuple(range(len(calls)))
+
+
+def _returned_calls(outcome: Outcome, calls: Sequence[ReadCall]) -> tuple[PredictedCall, ...]:
+    keeps_all = outcome is not Outcome.NAMES
+    keeps_faulty = keeps_all and outcome not in _ALTERED
+    return tuple(
+        (call.name or "", call.arguments if (keeps_faulty if call.faulty else keeps_all) else None)
+        for call in (calls[at] for at in _selected(outcome, calls))
+    )
+
+
+def text_kind(
+    text: str, format: str, spans: Sequence[Span], calls: Sequence[ToolCall], faults: Iterable[Fault]
+) -> TextKind | None:
+    """The kind of a text; None for one that no row can be about. Linear in the text, but for calls times faults.
+
+    No row is about turns, names that the model padded, markers that the template does not write, reasoning in another
+    family's tags, and garbled markers: what is read there is weaklink's leniency.
+    """
+    spacing, usual = _spacing(_calls_part(text, spans), format), _spacing_of_template(format)
+    is_odd = any(_is_of_a_turn(span) for span in spans) or any(_is_loose(call, text) for call in calls)
+    has_variants = not {marker for _, marker, _ in spacing} <= {marker for _, marker, _ in usual}
+    if len(text) > _MAX_CHARS or is_odd or has_variants:
         return None
-    return Prediction(parser, tuple(calls), "" if calls else "nothing in the text matches its pattern")
-
-
-def _hermes(text: str) -> list[PredictedCall]:
-    """The first closer ends a call, the last call may lack it; one bad payload discards all calls."""
-    if "<tool_call>" not in text:
-        raise _UnreadPayloadError("`<tool_call>` is not in the text")
-    return [
-        _json_call(payload, "arguments") for payload in _between(text, "<tool_call>", "</tool_call>", open_end=True)
-    ]
-
-
-_QWEN25_CALL = lazy_pattern(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
-
-
-def _qwen25(text: str) -> list[PredictedCall]:
-    """A call is an object of JSON on the lines between its markers; what is not JSON is skipped."""
-    if "<tool_call>\n" not in text:
-        raise _UnreadPayloadError("`<tool_call>` with a line feed is not in the text")
-    found: list[PredictedCall] = []
-    for match in _QWEN25_CALL.finditer(text):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(match[1].strip(), parse_constant=_refused)
-            found += [_sglang_call(action) for action in (value if isinstance(value, list) else [value])]
-    if not found:
-        raise _UnreadPayloadError("no JSON is on the lines between `<tool_call>` and `</tool_call>`")
-    return found
-
-
-def _sglang_call(action: object) -> PredictedCall:
-    """SGLang takes either key, and `{}` where both are missing or empty; it skips unknown and missing names."""
-    if not isinstance(action, dict) or not isinstance(action.get("name"), str):
-        raise ValueError("no call")
-    arguments = action.get("parameters") or action.get("arguments", {})
-    return action["name"], json.dumps(arguments, ensure_ascii=False)
-
-
-def _refused(constant: str) -> object:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _pythonic(text: str) -> list[PredictedCall] | None:
-    """The whole text is one Python list of calls, whose arguments are literals with names; not known with comments."""
-    if "#" in text:
+    codes: list[set[str]] = [set() for _ in calls]
+    all_codes: set[str] = set()
+    unknown: set[int] = set()
+    for fault in faults:
+        index = _call_of(fault, spans, calls)
+        if fault.rule is UNKNOWN_TOOL and index is not None:
+            unknown.add(index)
+        if _is_of_the_text(fault):
+            all_codes.add(fault.rule.code)
+            if index is not None:
+                codes[index].add(fault.rule.code)
+    for call, own in zip(calls, codes, strict=True):
+        if not call.valid and not own:
+            all_codes.add("invalid")
+            own.add("invalid")
+    read = tuple(
+        ReadCall(call.name, canonical_json(call.arguments), bool(own), at in unknown)
+        for at, (call, own) in enumerate(zip(calls, codes, strict=True))
+    )
+    facts = {
+        "none": not calls,
+        "one": len(calls) == 1,
+        "last": [at for at, call in enumerate(read) if call.faulty] == [len(read) - 1],
+        "unknown": bool(unknown),
+        "odd": any(not _PLAIN_TEXT.match(leaf) for call in calls for leaf in _strings(call.arguments)),
+        "nested": any(isinstance(value, dict | list) for call in calls for value in _members(call.arguments)),
+        "bare": any(not call.arguments for call in calls),
+        "absent": any(not call.raw_arguments for call in calls),
+        "spaced": not spacing <= usual,
+        "lead": text[:1].isspace(),
+        **_surroundings(text, spans, calls),
+    }
+    reasoning = any(span.kind is SpanKind.REASONING for span in spans)
+    if not all_codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
         return None
-    if not text.startswith("["):
-        raise _UnreadPayloadError("the whole text must be a list of calls, but there is text before the list")
+    return TextKind(
+        "+".join(sorted(all_codes)), frozenset(fact for fact, holds in facts.items() if holds), read, reasoning
+    )
+
+
+def canonical_json(value: Json) -> str:
+    """A value as JSON that is equal for equal values."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # unknown escapes in the text are not our problem
-            body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _UnreadPayloadError("the whole text must be one Python list of calls") from error
-    value = body[0].value if body and isinstance(body[0], ast.Expr) else None
-    if not isinstance(value, ast.List):
-        raise _UnreadPayloadError("the whole text must be one Python list of calls")
-    return [_python_call(element) for element in value.elts]
+        return json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):  # a number that Python's `json` does not write
+        return write_json(value)
 
 
-def _python_call(node: ast.expr) -> PredictedCall:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise _UnreadPayloadError("one element of the list is not a call of a plain name")
-    if node.args:
-        raise _UnreadPayloadError("one argument has no name")
-    try:
-        arguments = {keyword.arg: ast.literal_eval(_with_json_words(keyword.value)) for keyword in node.keywords}
-        return node.func.id, json.dumps(arguments, ensure_ascii=False)
-    except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError) as error:
-        raise _UnreadPayloadError("one argument is not a literal") from error
+def _is_of_the_text(fault: Fault) -> bool:
+    """Whether a fault is one of syntax that the text alone shows."""
+    return fault.rule.code[0] in "JF" and fault.rule not in (CALL_LEFT_IN_CONTENT, INVENTED_RESULT, TEXT_AFTER_CALL)
 
 
-class _JsonWords(ast.NodeTransformer):
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(json.loads(node.id)) if node.id in {"true", "false", "null"} else node
+def _is_of_a_turn(span: Span) -> bool:
+    return span.kind is SpanKind.MARKUP and span.label.startswith("turn")
 
 
-def _with_json_words(value: ast.expr) -> ast.expr:
-    """A value whose `true`, `false` and `null` are read as JSON's, as vLLM does."""
-    read: ast.expr = _JsonWords().visit(value)
-    return read
+def _call_of(fault: Fault, spans: Sequence[Span], calls: Sequence[ToolCall]) -> int | None:
+    """The index of the call that a fault belongs to: the one it lies in, or the only one of its span."""
+    start = fault.range.start
+    for at, call in enumerate(calls):
+        if call.range.start <= start < call.range.end:
+            return at
+    same = [at for at, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end]
+    return same[0] if len(same) == 1 else None
 
 
-def _jamba(text: str) -> list[PredictedCall]:
-    """The first pair of markers contains a JSON list; other pairs are silently skipped."""
-    if "<tool_calls>" not in text:
-        raise _UnreadPayloadError("`<tool_calls>` is not in the text")
-    payload = next(_between(text, "<tool_calls>", "</tool_calls>", open_end=False), None)
-    if payload is None:
-        raise _UnreadPayloadError("`</tool_calls>` is missing")
-    return _json_list(payload)
+def _surroundings(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -> dict[str, bool]:
+    texts = [span.range.start for span in spans if span.kind is SpanKind.TEXT and span.range.of(text).strip()]
+    starts = [spans[call.span].range.start for call in calls] or [len(text)]
+    reasoning = [span for span in spans if span.kind is SpanKind.REASONING]
+    return {
+        "before": any(start < starts[0] for start in texts),
+        "after": any(start > starts[-1] for start in texts),
+        "between": any(starts[0] < start < starts[-1] for start in texts),
+        "open": bool(reasoning) and not reasoning[-1].closed,
+        "drafted": any(child.kind is SpanKind.TOOL_CALL for span in reasoning for child in span.children),
+    }
 
 
-def _json_list(payload: str) -> list[PredictedCall]:
-    """A payload that is a JSON list of objects with a name and arguments."""
-    try:
-        value = json.loads(payload)
-    except (ValueError, RecursionError) as error:
-        raise _UnreadPayloadError(f"`{_shown(payload)}` is not JSON, and one bad call discards all calls") from error
-    if not isinstance(value, list):
-        raise _UnreadPayloadError(f"`{_shown(payload)}` is not a list of calls")
-    return [_json_call(json.dumps(item, ensure_ascii=False), "arguments") for item in value]
+def _calls_part(text: str, spans: Sequence[Span]) -> str:
+    inner = (child for span in spans for child in (span, *span.children))
+    parts = [span.range for span in inner if span.kind in (SpanKind.TOOL_CALL, SpanKind.MARKUP)]
+    return text[parts[0].start : parts[-1].end] if parts else ""
 
 
-def _between(text: str, opener: str, closer: str, *, open_end: bool) -> Iterator[str]:
-    at = text.find(opener)
-    while at >= 0:
-        start = at + len(opener)
-        end = text.find(closer, start)
-        if end < 0:
-            if open_end:
-                yield text[start:]
-            return
-        yield text[start:end]
-        at = text.find(opener, end)
+def _is_loose(call: ToolCall, text: str) -> bool:
+    """Whether a name is written with white space around it, or has signs that names rarely have."""
+    written = call.name_range.of(text).strip("\"'") if call.name_range is not None else call.name
+    return written != call.name or (call.name is not None and _NAME.fullmatch(call.name) is None)
 
 
-def _shown(payload: str) -> str:
-    return " ".join(payload.split()).replace("`", "'")[:_QUOTED]
+def _members(arguments: Json) -> Iterable[Json]:
+    return arguments.values() if isinstance(arguments, dict) else (arguments,)
 
 
-def _json_call(payload: str, *keys: str) -> PredictedCall:
-    """A payload that is a JSON object with a name and arguments."""
-    shown = _shown(payload)
-    try:
-        value = json.loads(payload)
-    except (ValueError, RecursionError) as error:
-        raise _UnreadPayloadError(f"`{shown}` is not JSON, and one bad call discards all calls") from error
-    key = next((key for key in keys if isinstance(value, dict) and key in value), None)
-    if key is None or "name" not in value:
-        raise _UnreadPayloadError(f"`{shown}` lacks `name` or `{keys[0]}`, and one bad call discards all calls")
-    return str(value["name"]), json.dumps(value[key], ensure_ascii=False)
+def _strings(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _strings(member)
 
 
-_VLLM = "vllm-project/vllm:vllm/tool_parsers"
-_VLLM_PARSER = "vllm-project/vllm:vllm/parser"
-_SGLANG = "sgl-project/sglang:python/sglang/srt/function_call"
-PARSERS = (
-    ServerParser("vLLM", "hermes", ("hermes", "qwen"), f"{_VLLM}/hermes_tool_parser.py", "0.33.0", _hermes),
-    ServerParser("SGLang", "qwen25", ("hermes", "qwen"), f"{_SGLANG}/qwen25_detector.py", "0.5.23", _qwen25),
-    ServerParser(
-        "vLLM", "pythonic", ("pythonic",), f"{_VLLM}/pythonic_tool_parser.py", "0.33.0", _pythonic, alone=True
-    ),
-    ServerParser("vLLM", "jamba", ("jamba",), f"{_VLLM}/jamba_tool_parser.py", "0.33.0", _jamba),
-    ServerParser("vLLM", "llama3_json", ("llama3",), f"{_VLLM}/llama_tool_parser.py", "0.33.0"),
-    ServerParser("vLLM", "deepseek_v3", ("deepseek_v3",), f"{_VLLM}/deepseekv3_tool_parser.py", "0.33.0"),
-    ServerParser("vLLM", "mistral", ("mistral",), f"{_VLLM}/mistral_tool_parser.py", "0.33.0"),
-    ServerParser("vLLM", "kimi_k2", ("kimi_k2",), f"{_VLLM_PARSER}/kimi_k2.py", "0.33.0"),
-)
-"""The parsers, by format."""
+def _spacing(body: str, format: str) -> frozenset[tuple[str, str, str]]:
+    """The markers of a format in a text, each with the white space before and after it."""
+    found: set[tuple[str, str, str]] = set()
+    for marker in markers_of(find_format(format)).all:
+        at = body.find(marker)
+        while at >= 0:
+            start, end = at, at + len(marker)
+            while start and body[start - 1].isspace():
+                start -= 1
+            last = _SPACE.match(body, end)
+            found.add((body[start:at], marker, last[0] if last else ""))
+            at = body.find(marker, end)
+    return frozenset(found)
+
+
+@cache
+def _spacing_of_template(format: str) -> frozenset[tuple[str, str, str]]:
+    """The spacing in calls as the format's template writes them."""
+    dialect = find_format(format)
+    probes = [ToolCall("f", arguments, "", valid=True, range=Range(0, 0)) for arguments in _PROBES]
+    texts = [dialect.write_calls(probes[:1]), dialect.write_calls(probes[1:]), dialect.write_calls(probes)]
+    return frozenset().union(*(_spacing(text, format) for text in texts))
+
+
+_SPACE = lazy_pattern(r"\s*")
+_PROBES: tuple[dict[str, Json], ...] = ({"a": "x", "b": 1}, {}, {"a": "x"})

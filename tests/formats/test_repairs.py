@@ -11,7 +11,7 @@ from inspector.facade import make_call
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
 from inspector.json_text import write_json
-from inspector.model import Json, ToolDefinition
+from inspector.model import Json
 from inspector.segmentation import Segmentation, segment
 from tests.case_files import cases_of
 from tests.mutations import CASES, markers
@@ -85,7 +85,7 @@ def test_no_safe_fix_of_a_case_leaves_a_call_that_cannot_be_read(name: str) -> N
         for case in cases_of(path):
             if case.get("prompt"):
                 continue
-            tools: list[ToolDefinition] = tool_definitions(list(case.get("tools", ())))
+            tools = tool_definitions(list(case.get("tools", ())))
             found = segment(case["text"], name, tools=tools)
             safe = [one.fault for one in found.diagnostics if one.fault.fix is not None and one.fault.fix.safe]
             if safe:

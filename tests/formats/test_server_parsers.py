@@ -1,102 +1,80 @@
-"""What servers' parsers would take from a text: each rule of the table, and no text that makes one fail."""
-
-import json
+"""What servers' parsers return for a text, by the measured table: its sentences, and no sentence without a row."""
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from inspector.formats.registry import find_format
-from inspector.formats.server_parsers import PARSERS, predictions
+from inspector.errors import UnknownFormatError
+from inspector.formats.server_parsers import Prediction, formats_of_parser, predictions, wrong_predictions
+from inspector.segmentation import Segmentation, segment
 from tests.examples import in_the_gate
+from tests.mutations import mutated_texts
 from tests.strategies import texts
 
-GOOD = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
-BAD = "<tool_call>\n{'name': 'g'}\n</tool_call>"
+GOOD = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
+BAD = "<tool_call>\n{'name': 'get_time', 'arguments': {'zone': 'UTC'}}\n</tool_call>"
 
 
-@pytest.mark.parametrize(
-    ("format", "parser", "text", "names", "why"),
-    [
-        ("hermes", "hermes", GOOD, ["f"], ""),
-        ("hermes", "hermes", f"{GOOD}\nI wait.", ["f"], ""),
-        ("hermes", "hermes", GOOD.removesuffix("</tool_call>"), ["f"], ""),
-        ("hermes", "qwen25", GOOD.removesuffix("</tool_call>"), [], "no JSON is on the lines"),
-        ("hermes", "qwen25", f"{GOOD}\n<tool_call>\n{{'name': 'g'}}\n</tool_call>\n{GOOD}", ["f", "f"], ""),
-        ("hermes", "qwen25", GOOD.replace("\n", ""), [], "with a line feed is not in the text"),
-        ("hermes", "hermes", GOOD + BAD, [], "one bad call discards all calls"),
-        ("hermes", "hermes", '<tool_call>{"name": "f"}</tool_call>', [], "lacks `name` or `arguments`"),
-        ("hermes", "hermes", '<tool_call>{"name": "f", "arguments": {"a": "</tool_call>"}}', [], "is not JSON"),
-        ("hermes", "hermes", '{"name": "f", "arguments": {}}', [], "`<tool_call>` is not in the text"),
-        ("pythonic", "pythonic", "[f(a=true, b=[null])]", ["f"], ""),
-        ("pythonic", "pythonic", "[f(1)]", [], "one argument has no name"),
-        ("jamba", "jamba", '<tool_calls>[{"name": "f", "arguments": {}}]</tool_calls>', ["f"], ""),
-        ("jamba", "jamba", '<tool_calls>[{"name": "f", "arguments": {}}]', [], "`</tool_calls>` is missing"),
-        ("jamba", "jamba", "<tool_calls>[{'name': 'f'}]</tool_calls>", [], "is not JSON"),
-        ("pythonic", "pythonic", "[f(a=1), g(b='x')]", ["f", "g"], ""),
-        ("pythonic", "pythonic", "I look.\n[f(a=1)]", [], "there is text before the list"),
-        ("pythonic", "pythonic", "[f(a=1)] and more", [], "one Python list of calls"),
-        ("pythonic", "pythonic", "[f(a=b)]", [], "one argument is not a literal"),
-    ],
-)
-def test_a_parser_returns_what_its_code_says(format: str, parser: str, text: str, names: list[str], why: str) -> None:
-    (found,) = [one for one in predictions(text, format) if one.parser.name == parser]
-    assert [name for name, _ in found.calls] == names
-    assert why in found.reason
-    assert bool(found.reason) is not bool(names)
-    assert parser in found.sentence
+def _found(text: str, format: str) -> tuple[Segmentation, dict[str, Prediction]]:
+    found = segment(text, format)
+    made = predictions(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
+    return found, {f"{one.parser.server}:{one.parser.name}:{one.parser.reasoning or ''}": one for one in made}
 
 
-def test_every_entry_is_cited_and_of_a_known_format() -> None:
-    for parser in PARSERS:
-        assert ":" in parser.source
-        assert parser.source.endswith(".py")
-        assert parser.version.count(".") == 2
-        assert [find_format(name).name for name in parser.formats] == list(parser.formats)
+def test_one_bad_call_of_three_loses_all_with_hermes_and_itself_with_qwen25() -> None:
+    _, made = _found(f"{GOOD}\n{BAD}\n{GOOD}", "hermes")
+    assert [name for name, _ in made["vLLM:hermes:"].calls] == []
+    assert made["vLLM:hermes:"].sentence.startswith("The `hermes` parser of vLLM 0.33.0 returns no call here")
+    assert "J103" in made["vLLM:hermes:"].reason
+    assert [name for name, _ in made["SGLang:qwen25:"].calls] == ["get_weather", "get_weather"]
+
+
+def test_a_call_in_open_reasoning_is_what_the_reasoning_parser_makes_of_it() -> None:
+    _, made = _found(f"<think>\nI look it up. {GOOD}\n{GOOD}", "hermes")
+    assert made["vLLM:hermes:qwen3"].calls == (("get_weather", '{"city": "Oslo"}'),) * 2
+    assert all(one.parser.reasoning for one in made.values())
+    _, kept = _found('<think>I look. <longcat_tool_call>{"name": "f", "arguments": {}}</longcat_tool_call>', "longcat")
+    assert kept["vLLM:longcat:deepseek_r1"].calls == ()
+
+
+def test_a_healthy_call_of_mistral_is_returned() -> None:
+    text = '[TOOL_CALLS]get_weather[ARGS]{"city": "Oslo"}'
+    found, made = _found(text, "mistral")
+    assert made["vLLM:mistral:"].calls == (("get_weather", '{"city": "Oslo"}'),)
+    assert wrong_predictions(text, "mistral", found.spans, found.calls, ()) == ()
 
 
 @pytest.mark.parametrize(
     ("format", "text"),
     [
-        ("mistral", '[TOOL_CALLS] [{"name": "f", "arguments": {}}]'),
-        ("mistral", '[TOOL_CALLS]f[ARGS]{"a": 1}'),
-        ("kimi_k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}"),
-        ("qwen", f"<think>I look. {GOOD}"),
-        ("pythonic", "[f(a=1)  # one\n]"),
+        ("hermes", f"[THINK]I look. {GOOD}"),
+        ("hermes", f"{GOOD}<|im_end|>\n<|im_start|>user\n"),
+        ("hermes", GOOD.replace("<tool_call>", "<tool_cal>")),
+        ("react", "Action: f\nAction Input: {}"),
     ],
 )
-def test_nothing_is_said_of_what_is_not_known(format: str, text: str) -> None:
-    assert predictions(text, format) == ()
+def test_nothing_is_said_of_what_was_not_measured(format: str, text: str) -> None:
+    assert _found(text, format)[1] == {}
+
+
+def test_a_parser_is_named_with_or_without_its_server() -> None:
+    assert formats_of_parser("sglang:qwen25") == formats_of_parser("qwen25") == ("hermes", "qwen")
+    assert formats_of_parser("kimi_k2") == ("kimi_k2",)
+    with pytest.raises(UnknownFormatError, match="vllm:hermes"):
+        formats_of_parser("vllm:no_such")
 
 
 @pytest.mark.invariants
 @in_the_gate(30, most=100)
-@given(
-    text=texts()
-    | st.lists(
-        st.sampled_from(
-            (
-                GOOD,
-                BAD,
-                "{",
-                "}",
-                "[f(",
-                "\\d",
-                "<think>",
-                "</think>",
-                "[TOOL_CALLS]",
-                "[{",
-                "}]",
-                "<tool_calls>",
-                "</tool_calls>",
-                "<tool_call>",
-            )
-        )
-    ).map("".join)
-)
-def test_no_text_makes_a_parser_fail(text: str) -> None:
-    for parser in PARSERS:
-        for found in predictions(text, parser.formats[0]):
-            assert found.calls or found.reason
-            for _, arguments in found.calls:
-                json.dumps(arguments)
+@given(text=texts())
+def test_no_text_makes_a_prediction_fail(text: str) -> None:
+    for format in ("hermes", "mistral", "pythonic", "glm45"):
+        for one in _found(text, format)[1].values():
+            assert one.sentence
+            assert one.reason
+
+
+def test_no_damaged_output_makes_a_prediction_fail() -> None:
+    for one in mutated_texts(7, 150):
+        for prediction in _found(one.text, one.format)[1].values():
+            assert prediction.sentence
+            assert prediction.reason

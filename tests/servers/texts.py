@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from inspector.dataset.json_faults import broken_json
 from inspector.facade import make_call
@@ -18,22 +19,19 @@ from inspector.json_text import Json
 from inspector.segmentation import segment
 from tests.mutations import markers, mutated, originals
 
+_PROPERTIES: dict[str, dict[str, Json]] = {
+    "get_weather": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "get_time": {},
+    "add_note": {
+        "text": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "pin": {"type": "boolean"},
+    },
+}
 TOOLS: list[Json] = [
     {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}
-    for name, properties in (
-        ("get_weather", {"city": {"type": "string"}, "days": {"type": "integer"}}),
-        ("get_time", {}),
-        (
-            "add_note",
-            {
-                "text": {"type": "string"},
-                "tags": {"type": "array", "items": {"type": "string"}},
-                "pin": {"type": "boolean"},
-            },
-        ),
-    )
+    for name, properties in _PROPERTIES.items()
 ]
-TOOL_NAMES = ("get_weather", "get_time", "add_note")
 _PLAIN = ("Oslo", "New York", "buy milk, eggs and bread", "it's fine", "3", "a.py", "Tromsø")
 _ODD = (
     "a < b & c",
@@ -123,7 +121,7 @@ def _layout(dialect: Format, text: str, random: Random) -> str:
 
 
 def _with_other_json(dialect: Format, text: str, random: Random) -> str:
-    style = random.choice(
+    style: dict[str, Any] = random.choice(
         (
             {"indent": 2},
             {"separators": (",", ":")},
@@ -141,7 +139,7 @@ def _with_other_json(dialect: Format, text: str, random: Random) -> str:
             continue
         if swap and isinstance(value, dict):
             value = dict(reversed(value.items()))
-        options = {"ensure_ascii": False, **style}
+        options: dict[str, Any] = {"ensure_ascii": False, **style}
         text = text[: place.start] + json.dumps(value, **options) + text[place.end :]
     return text
 
@@ -183,19 +181,19 @@ def _surrounded(dialect: Format, body: str, reasoning: str, random: Random) -> s
 
 
 def _reasoning_markers(dialect: Format) -> tuple[str, str]:
-    own = markers(dialect.name)
-    for opener, closer in (
-        ("[THINK]", "[/THINK]"),
-        ("<seed:think>", "</seed:think>"),
-        ("<mm:think>", "</mm:think>"),
-        ("<|START_THINKING|>", "<|END_THINKING|>"),
-        ("<|inner_prefix|>", "<|inner_suffix|>"),
-        ("<|channel>thought\n", "<channel|>"),
-        ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
-    ):
-        if opener.strip() in own or opener.split("thought")[0] in own:
-            return opener, closer
-    return "<think>", "</think>"
+    """The tags of the format's own reasoning."""
+    return _REASONING.get(dialect.name, ("<think>", "</think>"))
+
+
+_REASONING = {
+    "mistral": ("[THINK]", "[/THINK]"),
+    "seed_oss": ("<seed:think>", "</seed:think>"),
+    "minimax_m3": ("<mm:think>", "</mm:think>"),
+    "cohere": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
+    "gemma4": ("<|channel>thought\n", "<channel|>"),
+    "kimi_k3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+}
 
 
 def _damaged(dialect: Format, body: str, random: Random) -> str:

@@ -213,8 +213,7 @@ def segmented_lines(found: Segmentation, *, name: str, width: int, full: bool = 
     for call in found.calls:
         yield from call_lines(call, width=width)
     yield ()
-    written = len(found.calls) + sum(fault.call is not None for fault in faults)
-    for prediction in wrong_predictions(found.text, found.format, written):
+    for prediction in wrong_predictions(found.text, found.format, found.spans, found.calls, faults):
         yield from wrapped((Run(visible_line(prediction.sentence), Style.DIM),), width, indent=4)
     yield from wrapped(verdict(found.diagnostics), width, indent=4)
 

@@ -4,7 +4,7 @@ import click
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.registry import find_format
-from inspector.formats.server_parsers import parser_named
+from inspector.formats.server_parsers import formats_of_parser
 from inspector.segmentation import AUTO
 
 
@@ -15,11 +15,11 @@ def expected_format_name(format: str, server_parser: str) -> str:
     """
     try:
         named = "" if format in ("", AUTO) else find_format(format).name
-        parser = parser_named(server_parser) if server_parser else None
+        readable = formats_of_parser(server_parser) if server_parser else ()
     except UnknownFormatError as error:
         raise click.UsageError(str(error)) from error
-    if parser is None:
+    if not readable:
         return named
-    if named and named not in parser.formats:
-        raise click.UsageError(f"the parser `{server_parser}` reads {' and '.join(parser.formats)}, not {named}")
-    return named or parser.formats[0]
+    if named and named not in readable:
+        raise click.UsageError(f"the parser `{server_parser}` reads {' and '.join(readable)}, not {named}")
+    return named or readable[0]

@@ -22,19 +22,31 @@ def segmentation_object(segmentation: Segmentation, id: Json = None) -> JsonObje
         "reasoning": segmentation.reasoning,
         "tool_calls": [call_object(call) for call in segmentation.calls],
         "diagnostics": [diagnostic_object(diagnostic, lines) for diagnostic in segmentation.diagnostics],
-        "servers": [_prediction_object(one) for one in predictions(segmentation.text, segmentation.format)],
+        "servers": [_prediction_object(one) for one in _predictions(segmentation)],
     }
 
 
+def _predictions(segmentation: Segmentation) -> tuple[Prediction, ...]:
+    faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
+    return predictions(segmentation.text, segmentation.format, segmentation.spans, segmentation.calls, faults)
+
+
 def _prediction_object(prediction: Prediction) -> JsonObject:
-    """What a server's parser returns for the text; `source` is its source file in a version of the server."""
+    """What a server's parser returns for the text.
+
+    `arguments` is null where they are not those that weaklink reads; `streams_alike` is false where a stream gives
+    something else, or that is not known.
+    """
     parser = prediction.parser
     return {
         "server": parser.server,
         "parser": parser.name,
+        "reasoning_parser": parser.reasoning,
         "tool_calls": [{"name": name, "arguments": arguments} for name, arguments in prediction.calls],
-        "reason": prediction.reason or None,
-        "source": f"{parser.source}@{parser.version}",
+        "outcome": prediction.outcome.value,
+        "streams_alike": prediction.streams_alike,
+        "reason": prediction.reason,
+        "source": f"{parser.server} {parser.version}",
     }
 
 

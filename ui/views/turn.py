@@ -157,10 +157,14 @@ def _part_lines(
     folding = _INSTRUCTIONS if turn.role is Role.SYSTEM else _FOLDING
     tell = _SpanNotes(part, faults, steps, full=full)
     yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else folding, tell=tell)
-    if turn.role is Role.ASSISTANT and part.part == "text" and turn.generation is not None and turn.generation.tools:
-        written = len(part.calls) + sum(fault.call is not None for fault in faults)
-        for one in wrong_predictions(text, part.format, written):
+    if turn.role is Role.ASSISTANT and part.part == "text" and _has_raw_text(turn):
+        for one in wrong_predictions(text, part.format, part.spans, part.calls, faults):
             yield from wrapped((Run(f"    {visible_line(one.sentence)}", Style.DIM),), width, indent=6)
+
+
+def _has_raw_text(turn: Turn) -> bool:
+    """Whether the text of a turn is what a server's parser would read: tools were offered, and none took calls out."""
+    return turn.generation is not None and bool(turn.generation.tools) and not turn.calls
 
 
 class _SpanNotes:

@@ -102,11 +102,13 @@ def context(dissection: Dissection, location: Location, width: int) -> SideLines
 def _predicted(dissection: Dissection, location: Location, width: int) -> Iterator[SideLine]:
     """What the parsers of common servers would return for an answer's text, if they find another number of calls."""
     part = dissection.part(location.turn, "text")
-    if part is None or part.role is not Role.ASSISTANT:
+    if part is None or part.role is not Role.ASSISTANT or dissection.trace.turns[location.turn - 1].calls:
         return
-    first_faults = islice(dissection.wrong_in_part(location.turn, "text"), _MAX_FAULTS)
-    attempts = sum(one.fault.call is not None for one in first_faults)
-    for one in wrong_predictions(part.text, dissection.inspection.format, len(part.found.calls) + attempts):
+    faults = [one.fault for one in islice(dissection.wrong_in_part(location.turn, "text"), _MAX_FAULTS)]
+    if len(faults) == _MAX_FAULTS:
+        return
+    found = part.found
+    for one in wrong_predictions(part.text, dissection.inspection.format, found.spans, found.calls, faults):
         for line in wrapped((Run(visible_line(one.sentence), Style.WARNING),), width, indent=4):
             yield SideLine(line, part.location(Range(0, 0)))
 

@@ -1,0 +1,408 @@
+"""Measures what servers' own parsers return: `make server-table` writes the table, `make test-servers` checks it.
+
+Usage: python -m tests.servers.measuring [--write] [--seed WORD] [--texts N] [--texts-file FILE]
+
+Each parser runs over N texts of its format (tests/servers/texts.py), with a reasoning parser where the text has
+reasoning, and over one text in three as a stream too. Without `--write`, the predictions that the stored table gives
+are compared with the results: wrong ones are printed, and the exit status is 1. `tests/cases/servers/answers.jsonl` has
+a sample of results, so that the ordinary tests notice a changed reading of a text.
+
+How rows come to be. The texts of one set of fault codes are one group. If one outcome describes every result of it, it
+is a row. Otherwise the group is split by the fact that leaves the most texts in groups with one outcome, at most
+MAX_FACTS times. A fact that varied in fewer than FEWEST_OTHERS texts of a row is one of its conditions, since nothing
+is known of the other texts. A group of fewer than MIN_TEXTS texts is no row, and a row that other texts contradict is
+dropped. What one faulty call alone cannot show (whether it takes others with it) stays open in the row: it names both
+outcomes.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inspector.formats.server_parsers import (
+    FACTS,
+    Outcome,
+    Prediction,
+    ReadCall,
+    Row,
+    TextKind,
+    canonical_json,
+    predictions,
+    text_kind,
+)
+from inspector.segmentation import Segmentation, segment
+from tests.servers.parsers import VERSIONS, MeasuredParser, measured_parsers
+from tests.servers.texts import TOOLS, texts_of
+from ui.cli.files import tool_definitions
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "inspector" / "formats" / "server_behaviour.json"
+ANSWERS = ROOT / "tests" / "cases" / "servers" / "answers.jsonl"
+MATRIX = ANSWERS.with_name("matrix.jsonl")
+INSTALLED = ROOT / "build" / "servers"
+MIN_TEXTS, MIN_TEXTS_WITH_REASONING = 40, 18
+FEWEST_OTHERS = 5
+MAX_FACTS = 3
+SAMPLE_EVERY = 80
+_STREAM_STEP = 3  # tokens in a delta
+_STREAM_EVERY = 3
+_STUB_ERRORS = (
+    "AssertionError",
+    "AttributeError",
+    "ImportError",
+    "TypeError",
+    "JobTimeoutError",
+    "NotImplementedError",
+)
+
+Answer = dict[str, Any]
+
+
+class Result(NamedTuple):
+    """What one parser returned for one text, at once and (where it was tried) as a stream."""
+
+    parser: MeasuredParser
+    text: str
+    whole: Answer
+    streamed: Answer | None
+
+
+def results(parsers: Sequence[MeasuredParser], texts: Mapping[str, Sequence[str]]) -> list[Result]:
+    """Runs every parser over the texts of its format; one with a reasoning parser over those with reasoning."""
+    jobs = [
+        (parser, text, at % _STREAM_EVERY == 0)
+        for parser in parsers
+        for at, text in enumerate(texts.get(parser.format, ()))
+        if _is_for(parser, text)
+    ]
+    with ThreadPoolExecutor() as pool:
+        by_server = {
+            server: pool.submit(_run, server.lower(), [job for job in jobs if job[0].server == server])
+            for server in VERSIONS
+        }
+        return [result for answers in by_server.values() for result in answers.result()]
+
+
+def _is_for(parser: MeasuredParser, text: str) -> bool:
+    kind = kind_of(parser.format, text)
+    return kind is not None and kind.has_reasoning is (parser.reasoning is not None)
+
+
+def _run(server: str, jobs: Sequence[tuple[MeasuredParser, str, bool]]) -> list[Result]:
+    lines = [
+        json.dumps(
+            {"id": at, "tool": parser.tool, "reasoning": parser.reasoning, "stream": step, "text": text, "tools": TOOLS}
+        )
+        for at, (parser, text, streams) in enumerate(jobs)
+        for step in ((0, _STREAM_STEP) if streams else (0,))
+    ]
+    done = subprocess.run(
+        [
+            INSTALLED / "env" / "bin" / "python",
+            "-B",
+            Path(__file__).parent / "real" / "run.py",
+            server,
+            INSTALLED / server,
+        ],
+        input="\n".join(lines),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    answers = iter([json.loads(line)["result"] for line in done.stdout.splitlines()])
+    return [Result(parser, text, next(answers), next(answers) if streams else None) for parser, text, streams in jobs]
+
+
+@cache
+def read(format: str, text: str) -> Segmentation:
+    """The text as weaklink reads it, with the tools of the texts."""
+    return segment(text, format, tools=tool_definitions(TOOLS))
+
+
+def kind_of(format: str, text: str) -> TextKind | None:
+    """The kind of a text."""
+    found = read(format, text)
+    return text_kind(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
+
+
+def predicted(format: str, text: str) -> tuple[Prediction, ...]:
+    """The predictions for a text."""
+    found = read(format, text)
+    return predictions(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
+
+
+def outcomes_of(calls: Sequence[ReadCall], answer: Answer) -> frozenset[Outcome]:
+    """Every outcome that describes an answer; empty if none does, or if the stubs and not the parser failed."""
+    if "error" in answer:
+        return frozenset() if answer["error"].startswith(_STUB_ERRORS) else frozenset([Outcome.ERROR])
+    returned = [(call["name"], call["arguments"]) for call in answer["tool_calls"]]
+    every = range(len(calls))
+    faulty = {at for at in every if calls[at].faulty}
+    unknown = {at for at in every if calls[at].unknown}
+    selections = {
+        Outcome.NONE: (),
+        Outcome.ALL: tuple(every),
+        Outcome.SOUND: tuple(at for at in every if at not in faulty),
+        Outcome.KNOWN: tuple(at for at in every if at not in unknown),
+        Outcome.SOUND_AND_KNOWN: tuple(at for at in every if at not in faulty | unknown),
+        Outcome.FIRST: tuple(every[:1]),
+    }
+    same = {
+        outcome
+        for outcome, selected in selections.items()
+        if len(selected) == len(returned)
+        and all(_is_same(call, calls[at]) for call, at in zip(returned, selected, strict=True))
+    }
+    if [name for name, _ in returned] == [call.name for call in calls]:
+        same.add(Outcome.NAMES)
+        if faulty and all(at in faulty or _is_same(returned[at], calls[at]) for at in every):
+            kinds = {_altered(returned[at], calls[at]) for at in faulty}
+            same.update(kind for kind in kinds if kind is not None and len(kinds) == 1)
+    return frozenset(same)
+
+
+def _is_same(returned: tuple[str, str], call: ReadCall) -> bool:
+    try:
+        return returned[0] == call.name and canonical_json(json.loads(returned[1])) == call.arguments
+    except (ValueError, TypeError):
+        return False
+
+
+def _altered(returned: tuple[str, str], call: ReadCall) -> Outcome | None:
+    if _is_same(returned, call):
+        return None
+    if (returned[1] or "").strip() in ("", "{}"):
+        return Outcome.FAULTY_EMPTY
+    try:
+        json.loads(returned[1])
+    except ValueError:
+        return Outcome.FAULTY_RAW
+    return Outcome.FAULTY_OTHER
+
+
+class Observation(NamedTuple):
+    """One measured text of a parser: its kind, and the outcomes that describe what was returned for it."""
+
+    parser: MeasuredParser
+    kind: TextKind
+    whole: frozenset[Outcome]
+    streamed: frozenset[Outcome] | None
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """The facts of the text."""
+        return self.kind.facts
+
+
+def observed(found: Iterable[Result]) -> Iterator[Observation]:
+    """The results for the texts that a row can be about."""
+    for result in found:
+        kind = kind_of(result.parser.format, result.text)
+        if kind is not None:
+            streamed = outcomes_of(kind.calls, result.streamed) if result.streamed is not None else None
+            yield Observation(result.parser, kind, outcomes_of(kind.calls, result.whole), streamed)
+
+
+RowValue = tuple[str, list[str], str, str, int]
+
+
+def rows_of(found: Iterable[Observation]) -> list[RowValue]:
+    """The rows of one parser, from the observations of its texts."""
+    groups: dict[str, list[Observation]] = defaultdict(list)
+    for one in found:
+        groups[one.kind.codes].append(one)
+    return [row for codes in sorted(groups) for row in _split(codes, groups[codes], [])]
+
+
+def _split(codes: str, group: Sequence[Observation], facts: list[str]) -> list[RowValue]:
+    fewest = _fewest(group)
+    if len(group) < fewest:
+        return []
+    shared = _shared(one.whole for one in group)
+    if shared:
+        streams = [one.streamed for one in group if one.streamed is not None]
+        streamed = _shared(streams) if len(streams) >= fewest // _STREAM_EVERY else frozenset[Outcome]()
+        return [(codes, [*facts, *_unvaried(group, facts)], _named(shared), _named(streamed), len(group))]
+    if len(facts) == MAX_FACTS:
+        return []
+    tried = (_split_by(codes, group, facts, fact) for fact in FACTS if fact not in _plain(facts))
+    return max(tried, key=lambda rows: (sum(row[-1] for row in rows), -len(rows)))
+
+
+def _fewest(group: Sequence[Observation]) -> int:
+    return MIN_TEXTS_WITH_REASONING if group and group[0].parser.reasoning else MIN_TEXTS
+
+
+def _split_by(codes: str, group: Sequence[Observation], facts: list[str], fact: str) -> list[RowValue]:
+    having = [one for one in group if fact in one.facts]
+    lacking = [one for one in group if fact not in one.facts]
+    if not having or not lacking:
+        return []
+    return [*_split(codes, lacking, [*facts, f"-{fact}"]), *_split(codes, having, [*facts, fact])]
+
+
+def _unvaried(group: Sequence[Observation], facts: Iterable[str]) -> Iterator[str]:
+    """The facts that hold for nearly all or nearly none of the texts: what happens otherwise is not known."""
+    for fact in FACTS:
+        having = sum(fact in one.facts for one in group)
+        if fact not in _plain(facts) and min(having, len(group) - having) < FEWEST_OTHERS:
+            yield fact if having > len(group) - having else f"-{fact}"
+
+
+def _plain(facts: Iterable[str]) -> set[str]:
+    return {fact.removeprefix("-") for fact in facts}
+
+
+def _shared(outcomes: Iterable[frozenset[Outcome]]) -> frozenset[Outcome]:
+    return frozenset.intersection(*outcomes)
+
+
+def _named(outcomes: frozenset[Outcome]) -> str:
+    """The outcomes, the most telling one first; `names` only if nothing else holds."""
+    telling = outcomes - {Outcome.NAMES} or outcomes
+    return "/".join(sorted(telling, key=[str(one) for one in Outcome].index))
+
+
+def write_table(found: Iterable[Observation], checked: Iterable[Observation]) -> None:
+    """Writes the table of all parsers, one row a line, without the rows that one of the `checked` contradicts."""
+    texts: dict[MeasuredParser, list[Observation]] = defaultdict(list)
+    others: dict[MeasuredParser, list[Observation]] = defaultdict(list)
+    for one in found:
+        texts[one.parser].append(one)
+    for one in checked:
+        others[one.parser].append(one)
+    blocks = [_block(parser, _confirmed(rows_of(texts[parser]), others[parser])) for parser in measured_parsers()]
+    TABLE.write_text("[\n" + ",\n".join(blocks) + "\n]\n", encoding="utf-8")
+
+
+def _confirmed(rows: Sequence[RowValue], checked: Sequence[Observation]) -> list[RowValue]:
+    kept = []
+    for row in rows:
+        value = Row(row[0], tuple(row[1]), *row[2:])
+        about = [one for one in checked if value.covers(one.kind)]
+        wholes = _still(row[2], (one.whole for one in about))
+        streams = _still(row[3], (one.streamed for one in about if one.streamed is not None))
+        if wholes:
+            kept.append((row[0], row[1], wholes, streams, row[4] + len(about)))
+    return kept
+
+
+def _still(outcomes: str, found: Iterable[frozenset[Outcome]]) -> str:
+    """Those of a row's outcomes that describe these results too."""
+    kept = [outcome for outcome in outcomes.split("/") if outcome]
+    for one in found:
+        kept = [outcome for outcome in kept if outcome in one]
+    return "/".join(kept)
+
+
+def _block(parser: MeasuredParser, rows: Sequence[RowValue]) -> str:
+    head = {
+        "server": parser.server,
+        "version": VERSIONS[parser.server],
+        "name": parser.tool,
+        "reasoning": parser.reasoning,
+        "format": parser.format,
+    }
+    lines = ",\n    ".join(json.dumps(row) for row in rows)
+    return json.dumps(head)[:-1] + f', "rows": [\n    {lines}\n  ]}}' if rows else json.dumps(head)
+
+
+def wrong_predictions(found: Iterable[Result]) -> tuple[Counter[str], list[str]]:
+    """Counts of right, wrong and no predictions for results, and a description of each wrong one."""
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for result in found:
+        parser = (result.parser.server, result.parser.tool, result.parser.reasoning)
+        made = next(
+            (
+                one
+                for one in predicted(result.parser.format, result.text)
+                if (one.parser.server, one.parser.name, one.parser.reasoning) == parser
+            ),
+            None,
+        )
+        for answer, is_streamed in ((result.whole, False), (result.streamed, True)):
+            if answer is None:
+                continue
+            if made is None or (is_streamed and not made.streams_alike) or _is_stub_error(answer):
+                counts["none"] += 1
+            elif agrees(made, answer):
+                counts["right"] += 1
+            else:
+                counts["wrong"] += 1
+                wrong.append(f"{made.sentence} {made.row} (streamed: {is_streamed})\n  {result.text!r}\n  {answer}")
+    return counts, wrong
+
+
+def _is_stub_error(answer: Answer) -> bool:
+    return bool(answer.get("error", "").startswith(_STUB_ERRORS))
+
+
+def agrees(prediction: Prediction, answer: Answer) -> bool:
+    """Whether what is predicted is what a server answered: names, order, and arguments where they are predicted."""
+    if "error" in answer:
+        return prediction.outcome is Outcome.ERROR
+    returned = [(call["name"], call["arguments"]) for call in answer["tool_calls"]]
+    return [name for name, _ in returned] == [name for name, _ in prediction.calls] and all(
+        arguments is None or _is_same(got, ReadCall(got[0], arguments, faulty=False, unknown=False))
+        for (_, arguments), got in zip(prediction.calls, returned, strict=True)
+    )
+
+
+def write_sample(found: Sequence[Result]) -> None:
+    """Writes one result in SAMPLE_EVERY as a line of the sample."""
+    lines = [
+        json.dumps(
+            {
+                "server": result.parser.server,
+                "parser": result.parser.tool,
+                "reasoning": result.parser.reasoning,
+                "format": result.parser.format,
+                "text": result.text,
+                "whole": result.whole,
+                "streamed": None if result.streamed is None or _is_stub_error(result.streamed) else result.streamed,
+            }
+        )
+        for result in found[::SAMPLE_EVERY]
+        if not _is_stub_error(result.whole)
+    ]
+    ANSWERS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def generated(seed: str, count: int) -> dict[str, list[str]]:
+    """The texts of every measured format."""
+    names = dict.fromkeys(parser.format for parser in measured_parsers())
+    return {name: list(texts_of(name, seed, count)) for name in names}
+
+
+def main() -> None:
+    """The command."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--write", action="store_true")
+    options.add_argument("--seed", default="table")
+    options.add_argument("--texts", type=int, default=2000)
+    given = options.parse_args()
+    found = results(measured_parsers(), generated(given.seed, given.texts))
+    if given.write:
+        texts = generated(f"check {given.seed}", given.texts // 4)
+        for line in MATRIX.read_text(encoding="utf-8").strip().split("\n"):
+            row = json.loads(line)
+            texts[row["format"]].append(row["text"])
+        checked = results(measured_parsers(), texts)
+        write_table(observed(found), observed(checked))
+        write_sample(checked)
+        return
+    counts, wrong = wrong_predictions(found)
+    sys.stdout.write("\n".join([*wrong, f"{dict(counts)}\n"]))
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

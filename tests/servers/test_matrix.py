@@ -1,0 +1,54 @@
+"""Every prediction agrees with what the servers' own parsers returned for the stored texts.
+
+`matrix.jsonl` has broken calls of every format through the parsers of vLLM 0.33.0 and SGLang 0.5.23: what was measured
+apart from the table's own texts. `answers.jsonl` is a sample of these, so that a changed reading of a text is noticed.
+"""
+
+import json
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+
+from inspector.formats.registry import find_format
+from inspector.formats.server_parsers import FACTS, Outcome, Prediction, known_parsers
+from tests.servers.measuring import ANSWERS, MATRIX, agrees, predicted
+
+
+@cache
+def _rows() -> list[dict[str, Any]]:
+    return [
+        json.loads(line) for path in (MATRIX, ANSWERS) for line in path.read_text(encoding="utf-8").strip().split("\n")
+    ]
+
+
+def _prediction(row: dict[str, Any]) -> Prediction | None:
+    parser = (row["server"], row["parser"], row["reasoning"])
+    found = predicted(row["format"], row["text"])
+    return next((one for one in found if (one.parser.server, one.parser.name, one.parser.reasoning) == parser), None)
+
+
+@pytest.mark.parametrize("format", sorted({row["format"] for row in _rows()}))
+def test_no_prediction_differs_from_what_the_servers_code_returned(format: str) -> None:
+    for row in (row for row in _rows() if row["format"] == format):
+        prediction = _prediction(row)
+        if prediction is None:
+            continue
+        assert row["whole"] is None or agrees(prediction, row["whole"]), (prediction.sentence, row)
+        if prediction.streams_alike and row["streamed"] is not None:
+            assert agrees(prediction, row["streamed"]), (prediction.sentence, row)
+
+
+def test_much_of_the_matrix_is_predicted() -> None:
+    counts = Counter(_prediction(row) is not None for row in _rows())
+    assert counts[True] > counts[False] * 0.5
+
+
+def test_every_row_names_known_formats_facts_and_outcomes() -> None:
+    for parser in known_parsers():
+        assert find_format(parser.format).name == parser.format
+        for row in parser.rows:
+            assert {fact.removeprefix("-") for fact in row.facts} <= FACTS.keys()
+            assert {Outcome(one) for one in row.whole.split("/")}
+            assert all(Outcome(one) for one in row.streamed.split("/") if one)
