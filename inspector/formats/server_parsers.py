@@ -7,8 +7,8 @@ says what a parser did, without an exception, with all texts of one kind:
 
 A text's kind is exactly the set of faults of markers and JSON that weaklink finds in it (here J103 alone; "" for none)
 and facts about its layout that must hold, or must not (`-`): `FACTS` lists them. The outcomes of the whole text and of
-a stream follow, each an `Outcome` or several that say the same of the measured texts ("" where the stream's vary), and
-the number of texts. What varied among texts of one kind has no row, and nothing is said of a text without a row:
+a stream follow, each one `ParserOutcome` or several that say the same of the measured texts ("" where those of the
+stream vary), and the number of texts. What varied among texts of one kind has no row, and nothing is said of a text without a row:
 silence is better than a wrong sentence. Texts with reasoning have rows of their own, measured with the reasoning parser
 that the model's documentation names.
 """
@@ -70,7 +70,7 @@ FACTS = {
 """Facts about a text that rows name."""
 
 
-class Outcome(StrEnum):
+class ParserOutcome(StrEnum):
     """What a parser returns, compared with the calls that weaklink reads; "faulty" calls are those with a fault."""
 
     NONE = "none"
@@ -86,7 +86,7 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-class Row(Struct, frozen=True, array_like=True):
+class BehaviourRow(Struct, frozen=True, array_like=True):
     """One row of the table, as the module describes it."""
 
     codes: str
@@ -110,7 +110,7 @@ class ServerParser(Struct, frozen=True):
     name: str
     reasoning: str | None
     format: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[BehaviourRow, ...] = ()
 
     @property
     def label(self) -> str:
@@ -145,8 +145,8 @@ class Prediction(Struct, frozen=True):
     """What a parser returns for a text: its calls in order, and the row that says so."""
 
     parser: ServerParser
-    row: Row
-    outcome: Outcome
+    row: BehaviourRow
+    outcome: ParserOutcome
     calls: tuple[PredictedCall, ...]
     streams_alike: bool
 
@@ -159,7 +159,7 @@ class Prediction(Struct, frozen=True):
     @property
     def _returned(self) -> str:
         match self.outcome, len(self.calls):
-            case Outcome.ERROR, _:
+            case ParserOutcome.ERROR, _:
                 return "fails with an error here"
             case _, 0:
                 return "returns no call here"
@@ -176,9 +176,9 @@ class Prediction(Struct, frozen=True):
 
 
 _ALTERED = {
-    Outcome.FAULTY_RAW: ", the faulty one with arguments that are not JSON",
-    Outcome.FAULTY_EMPTY: ", the faulty one without arguments",
-    Outcome.FAULTY_OTHER: ", the faulty one with other arguments than weaklink reads",
+    ParserOutcome.FAULTY_RAW: ", the faulty one with arguments that are not JSON",
+    ParserOutcome.FAULTY_EMPTY: ", the faulty one without arguments",
+    ParserOutcome.FAULTY_OTHER: ", the faulty one with other arguments than weaklink reads",
 }
 
 
@@ -231,31 +231,31 @@ def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
     return Prediction(parser, row, whole, calls, alike)
 
 
-def _meant(outcomes: str, calls: Sequence[ReadCall]) -> Outcome | None:
+def _meant(outcomes: str, calls: Sequence[ReadCall]) -> ParserOutcome | None:
     """The first of the outcomes, if all mean the same for these calls."""
-    found = [Outcome(one) for one in outcomes.split("/")]
+    found = [ParserOutcome(one) for one in outcomes.split("/")]
     return found[0] if len({_selected(one, calls) for one in found}) == 1 else None
 
 
-def _selected(outcome: Outcome, calls: Sequence[ReadCall]) -> tuple[int, ...]:
+def _selected(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[int, ...]:
     """The indexes of the calls that are returned."""
     match outcome:
-        case Outcome.NONE | Outcome.ERROR:
+        case ParserOutcome.NONE | ParserOutcome.ERROR:
             return ()
-        case Outcome.FIRST:
+        case ParserOutcome.FIRST:
             return tuple(range(len(calls)))[:1]
-        case Outcome.SOUND:
+        case ParserOutcome.SOUND:
             return tuple(at for at, call in enumerate(calls) if not call.faulty)
-        case Outcome.KNOWN:
+        case ParserOutcome.KNOWN:
             return tuple(at for at, call in enumerate(calls) if not call.unknown)
-        case Outcome.SOUND_AND_KNOWN:
+        case ParserOutcome.SOUND_AND_KNOWN:
             return tuple(at for at, call in enumerate(calls) if not (call.faulty or call.unknown))
         case _:
             return tuple(range(len(calls)))
 
 
-def _returned_calls(outcome: Outcome, calls: Sequence[ReadCall]) -> tuple[PredictedCall, ...]:
-    keeps_all = outcome is not Outcome.NAMES
+def _returned_calls(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[PredictedCall, ...]:
+    keeps_all = outcome is not ParserOutcome.NAMES
     keeps_faulty = keeps_all and outcome not in _ALTERED
     return tuple(
         (call.name or "", call.arguments if (keeps_faulty if call.faulty else keeps_all) else None)

@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 
 from inspector.formats.server_parsers import (
     FACTS,
-    Outcome,
+    BehaviourRow,
+    ParserOutcome,
     Prediction,
     ReadCall,
-    Row,
     TextKind,
     canonical_json,
     predictions,
@@ -138,21 +138,21 @@ def predicted(format: str, text: str) -> tuple[Prediction, ...]:
     return predictions(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
 
 
-def outcomes_of(calls: Sequence[ReadCall], answer: Answer) -> frozenset[Outcome]:
+def outcomes_of(calls: Sequence[ReadCall], answer: Answer) -> frozenset[ParserOutcome]:
     """Every outcome that describes an answer; empty if none does, or if the stubs and not the parser failed."""
     if "error" in answer:
-        return frozenset() if answer["error"].startswith(_STUB_ERRORS) else frozenset([Outcome.ERROR])
+        return frozenset() if answer["error"].startswith(_STUB_ERRORS) else frozenset([ParserOutcome.ERROR])
     returned = [(call["name"], call["arguments"]) for call in answer["tool_calls"]]
     every = range(len(calls))
     faulty = {at for at in every if calls[at].faulty}
     unknown = {at for at in every if calls[at].unknown}
     selections = {
-        Outcome.NONE: (),
-        Outcome.ALL: tuple(every),
-        Outcome.SOUND: tuple(at for at in every if at not in faulty),
-        Outcome.KNOWN: tuple(at for at in every if at not in unknown),
-        Outcome.SOUND_AND_KNOWN: tuple(at for at in every if at not in faulty | unknown),
-        Outcome.FIRST: tuple(every[:1]),
+        ParserOutcome.NONE: (),
+        ParserOutcome.ALL: tuple(every),
+        ParserOutcome.SOUND: tuple(at for at in every if at not in faulty),
+        ParserOutcome.KNOWN: tuple(at for at in every if at not in unknown),
+        ParserOutcome.SOUND_AND_KNOWN: tuple(at for at in every if at not in faulty | unknown),
+        ParserOutcome.FIRST: tuple(every[:1]),
     }
     same = {
         outcome
@@ -161,7 +161,7 @@ def outcomes_of(calls: Sequence[ReadCall], answer: Answer) -> frozenset[Outcome]
         and all(_is_same(call, calls[at]) for call, at in zip(returned, selected, strict=True))
     }
     if [name for name, _ in returned] == [call.name for call in calls]:
-        same.add(Outcome.NAMES)
+        same.add(ParserOutcome.NAMES)
         if faulty and all(at in faulty or _is_same(returned[at], calls[at]) for at in every):
             kinds = {_altered(returned[at], calls[at]) for at in faulty}
             same.update(kind for kind in kinds if kind is not None and len(kinds) == 1)
@@ -175,16 +175,16 @@ def _is_same(returned: tuple[str, str], call: ReadCall) -> bool:
         return False
 
 
-def _altered(returned: tuple[str, str], call: ReadCall) -> Outcome | None:
+def _altered(returned: tuple[str, str], call: ReadCall) -> ParserOutcome | None:
     if _is_same(returned, call):
         return None
     if (returned[1] or "").strip() in ("", "{}"):
-        return Outcome.FAULTY_EMPTY
+        return ParserOutcome.FAULTY_EMPTY
     try:
         json.loads(returned[1])
     except ValueError:
-        return Outcome.FAULTY_RAW
-    return Outcome.FAULTY_OTHER
+        return ParserOutcome.FAULTY_RAW
+    return ParserOutcome.FAULTY_OTHER
 
 
 class Observation(NamedTuple):
@@ -192,8 +192,8 @@ class Observation(NamedTuple):
 
     parser: MeasuredParser
     kind: TextKind
-    whole: frozenset[Outcome]
-    streamed: frozenset[Outcome] | None
+    whole: frozenset[ParserOutcome]
+    streamed: frozenset[ParserOutcome] | None
 
     @property
     def facts(self) -> frozenset[str]:
@@ -228,7 +228,7 @@ def _split(codes: str, group: Sequence[Observation], facts: list[str]) -> list[R
     shared = _shared(one.whole for one in group)
     if shared:
         streams = [one.streamed for one in group if one.streamed is not None]
-        streamed = _shared(streams) if len(streams) >= fewest // _STREAM_EVERY else frozenset[Outcome]()
+        streamed = _shared(streams) if len(streams) >= fewest // _STREAM_EVERY else frozenset[ParserOutcome]()
         return [(codes, [*facts, *_unvaried(group, facts)], _named(shared), _named(streamed), len(group))]
     if len(facts) == MAX_FACTS:
         return []
@@ -260,14 +260,14 @@ def _plain(facts: Iterable[str]) -> set[str]:
     return {fact.removeprefix("-") for fact in facts}
 
 
-def _shared(outcomes: Iterable[frozenset[Outcome]]) -> frozenset[Outcome]:
+def _shared(outcomes: Iterable[frozenset[ParserOutcome]]) -> frozenset[ParserOutcome]:
     return frozenset.intersection(*outcomes)
 
 
-def _named(outcomes: frozenset[Outcome]) -> str:
+def _named(outcomes: frozenset[ParserOutcome]) -> str:
     """The outcomes, the most telling one first; `names` only if nothing else holds."""
-    telling = outcomes - {Outcome.NAMES} or outcomes
-    return "/".join(sorted(telling, key=[str(one) for one in Outcome].index))
+    telling = outcomes - {ParserOutcome.NAMES} or outcomes
+    return "/".join(sorted(telling, key=[str(one) for one in ParserOutcome].index))
 
 
 def write_table(found: Iterable[Observation], checked: Iterable[Observation]) -> None:
@@ -285,7 +285,7 @@ def write_table(found: Iterable[Observation], checked: Iterable[Observation]) ->
 def _confirmed(rows: Sequence[RowValue], checked: Sequence[Observation]) -> list[RowValue]:
     kept = []
     for row in rows:
-        value = Row(row[0], tuple(row[1]), *row[2:])
+        value = BehaviourRow(row[0], tuple(row[1]), *row[2:])
         about = [one for one in checked if value.covers(one.kind)]
         wholes = _still(row[2], (one.whole for one in about))
         streams = _still(row[3], (one.streamed for one in about if one.streamed is not None))
@@ -294,7 +294,7 @@ def _confirmed(rows: Sequence[RowValue], checked: Sequence[Observation]) -> list
     return kept
 
 
-def _still(outcomes: str, found: Iterable[frozenset[Outcome]]) -> str:
+def _still(outcomes: str, found: Iterable[frozenset[ParserOutcome]]) -> str:
     """Those of a row's outcomes that describe these results too."""
     kept = [outcome for outcome in outcomes.split("/") if outcome]
     for one in found:
@@ -348,7 +348,7 @@ def _is_stub_error(answer: Answer) -> bool:
 def agrees(prediction: Prediction, answer: Answer) -> bool:
     """Whether what is predicted is what a server answered: names, order, and arguments where they are predicted."""
     if "error" in answer:
-        return prediction.outcome is Outcome.ERROR
+        return prediction.outcome is ParserOutcome.ERROR
     returned = [(call["name"], call["arguments"]) for call in answer["tool_calls"]]
     return [name for name, _ in returned] == [name for name, _ in prediction.calls] and all(
         arguments is None or _is_same(got, ReadCall(got[0], arguments, faulty=False, unknown=False))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from inspector.formats.registry import find_format
-from inspector.formats.server_parsers import FACTS, Outcome, Prediction, known_parsers
+from inspector.formats.server_parsers import FACTS, ParserOutcome, Prediction, known_parsers
 from tests.servers.measuring import ANSWERS, MATRIX, agrees, predicted
 
 
@@ -50,5 +50,5 @@ def test_every_row_names_known_formats_facts_and_outcomes() -> None:
         assert find_format(parser.format).name == parser.format
         for row in parser.rows:
             assert {fact.removeprefix("-") for fact in row.facts} <= FACTS.keys()
-            assert {Outcome(one) for one in row.whole.split("/")}
-            assert all(Outcome(one) for one in row.streamed.split("/") if one)
+            assert {ParserOutcome(one) for one in row.whole.split("/")}
+            assert all(ParserOutcome(one) for one in row.streamed.split("/") if one)
