@@ -8,9 +8,9 @@ says what a parser did, without an exception, with all texts of one kind:
 A text's kind is exactly the set of faults of markers and JSON that weaklink finds in it (here J103 alone; "" for none)
 and facts about its layout that must hold, or must not (`-`): `FACTS` lists them. The outcomes of the whole text and of
 a stream follow, each one `ParserOutcome` or several that say the same of the measured texts ("" where those of the
-stream vary), and the number of texts. What varied among texts of one kind has no row, and nothing is said of a text without a row:
-silence is better than a wrong sentence. Texts with reasoning have rows of their own, measured with the reasoning parser
-that the model's documentation names.
+stream vary), and the number of texts. What varied among texts of one kind has no row, and nothing is said of a text
+without a row: silence is better than a wrong sentence. Texts with reasoning have rows of their own, measured with the
+reasoning parser that the model's documentation names.
 """
 
 import json
