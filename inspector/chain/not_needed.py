@@ -10,8 +10,13 @@ An agent looks at many things that it turns out not to need. Such a failure is `
   changes or runs, it needs, and so does the user who named it;
 * it is no finding: a check that found faults is needed to the end.
 
+Two failures did no harm even if the agent mentions them at the end: the removal of what is not there, whose aim is
+reached, and a check or a look that nobody had asked for, with a program that is not installed, if the agent says so.
+
 The verdict is a guess, and has low certainty.
 """
+
+import re
 
 from inspector.chain.effects import EffectKind, asks_for_modules, effects_of, has_known_effect, is_common, main_effect
 from inspector.chain.endings import source_says_success
@@ -24,6 +29,15 @@ from inspector.chain.tool_kinds import bare_name, is_interpreter
 from inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"\w{3,}")
+_HEAD = 500
+_REMOVERS = frozenset(
+    {"rm", "rmdir", "unlink", "git rm", "docker rm", "docker rmi", "kill", "pkill", "killall", "dropdb", "userdel"}
+)
+_GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
+_NOT_INSTALLED = lazy_pattern(
+    r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named",
+    re.IGNORECASE,
+)
 
 
 class Necessity:
@@ -46,6 +60,8 @@ class Necessity:
         facts, known = self._facts, known_turn(failed)
         if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed):
             return False
+        if facts.answer is not None and judged.said is not Said.CONCEALED and self._is_idle(failed, judged):
+            return True
         if facts.last_good_turn <= known and not self._is_afterthought(failed):
             return False
         if not _may_be_spared(failed) or (changes(failed) and facts.is_asked(failed)):
@@ -56,6 +72,17 @@ class Necessity:
         if judged.said is Said.CONCEALED or is_in_answer or self._invented.invented(failed) is not None:
             return False
         return not self._quotes(failed, intent)
+
+    def _is_idle(self, failed: Step, judged: Judged) -> bool:
+        """Whether a failed call aimed at what is so already, or was a look aside with a program that is not there."""
+        effect = main_effect(effects_of(failed.call))
+        if effect is None or failed.result is None:
+            return False
+        text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
+        if effect.subject in _REMOVERS and _GONE.search(text) is not None:
+            return True
+        is_aside = effect.kind is not EffectKind.WRITE and not self._facts.is_asked(failed)
+        return is_aside and judged.said is Said.REPORTED and _NOT_INSTALLED.search(text) is not None
 
     def _is_afterthought(self, failed: Step) -> bool:
         """Whether a failed look at something, which nobody had asked for, came after the work."""
