@@ -89,7 +89,8 @@ _FAILING = (
         r"impossible|"
         r"sorry|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were) (?:\w+ )?down|complain\w*|insufficient|expired|"
         r"outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|(?:ran|run|runs) out|(?:is|"
-        r"was|are) full|over(?:loaded| quota)|exceed\w*|mistake\w*|gave up|give up|"
+        r"was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
+        r"gave up|give up|"
         r"corrupt\w*"
     ),
     (

@@ -35,7 +35,8 @@ _GENERAL = lazy_pattern(
     re.IGNORECASE,
 )
 _EXISTS = lazy_pattern(
-    r"\b(?:now|exists?|made|created|done|complet\w*|in place|success\w*|ready|live|available|up|out|in)\b|"
+    r"\b(?:now|exists?|made|created|done|complet\w*|in place|went (?:through|smoothly|fine|well)|success\w*|"
+    r"ready|live|available|up|out|in)\b|"
     r"[\u2705\u2713\u2714\u2611]|已|了|成功|完",
     re.IGNORECASE,
 )
@@ -57,7 +58,8 @@ _FAMILY_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|green|happy|satisfied|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|failures?|"
+    r"(?:pass(?:es|ed|ing)?|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|"
+    r"failures?|"
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
     r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
