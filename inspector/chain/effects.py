@@ -196,7 +196,27 @@ _SCRIPTED = frozenset(("sed", "gsed", "awk", "gawk", "perl", "edit", "insert", "
 _BLOCK_EDIT = lazy_pattern(r"\s*(?:edit|insert)\b[^\n]*\n[\s\S]*end_of_edit")
 _GH_LOOKS = frozenset(("view", "list", "status", "diff", "checks", "search"))
 _IN_PLACE = frozenset(("sed", "perl", "gsed"))
-_GIT_OPTIONS_WITH_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree"))
+_OPTIONS_WITH_VALUE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "git": frozenset({"-C", "-c", "--git-dir", "--work-tree"}),
+        "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s"}),
+        "helm": frozenset({"-n", "--namespace", "--kube-context", "--kubeconfig"}),
+        "docker": frozenset({"-H", "--host", "-c", "--context", "--config", "-l"}),
+        "gh": frozenset({"-R", "--repo"}),
+        "npm": frozenset({"--prefix", "-w", "--workspace"}),
+        "pnpm": frozenset({"-C", "--dir", "--filter", "-F"}),
+        "yarn": frozenset({"--cwd"}),
+        "aws": frozenset({"--profile", "--region", "--endpoint-url", "--output"}),
+        "gcloud": frozenset({"--project", "--account", "--configuration"}),
+        "systemctl": frozenset({"-H", "-M", "-t", "-p"}),
+        "conda": frozenset({"-n", "-p"}),
+        "make": frozenset({"-C", "-f", "-j"}),
+    }
+)
+"""Options before the subcommand of a program that take the next word as their value."""
+# Subcommands of package managers whose aim is the same: that a package is there.
+_INSTALLERS = frozenset({"npm", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "poetry", "conda", "brew", "gem", "cargo"})
+_INSTALLS = frozenset({"install", "i", "add", "update", "upgrade", "ci"})
 _OPTIONS_OF_PROGRAMS = frozenset(("-m", "--message", "-k", "-n", "-o", "-e", "-t", "-p", "--format", "-u", "-j"))
 
 _TOOLS = _words(
@@ -335,6 +355,8 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
     if program == "git" and kind == "read" and verb in ("branch", "tag", "remote"):
         is_listed = len(command.operands) < 2 or not _LISTING_OPTIONS.isdisjoint(words)
         kind = kind if is_listed else None
+    if verb in _INSTALLS and program in _INSTALLERS:
+        verb = "install"
     subject = f"{program} {verb}" if verb and (program in _SUBCOMMANDS or program in _TASK_RUNNERS) else program
     return (EffectKind(kind) if kind else EffectKind.RUN), subject
 
@@ -404,7 +426,8 @@ def _verb(command: ShellCommand) -> str:
     while words and words[0].startswith("-"):
         if command.program in ("dpkg", "rpm", "crontab"):
             return words[0]
-        words = words[2 if words[0] in _GIT_OPTIONS_WITH_VALUE else 1 :]
+        takes_value = words[0] in _OPTIONS_WITH_VALUE.get(command.program, ())
+        words = words[2 if takes_value else 1 :]
     if words and words[0] in ("run", "run-script", "compose") and len(words) > 1:
         return f"{words[0]} {words[1]}" if words[0] == "compose" else words[1]
     return words[0] if words else ""

@@ -18,7 +18,15 @@ The verdict is a guess, and has low certainty.
 
 import re
 
-from inspector.chain.effects import EffectKind, asks_for_modules, effects_of, has_known_effect, is_common, main_effect
+from inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    asks_for_modules,
+    effects_of,
+    has_known_effect,
+    is_common,
+    main_effect,
+)
 from inspector.chain.endings import source_says_success
 from inspector.chain.invented_values import InventedValues, distinctive_values
 from inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, changes, known_turn
@@ -35,7 +43,8 @@ _REMOVERS = frozenset(
 )
 _GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
 _NOT_INSTALLED = lazy_pattern(
-    r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named",
+    r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
+    r"(?:code|status)\W{1,3}127\b",
     re.IGNORECASE,
 )
 
@@ -81,8 +90,18 @@ class Necessity:
         text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
         if effect.subject in _REMOVERS and _GONE.search(text) is not None:
             return True
-        is_aside = effect.kind is not EffectKind.WRITE and not self._facts.is_asked(failed)
-        return is_aside and judged.said is Said.REPORTED and _NOT_INSTALLED.search(text) is not None
+        return (
+            effect.kind is not EffectKind.WRITE
+            and not self._names(effect)
+            and judged.said is Said.REPORTED
+            and _NOT_INSTALLED.search(text) is not None
+        )
+
+    def _names(self, effect: Effect) -> bool:
+        """Whether the user named a program, or the kind of check that it is."""
+        program = effect.command.program if effect.command is not None else ""
+        words = {program, *effect.subject.split()} - {""}
+        return any(word.casefold() in text for _, text in self._facts.user_texts for word in words)
 
     def _is_afterthought(self, failed: Step) -> bool:
         """Whether a failed look at something, which nobody had asked for, came after the work."""
