@@ -99,9 +99,9 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rule", "J104"], 173),
-        (_segment, 137),
-        (_check, 281),
+        (lambda _: ["rule", "J104"], 190),
+        (_segment, 145),
+        (_check, 300),
         (_list, 139),
     ],
 )
