@@ -24,7 +24,7 @@ from inspector.inspected import Inspection
 from inspector.inspection import REASONING_BUDGET
 from inspector.model import Json
 from inspector.rules.catalogue import select_rules
-from inspector.rules.training import ANNOTATION_MISMATCH, TOOLS_NOT_DECLARED
+from inspector.rules.training import ANNOTATION_MISMATCH, RULES, TOOLS_NOT_DECLARED
 from inspector.scanning import lazy_pattern
 
 _KEYS = ("steps", "critical_path", "decision_points")
@@ -139,6 +139,7 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     language_mismatch,
 )
 _FEWEST_OF_A_FORMAT = 2
+_TRAINING_CODES = frozenset(rule.code for rule in RULES)
 
 
 class LintOptions(Struct, frozen=True):
@@ -166,7 +167,8 @@ def lint_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagno
 
     Faults of the row come first. Raises UnknownFormatError and UnknownRuleError, but no error for a faulty row.
     """
-    return _reported(sample, one_for_each_object(sample, list(engine_faults(sample))), options)
+    engine = one_for_each_object(sample, list(engine_faults(sample)))
+    return in_order(sample, chosen((*engine, *_row_faults(sample, options)), options.select, options.ignore))
 
 
 def checked_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Diagnostic]:
@@ -174,19 +176,20 @@ def checked_sample(sample: Sample, options: LintOptions = _DEFAULTS) -> list[Dia
 
     So a row has the same faults wherever it is read as a trace: imported, inspected or checked.
     """
-    return _reported(sample, sample.inspection.diagnostics, options)
+    own = (fault for fault in _row_faults(sample, options) if fault.rule.code in _TRAINING_CODES)
+    found = (*sample.inspection.diagnostics, *own)
+    return in_order(sample, chosen(found, options.select, options.ignore))
 
 
-def _reported(sample: Sample, engine: Iterable[Diagnostic], options: LintOptions) -> list[Diagnostic]:
-    found = [*engine]
-    for check in _OF_A_SAMPLE:
-        found += check(sample)
+def _row_faults(sample: Sample, options: LintOptions) -> list[Diagnostic]:
+    """What only rows of training data are checked for."""
+    found = [fault for check in _OF_A_SAMPLE for fault in check(sample)]
     found += templates.template_mismatch(sample, options.set_format)
     if options.counter is not None:
         found += cut_by_budget(sample, options.counter, options.context, options.reasoning)
     if not options.needs_tools:
         found = [one for one in found if one.rule.code != TOOLS_NOT_DECLARED.code or sample.offered.place is not None]
-    return in_order(sample, chosen(found, options.select, options.ignore))
+    return found
 
 
 def linted(sample: Sample, options: LintOptions = _DEFAULTS) -> Inspection:
