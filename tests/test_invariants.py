@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from inspector.diagnostics import Diagnostic, Fix
+from inspector.diagnostics import Diagnostic
 from inspector.facade import make_call
 from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
@@ -152,10 +152,8 @@ def test_a_fault_of_a_marker_that_prose_mentions_is_not_told_before_it_is_certai
 
 
 def untried(diagnostic: Diagnostic) -> Diagnostic:
-    """The diagnostic with its fix as a suggestion: fixes are tried only on a whole text."""
-    fault = diagnostic.fault
-    fix = Fix(fault.fix.edits, safe=False) if fault.fix is not None else None
-    return replace(diagnostic, fault=replace(fault, fix=fix))
+    """The diagnostic without its fix and hint: fixes are tried, and dropped, only on a whole text."""
+    return replace(diagnostic, fault=replace(diagnostic.fault, fix=None, hint=None))
 
 
 def check_what_is_held_back(dialect: Format, text: str, prompt: str) -> None:

@@ -146,7 +146,7 @@ _TRANSLATED = MappingProxyType(
 def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a sentence claim the effect of a failed call."""
     asserted = [clause for clause in clauses if not clause.denies and not clause.supposes]
-    if len(asserted) == len(clauses) > 1:
+    if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
     return any(_claims(clause, failed) for clause in asserted)
 

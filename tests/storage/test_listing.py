@@ -102,7 +102,7 @@ def test_filters(filled_once: Store, wanted: str, names: list[str]) -> None:
     ("wanted", "position", "words"),
     [
         ("modell:x", 0, "did you mean `model:`"),
-        ("ok  zzzz:x", 4, "the keys are status, model"),
+        ("ok  zzzz:x", 4, "the keys are status, certainty, model"),
         ("model:", 6, "requires a value"),
         ('status:ok "open', 10, "unclosed quote"),
         ('model:"open', 6, "unclosed quote"),

@@ -18,12 +18,14 @@ from ui.reports.check_report import Finding, UnreadRecord
 
 _VERSION = 1
 _LONGEST_EXCERPT = 80
+_BROKEN = "broken"
+_WORST_FIRST = (_BROKEN, *(severity.value for severity in Severity))
 
 
 class KnownFault(Struct, frozen=True, order=True):
     """A baseline entry: a fault and how often it occurred. `text` is an excerpt for people who read the file.
 
-    `severity` is "" in files of weaklink 0.2.0, which do not have it.
+    `severity` is `broken` for the fault that broke a chain, and "" in files of weaklink 0.2.0, which do not have it.
     """
 
     path: str
@@ -47,7 +49,7 @@ class Baseline:
     """The known faults, and all faults that this run has found.
 
     A fault that the baseline lists twice is known twice; a third occurrence is new. A fault that is worse than it was,
-    such as an error that the agent recovered from then and not now, is new too.
+    such as an error that the agent recovered from then and that breaks the chain now, is new too.
     """
 
     faults: tuple[KnownFault, ...] = ()
@@ -59,14 +61,16 @@ class Baseline:
         for fault in self.faults:
             self._left[fault.key] += fault.count
 
-    def knows(self, finding: Finding | UnreadRecord) -> bool:
-        """Whether an unused entry matches a finding; uses the entry up. The finding is recorded as met either way."""
-        self._note(finding)
-        severities = list(Severity)
-        worse = severities[: severities.index(finding.fault.rule.severity) + 1]
-        for severity in (*reversed(worse), ""):
-            if self._left[finding.fingerprint, severity] > 0:
-                self._left[finding.fingerprint, severity] -= 1
+    def knows(self, finding: Finding | UnreadRecord, *, breaks: bool = False) -> bool:
+        """Whether an unused entry matches a finding; uses the entry up. The finding is recorded as met either way.
+
+        `breaks` says that the finding is the reason why its chain is broken.
+        """
+        severity = _BROKEN if breaks else finding.fault.rule.severity.value
+        self._note(finding, severity)
+        for known in (*reversed(_WORST_FIRST[: _WORST_FIRST.index(severity) + 1]), ""):
+            if self._left[finding.fingerprint, known] > 0:
+                self._left[finding.fingerprint, known] -= 1
                 return True
         return False
 
@@ -83,9 +87,9 @@ class Baseline:
         """All findings of this run as the entries of a new baseline, sorted by path."""
         return tuple(sorted(self._met.values()))
 
-    def _note(self, finding: Finding | UnreadRecord) -> None:
-        rule, text = finding.fault.rule, finding.words[:_LONGEST_EXCERPT]
-        new = KnownFault(finding.path, rule.code, finding.fingerprint, 0, text, rule.severity.value)
+    def _note(self, finding: Finding | UnreadRecord, severity: str) -> None:
+        code, text = finding.fault.rule.code, finding.words[:_LONGEST_EXCERPT]
+        new = KnownFault(finding.path, code, finding.fingerprint, 0, text, severity)
         entry = self._met.get(new.key, new)
         self._met[new.key] = structs.replace(entry, count=entry.count + 1)
 

@@ -185,25 +185,29 @@ class FileTally:
 
     def _inspected(self, record: InspectedRecord) -> None:
         self._traces += 1
-        new = tuple(finding for finding in record.findings if not self._baseline.knows(finding))
+        reason = None
+        if record.broken is not None and record.broken_chain is not None:
+            reason = check_report.break_reason(record.broken, record.broken_chain, record.findings)
+        new = tuple(one for one in record.findings if not self._baseline.knows(one, breaks=one is reason))
         self._known += len(record.findings) - len(new)
         self._diagnostics.update(finding.diagnostic.rule.code for finding in new)
         self._severities.update(finding.diagnostic.rule.severity for finding in new)
         by_cause = check_report.grouped_findings(new, record.chain) if record.chain is not None else new
-        broken_chain = self._new_break(record, new)
+        broken_chain = self._new_break(record, reason, new)
         self._report.trace(
             check_report.CheckedTrace(self._name, record.place, record.title, by_cause, record.broken, broken_chain)
         )
 
-    def _new_break(self, record: InspectedRecord, new: Iterable[check_report.Finding]) -> check_report.Finding | None:
+    def _new_break(
+        self, record: InspectedRecord, reason: check_report.Finding | None, new: Iterable[check_report.Finding]
+    ) -> check_report.Finding | None:
         """The record's broken chain, counted; None if it has none, or one that the baseline knows.
 
         A break by an error is known if that error is; any other break has its own entry in a baseline.
         """
-        broken, broken_chain = record.broken, record.broken_chain
-        if broken is None or broken_chain is None:
+        broken_chain = record.broken_chain
+        if record.broken is None or broken_chain is None:
             return None
-        reason = check_report.break_reason(broken, broken_chain, record.findings)
         if reason is not None:
             is_known = all(finding is not reason for finding in new)
         else:

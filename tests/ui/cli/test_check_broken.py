@@ -63,8 +63,8 @@ def checked(run: Run, *words: str, code: int = 1) -> dict[str, Any]:
     ("name", "failing"),
     [
         ("healthy", ()),
-        ("recovered", ("info",)),
-        ("rewritten", ("info",)),
+        ("recovered", ("warning", "info")),
+        ("rewritten", ("error", "warning", "info")),
         ("reported", ("broken", "error", "warning", "info")),
         ("unanswered", ("broken", "error", "warning", "info")),
         ("malformed", ("broken", "error", "warning", "info")),

@@ -145,10 +145,10 @@ def report() -> None:
 def convert() -> None:
     """Rewrite raw model outputs and conversations into another format.
 
-    FILE contains JSON lines or an array, plain or packed with gzip or zstd, or is Parquet, Arrow or a folder of them;
-    `-`, or nothing, is standard input, with JSON lines. A row is one raw output, {"id", "text", "prompt"?, "tools"?},
-    or a conversation of any shape in docs/training-data.md. Each is answered by one line of the same shape, or with
-    `messages`; `dropped` lists what the new format cannot express and which calls were malformed.
+    FILE contains JSON lines or an array, plain or packed, or is Parquet, Arrow or a folder of them; `-`, or nothing, is
+    standard input, with JSON lines. A row is one raw output, {"id", "text", "prompt"?, "tools"?}, or a conversation of
+    any shape in docs/training-data.md. Each is answered by one line of the same shape, or with `messages`; `dropped`
+    lists what the new format cannot express and which calls were malformed.
     An invalid line is answered by {"id", "error"}, and the command then exits with 1.
 
     \b
