@@ -255,8 +255,12 @@ class _TraceCheck:
         if damage:
             self.problems.append(f"trace {id_}: {damage.rstrip('.')}")
         self.problems += damaged_exchanges(self._connection, id_)
-        version = self._connection.scalar(sa.select(tables.trace.c.inspector_version).where(tables.trace.c.id == id_))
-        self.is_outdated = version not in (__version__, NOT_INSPECTED)
+        trace = tables.trace.c
+        version, certainty = self._connection.execute(
+            sa.select(trace.inspector_version, trace.certainty).where(trace.id == id_)
+        ).one()
+        has_all_columns = certainty != ""  # migration v0018 leaves some empty until the trace is inspected again
+        self.is_outdated = version != NOT_INSPECTED and not (version == __version__ and has_all_columns)
         if not is_running and not self.is_outdated and not damage and not stored.damage:
             self._compare_derived(inspection, stored.trace)
 
