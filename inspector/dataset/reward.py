@@ -113,7 +113,7 @@ class _Rewarding(Struct, frozen=True):
             raise ValueError(candidate.reference_error or "a partial reward needs a reference, and the row has none")
         if not run_verifier(self.verifier, candidate, select=(EMPTY_ANSWER.code,)).passed:
             return 0.0
-        said = [{"role": "assistant", "content": answer}] if isinstance(answer, str) else answer
+        said: Json = [{"role": "assistant", "content": answer}] if isinstance(answer, str) else answer
         messages: list[Json] = [{"role": "user", "content": ""}, *(said if isinstance(said, list) else [said])]
         row = DataRow("", "line 1", 1, {"messages": messages, "tools": tools})
         return score_calls(read_sample(row, format=self.format or AUTO), candidate.expected).overall
