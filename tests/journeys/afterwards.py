@@ -19,6 +19,10 @@ _OBJECTS = ("google_genai", "ollama_chat")
 """On these wires, arguments are JSON objects: there is no text that the model wrote."""
 
 
+_TALL = (200, 100)  # cells of a terminal that shows the traces of all stories before
+_SHOWN = 25  # characters of a title that a list shows whatever else it has
+
+
 def read_it(recorded: Recorded) -> None:
     """`show` has the question, the answer and the arguments as the server sent them."""
     arguments: list[str] = []
@@ -94,11 +98,11 @@ def run_it_again(recorded: Recorded) -> None:
 def open_in_terminal(recorded: Recorded) -> None:
     """The terminal opens a trace; the list behind it has them all."""
     tui = [WEAKLINK, "tui", recorded.ids[0], "--db", str(recorded.database)]
-    with terminal(recorded.home, tui, variables(recorded.home), (160, 45)) as screen:
+    with terminal(recorded.home, tui, variables(recorded.home), _TALL) as screen:
         screen.shows(recorded.expected.status, recorded.traces[0]["title"])
         screen.press("q")
         listed = screen.shows("title", recorded.expected.status)
-        assert all(trace["title"] in listed for trace in recorded.traces), listed
+        assert all(trace["title"][:_SHOWN] in listed for trace in recorded.traces), listed
         screen.press("q")
         screen.ends()
 
