@@ -22,7 +22,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +37,10 @@ from inspector.formats.server_parsers import (
     predictions,
     text_kind,
 )
+from inspector.rules.markers import FOREIGN_FORMAT
 from inspector.segmentation import Segmentation, segment
+from tests.case_files import load
+from tests.mutations import CASES
 from tests.servers.parsers import VERSIONS, MeasuredParser, measured_parsers
 from tests.servers.texts import TOOLS, texts_of
 from ui.cli.files import tool_definitions
@@ -53,6 +56,7 @@ MAX_FACTS = 3
 SAMPLE_EVERY = 80
 _STREAM_STEP = 3  # tokens in a delta
 _STREAM_EVERY = 3
+_LONGEST_CASE = 2_000
 _STUB_ERRORS = (
     "AssertionError",
     "AttributeError",
@@ -377,9 +381,22 @@ def write_sample(found: Sequence[Result]) -> None:
 
 
 def generated(seed: str, count: int) -> dict[str, list[str]]:
-    """The texts of every measured format."""
+    """The texts of every measured format, and calls that other formats' cases write in its place."""
     names = dict.fromkeys(parser.format for parser in measured_parsers())
-    return {name: list(texts_of(name, seed, count)) for name in names}
+    return {name: [*texts_of(name, seed, count), *filter(partial(_is_foreign, name), _case_texts())] for name in names}
+
+
+def _is_foreign(format: str, text: str) -> bool:
+    """Whether a text has calls in another format's syntax alone."""
+    kind = kind_of(format, text)
+    return kind is not None and kind.codes == FOREIGN_FORMAT.code and "none" in kind.facts
+
+
+@cache
+def _case_texts() -> tuple[str, ...]:
+    files = sorted(CASES.rglob("*.yaml"))
+    texts = (case["text"] for path in files for case in load(path)["cases"] if isinstance(case.get("text"), str))
+    return tuple(sorted({text for text in texts if len(text) < _LONGEST_CASE}))
 
 
 def main() -> None:
