@@ -75,7 +75,7 @@ _GROUP = lazy_pattern(rf"s?{QUOTE}?[)\]]?\s{{0,4}}(?:=>|[:=])?\s{{0,4}}(?:(?:%w)
 _BREAK = lazy_pattern(r"\n\s{0,12}\n|[.!?]\s{1,3}[a-z]|[;}][\s,]|\n(?:[^\n]{0,120}\n){2}|://|</")
 _PROSE_NAME = lazy_pattern("pass|secret|token|key|cred|otp|pw|\x01")
 _MARK, _MARK_CHARS = lazy_pattern(r"[^A-Za-z0-9 ,.;!?')\n]"), 64
-"""A stream of plain words is searched for these names only; after others, a mark tells it to look back for a name."""
+"""In a stream of plain words, only these names are searched for; any other name only backwards from a mark."""
 _REMARK = lazy_pattern(r"\A ?\([^()\r\n]{0,60}\)")
 _QUOTED_PAIR = lazy_pattern(r"[\"'`]\w[\w.@-]{0,40}:\Z")
 

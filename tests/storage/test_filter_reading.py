@@ -25,6 +25,8 @@ from storage.filter.terms import (
     PhraseTerm,
     Term,
     TimeTerm,
+    required_words,
+    words_in,
 )
 
 _CASES = Path(__file__).parents[1] / "cases" / "filter" / "read.jsonl"
@@ -107,7 +109,9 @@ def test_any_text_is_a_filter_or_an_error_at_one_of_its_characters(text: str) ->
     if error is not None:
         assert 0 <= error.position <= len(text)
         return
-    assert parse_filter(text) == parse_filter(text)
+    terms = parse_filter(text)
+    required, excluded = set(required_words(terms)), set(required_words(terms, negated=True))
+    assert required | excluded == set(words_in(terms))
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def all_of(*options: _Option) -> Callable[[_Command], _Command]:
 
 
 def removed_options(*names: str, instead: str) -> Callable[[_Command], _Command]:
-    """Options of earlier versions: hidden, and whoever uses one is told what to use `instead`."""
+    """Hidden options of earlier versions; the error for using one says what to use `instead`."""
 
     def refuse(_: click.Context, option: click.Parameter, value: str | None) -> None:
         if value is not None:
