@@ -21,7 +21,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import weaklink
-from inspector.model import Json
+from weaklink.inspector.model import Json
 
 _PACKAGE = "bfcl-eval==2026.3.23"
 _TARGET = Path("build/bfcl")

@@ -8,11 +8,11 @@ from functools import partial
 
 from benchmarks.corpus import prose
 from benchmarks.timing import best_of, goal, say
-from inspector.facade import make_call, write_calls
-from inspector.formats.api.call_reading import read_structured_part
-from inspector.inspection import analyse_parts, inspect_trace
-from inspector.model import CallHeader, Part, ResultHeader, Role, Trace, Turn
-from inspector.segmentation import segment
+from weaklink.inspector.facade import make_call, write_calls
+from weaklink.inspector.formats.api.call_reading import read_structured_part
+from weaklink.inspector.inspection import analyse_parts, inspect_trace
+from weaklink.inspector.model import CallHeader, Part, ResultHeader, Role, Trace, Turn
+from weaklink.inspector.segmentation import segment
 
 _STEPS = 500
 _LONG = (1_000, 10_000, 100_000)

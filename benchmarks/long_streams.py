@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.corpus import prose
 from benchmarks.one_trace_stores import one_trace_store
-from inspector.model import (
+from weaklink.inspector.model import (
     Chunks,
     Generation,
     Instant,

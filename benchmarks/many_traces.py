@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from benchmarks.corpus import prose
-from inspector.model import (
+from weaklink.inspector.model import (
     BodyState,
     ExternalId,
     FinishReason,

@@ -15,8 +15,8 @@ from time import process_time
 from textual.pilot import Pilot
 
 from benchmarks.peak_memory import peak_kib
-from ui.tui.app import WeaklinkApp, tune_memory
-from ui.tui.dissector.screen import DissectorScreen
+from weaklink.ui.tui.app import WeaklinkApp, tune_memory
+from weaklink.ui.tui.dissector.screen import DissectorScreen
 
 OPENED, PEAK = "opened", "peak_mb"
 """What is measured beside the keys: CPU seconds of opening the trace, and MB at most."""

@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from inspector.model import Chunks
-from inspector.model.columns import (
+from weaklink.inspector.model import Chunks
+from weaklink.inspector.model.columns import (
     Ascending,
     Column,
     ColumnSlice,

@@ -16,38 +16,38 @@ from types import ModuleType
 
 import pytest
 
-from inspector.chain.steps import Status, StepOutcome
-from inspector.model import SpanKind
-from inspector.rules.rule import Severity
-from storage.filter.terms import FilterKey
-from ui.views.status import status_run
-from ui.views.styled_text import style_of
-from ui.web.markup import COLOUR_NAMES
+from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.rule import Severity
+from weaklink.storage.filter.terms import FilterKey
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import style_of
+from weaklink.ui.web.markup import COLOUR_NAMES
 
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = ("inspector", "storage", "ui")
 
 _PARTIAL = {
-    ("inspector.chain.steps", "OUTCOME_RULES"): "looked up for failed steps only",
-    ("inspector.checks.typed_arguments", "_KINDS"): "guarded by `in`",
-    ("inspector.json_scanner.string_ends", "_AS_OPENER"): "indexed by a constant",
-    ("inspector.json_scanner.string_ends", "_CLOSES"): "a value that is a whole text has its own reader",
-    ("inspector.sessions.gathering", "_ENDS"): "guarded by `in`",
-    ("storage.listing", "_VALUES"): "the order `broken` is split into two lists before",
-    ("storage.statistics", "_KEYS"): "days are computed before",
-    ("storage.statistics", "_OF_CODES"): "guarded by `in`",
-    ("ui.cli.console", "_SGR"): "guarded by `in`",
-    ("ui.cli.log", "_STREAM_TYPES"): "text is read without a decoder",
-    ("ui.cli.run", "_ENDS"): "guarded by `in`",
-    ("ui.tui.dissector.side_pane", "_OF_PLACE"): "guarded by `in`",
-    ("ui.views.diagnostic", "_EXPECTED"): "a break has a failed outcome",
-    ("ui.views.diagnostic", "_HELP"): "a break has a failed outcome",
-    ("ui.views.dissect.tree_rows", "_STYLES"): "objects and arrays are shown as counts before",
-    ("ui.views.run_diff_overview", "_SIGNS"): "a run without the step is shown before",
-    ("ui.views.status", "_TASK"): "an unknown outcome is not shown",
-    ("ui.web.markup", "COLOUR_NAMES"): "the style of a status; the test below",
+    ("weaklink.inspector.chain.steps", "OUTCOME_RULES"): "looked up for failed steps only",
+    ("weaklink.inspector.checks.typed_arguments", "_KINDS"): "guarded by `in`",
+    ("weaklink.inspector.json_scanner.string_ends", "_AS_OPENER"): "indexed by a constant",
+    ("weaklink.inspector.json_scanner.string_ends", "_CLOSES"): "a value that is a whole text has its own reader",
+    ("weaklink.inspector.sessions.gathering", "_ENDS"): "guarded by `in`",
+    ("weaklink.storage.listing", "_VALUES"): "the order `broken` is split into two lists before",
+    ("weaklink.storage.statistics", "_KEYS"): "days are computed before",
+    ("weaklink.storage.statistics", "_OF_CODES"): "guarded by `in`",
+    ("weaklink.ui.cli.console", "_SGR"): "guarded by `in`",
+    ("weaklink.ui.cli.log", "_STREAM_TYPES"): "text is read without a decoder",
+    ("weaklink.ui.cli.run", "_ENDS"): "guarded by `in`",
+    ("weaklink.ui.tui.dissector.side_pane", "_OF_PLACE"): "guarded by `in`",
+    ("weaklink.ui.views.diagnostic", "_EXPECTED"): "a break has a failed outcome",
+    ("weaklink.ui.views.diagnostic", "_HELP"): "a break has a failed outcome",
+    ("weaklink.ui.views.dissect.tree_rows", "_STYLES"): "objects and arrays are shown as counts before",
+    ("weaklink.ui.views.run_diff_overview", "_SIGNS"): "a run without the step is shown before",
+    ("weaklink.ui.views.status", "_TASK"): "an unknown outcome is not shown",
+    ("weaklink.ui.web.markup", "COLOUR_NAMES"): "the style of a status; the test below",
 }
-_JSON_WORDS = ("inspector.json_scanner.values", "LITERALS")
+_JSON_WORDS = ("weaklink.inspector.json_scanner.values", "LITERALS")
 """`true`, `false` and `null` are words of JSON here, and names of kinds elsewhere."""
 
 
@@ -59,7 +59,7 @@ def _modules() -> tuple[tuple[ModuleType, ast.Module], ...]:
             if "migrations" in file.parts or file.parent.name == "script":
                 continue
             name = ".".join(file.relative_to(_ROOT).with_suffix("").parts).removesuffix(".__init__")
-            found.append((importlib.import_module(name), ast.parse(file.read_text(encoding="utf-8"))))
+            found.append((importlib.import_module(f"weaklink.{name}"), ast.parse(file.read_text(encoding="utf-8"))))
     return tuple(found)
 
 
@@ -100,7 +100,7 @@ def _enumerations() -> set[type[Enum]]:
         value
         for module, _ in _modules()
         for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Enum) and value.__module__.split(".")[0] in _PACKAGES
+        if isinstance(value, type) and issubclass(value, Enum) and value.__module__.startswith("weaklink.")
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.plugins import entry_points_of
+from weaklink.inspector.plugins import entry_points_of
 
 _GROUP = "weaklink.formats"
 _POINTS = "[weaklink.formats]\nparrot = birds:PARROT\n"
@@ -72,7 +72,8 @@ def test_a_plug_in_that_a_finder_of_its_own_brings_is_found(tmp_path: Path, monk
 
 def test_metadata_is_not_loaded_where_no_package_declares_a_plug_in() -> None:
     program = (
-        "import sys; from inspector.plugins import entry_points_of; print(list(entry_points_of('weaklink.formats')))"
+        "import sys; from weaklink.inspector.plugins import entry_points_of; "
+        "print(list(entry_points_of('weaklink.formats')))"
     )
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; print('importlib.metadata' in sys.modules)"],

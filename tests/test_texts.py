@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from inspector.formats import registry
-from inspector.importers import source_names
-from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Rule
-from ui.cli.group import weaklink
+from weaklink.inspector.formats import registry
+from weaklink.inspector.importers import source_names
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.rule import Rule
+from weaklink.ui.cli.group import weaklink
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -152,7 +152,7 @@ def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bo
         text=True,
         check=True,
         cwd=tmp_path,
-        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT / "src")},
     )
     block = f"```text\n{done.stdout.strip()}\n```\n"
     text = _read("README.md")

@@ -7,7 +7,7 @@ import platformdirs
 import pytest
 from click.testing import CliRunner
 
-from ui.cli.group import weaklink
+from weaklink.ui.cli.group import weaklink
 
 
 @pytest.fixture(scope="module")

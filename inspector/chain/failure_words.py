@@ -10,7 +10,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 FAILED_LINES = (
     r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",

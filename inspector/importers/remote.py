@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from inspector.errors import UnreadableFileError, WeaklinkError
+from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
 
 _BUFFER = 1 << 20
 _MAGIC = frozenset("*?[")

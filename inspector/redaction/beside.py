@@ -15,11 +15,11 @@ Cost: a word of six characters with a digit among its first 24, in a text with a
 its characters and 160 before it.
 """
 
-from inspector.redaction import names, secret_values
-from inspector.redaction.keys import begins_word
-from inspector.redaction.places import AHEAD, BLANK, NEWLINE, PEEK, QUOTE, FoundIntroduction, ending_of
-from inspector.redaction.secret_values import Secret, SecretConfidence, SecretVerdict, Undecided
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction import names, secret_values
+from weaklink.inspector.redaction.keys import begins_word
+from weaklink.inspector.redaction.places import AHEAD, BLANK, NEWLINE, PEEK, QUOTE, FoundIntroduction, ending_of
+from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence, SecretVerdict, Undecided
+from weaklink.inspector.scanning import lazy_pattern
 
 _NAME_AFTER = lazy_pattern(
     rf"(?:[ ]as[ ](?:[a-z]+[ ]){{0,2}}|{QUOTE}?\s{{1,4}}\|[^\r\n|]{{0,60}}?\s"

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from inspector.redaction import names, secret_values
-from inspector.redaction.beside import judge_before_name, judge_beside
-from inspector.redaction.places import (
+from weaklink.inspector.redaction import names, secret_values
+from weaklink.inspector.redaction.beside import judge_before_name, judge_beside
+from weaklink.inspector.redaction.places import (
     AHEAD,
     BACKSLASHES,
     BLANK,
@@ -32,8 +32,8 @@ from inspector.redaction.places import (
     ending_of,
     open_quote,
 )
-from inspector.redaction.secret_values import Secret, SecretConfidence, SecretVerdict, Undecided
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence, SecretVerdict, Undecided
+from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_ADDRESS_CHARS = 400
 _MAX_COMMAND_CHARS = 240

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from inspector.redaction import secret_values
-from inspector.redaction.keys import begins_word
-from inspector.redaction.secret_values import Secret, SecretVerdict, Undecided
+from weaklink.inspector.redaction import secret_values
+from weaklink.inspector.redaction.keys import begins_word
+from weaklink.inspector.redaction.secret_values import Secret, SecretVerdict, Undecided
 
 LONGEST_INTRODUCTION = 512
 """The longest match of a detector's pattern, in code points."""

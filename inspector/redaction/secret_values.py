@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 LOOKAHEAD = 176
 """In code points: what is further than this before the text's end is decided."""

@@ -7,7 +7,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
-from inspector.errors import WeaklinkError
+from weaklink.inspector.errors import WeaklinkError
 
 
 class FilterKey(StrEnum):

@@ -2,8 +2,8 @@
 
 from alembic import context
 
-from storage.schema import VERSION_TABLE
-from storage.tables import metadata
+from weaklink.storage.schema import VERSION_TABLE
+from weaklink.storage.tables import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.capture.proxy import ProxyConfig, ProxyConfigError, Upstream, parse_upstream
+from weaklink.inspector.capture.proxy import ProxyConfig, ProxyConfigError, Upstream, parse_upstream
 
 OPENROUTER = "https://openrouter.ai/api"
 

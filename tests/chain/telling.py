@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from inspector.facade import make_call
-from inspector.formats.registry import find_format
-from inspector.model import (
+from tests.chain.known_chains import PADDING, Known, Story
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model import (
     CallHeader,
     ErrorPhase,
     FinishReason,
@@ -21,7 +22,6 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from tests.chain.known_chains import PADDING, Known, Story
 
 _SCHEMA: dict[str, Any] = {"type": "object", "properties": {"count": {"type": "integer"}}}
 

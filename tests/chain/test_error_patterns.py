@@ -2,10 +2,10 @@
 
 import pytest
 
-from inspector.errors import InvalidPatternError, WeaklinkError
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
 from tests.chain.building import trace_of
+from weaklink.inspector.errors import InvalidPatternError, WeaklinkError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
 
 CALL = 'call: book {"seat": "12A"}'
 

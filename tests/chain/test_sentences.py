@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from inspector.json_text import write_json
 from tests.chain.building import chain_of
+from weaklink.inspector.json_text import write_json
 
 ROWS = [
     json.loads(line)

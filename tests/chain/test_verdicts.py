@@ -2,9 +2,9 @@
 
 import pytest
 
-from inspector.chain.steps import Break, Chain
-from inspector.model import ErrorPhase, FinishReason, Generation, GenerationError, Outcome
 from tests.chain.building import chain_of
+from weaklink.inspector.chain.steps import Break, Chain
+from weaklink.inspector.model import ErrorPhase, FinishReason, Generation, GenerationError, Outcome
 
 CALL, ERROR = 'call: get_weather {"city": "Oslo"}', "result: Error: timeout"
 

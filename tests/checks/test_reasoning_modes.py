@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.checks.reasoning import (
+from weaklink.inspector.checks.reasoning import (
     ReasoningMode,
     ReasoningSwitch,
     estimated_place,
@@ -10,8 +10,8 @@ from inspector.checks.reasoning import (
     reasoned_turns,
     requested_reasoning,
 )
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     Generation,

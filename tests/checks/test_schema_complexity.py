@@ -2,8 +2,8 @@
 
 import pytest
 
-from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
-from inspector.model import Json, ToolDefinition
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
+from weaklink.inspector.model import Json, ToolDefinition
 
 
 def measured(parameters: Json) -> SchemaComplexity:

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.formats.transcript import read_transcript, split_turns
 from tests.strategies import texts
+from weaklink.inspector.formats.transcript import read_transcript, split_turns
 
 
 def roles(text: str) -> list[str]:

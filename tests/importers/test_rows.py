@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.importers.records import (
+from tests.strategies import texts
+from weaklink.inspector.importers.records import (
     Element,
     Line,
     Row,
@@ -21,9 +22,8 @@ from inspector.importers.records import (
     read_lines,
     read_rows,
 )
-from inspector.importers.source import Skipped, SourceFile
-from inspector.model import Json
-from tests.strategies import texts
+from weaklink.inspector.importers.source import Skipped, SourceFile
+from weaklink.inspector.model import Json
 
 _JSON: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | texts(max_size=4),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from inspector.importers.titles import first_words
-from inspector.model import Part, Role, Turn, TurnFlag
+from weaklink.inspector.importers.titles import first_words
+from weaklink.inspector.model import Part, Role, Turn, TurnFlag
 
 _COMMAND = (
     "<command-message>review…</command-message>\n<command-name>/review</command-name>\n"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
-from inspector.diagnostics import Fault, apply_fixes
-from inspector.json_scanner import JsonReading, read_json
 from tests.formats.expectations import escaped, quoted_excerpt, verbatim
+from weaklink.inspector.diagnostics import Fault, apply_fixes
+from weaklink.inspector.json_scanner import JsonReading, read_json
 
 FOLDER = Path(__file__).parents[1] / "cases" / "json"
 KEYS = ("reads", "faults", "values")

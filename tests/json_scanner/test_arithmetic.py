@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.json_scanner.words import result_of
+from weaklink.inspector.json_scanner.words import result_of
 
 
 @pytest.mark.parametrize(

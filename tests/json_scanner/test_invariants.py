@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.diagnostics import apply_fixes
-from inspector.json_scanner import JsonKind, is_strict, read_json, read_strict_at, read_values
-from inspector.rules.rule import Severity
-from inspector.text import Range
 from tests.examples import in_the_gate
+from weaklink.inspector.diagnostics import apply_fixes
+from weaklink.inspector.json_scanner import JsonKind, is_strict, read_json, read_strict_at, read_values
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
 
 pytestmark = pytest.mark.invariants
 MANY = in_the_gate(100)

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.model import (
+from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
+from tests.strategies import texts
+from weaklink.inspector.model import (
     Chunk,
     ErrorPhase,
     ExternalId,
@@ -22,11 +24,9 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.redaction import names
-from inspector.redaction.masking import SecretStream
-from inspector.redaction.redactor import Redactor
-from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
-from tests.strategies import texts
+from weaklink.inspector.redaction import names
+from weaklink.inspector.redaction.masking import SecretStream
+from weaklink.inspector.redaction.redactor import Redactor
 
 _KEYS = pytest.mark.parametrize(("prefix", "secret"), KEYS.values(), ids=KEYS)
 _INTRODUCED = pytest.mark.parametrize(("before", "secret", "after"), INTRODUCED.values(), ids=INTRODUCED)

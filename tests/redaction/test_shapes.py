@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from inspector.redaction.finding import suspect_texts
-from inspector.redaction.keys import KEYS, KeyShape
-from inspector.redaction.masking import SecretStream
-from inspector.redaction.redactor import Redactor
 from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
+from weaklink.inspector.redaction.finding import suspect_texts
+from weaklink.inspector.redaction.keys import KEYS, KeyShape
+from weaklink.inspector.redaction.masking import SecretStream
+from weaklink.inspector.redaction.redactor import Redactor
 
 _KEPT = [json.loads(line) for line in Path("tests/cases/redaction/kept.jsonl").read_text("utf-8").splitlines()]
 _ESCAPES = (

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.apis.openai.messages import read_message
-from inspector.model import CallHeader, Part, ResultHeader, Role, Turn
-from inspector.sessions.fingerprints import RunningDigest, fingerprint_of, message_digest
 from tests.strategies import json_values
+from weaklink.inspector.apis.openai.messages import read_message
+from weaklink.inspector.model import CallHeader, Part, ResultHeader, Role, Turn
+from weaklink.inspector.sessions.fingerprints import RunningDigest, fingerprint_of, message_digest
 
 
 def said(*parts: tuple[str, str], id_: str | None = "c1") -> Turn:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from inspector.model import (
+from tests.sessions.test_book import answer, ask, assistant, new_book, user
+from weaklink.inspector.model import (
     ErrorPhase,
     Generation,
     GenerationError,
@@ -19,9 +20,8 @@ from inspector.model import (
     Turn,
     TurnFlag,
 )
-from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.wire.events import DecodedTurn
-from tests.sessions.test_book import answer, ask, assistant, new_book, user
+from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.wire.events import DecodedTurn
 
 FAILED = DecodedTurn(
     Turn(

@@ -9,10 +9,10 @@ import time
 
 from msgspec.structs import replace
 
-from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
-from inspector.model import Chunk, Role
-from storage import StoreSink
 from tests.storage.samples import trace
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from weaklink.inspector.model import Chunk, Role
+from weaklink.storage import StoreSink
 
 
 def main(database: str) -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from inspector.errors import StoreError
-from inspector.inspection import inspect_trace
-from storage import Mark, Store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import Mark, Store
 
 
 @pytest.fixture

@@ -21,14 +21,6 @@ import psycopg.sql
 import pytest
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from inspector import BaseParser, ToolCall, ToolCallParser
-from inspector.capture.logger import TraceLogger
-from inspector.capture.recorder import Recorder
-from inspector.formats.registry import formats
-from inspector.redaction.redactor import Redactor
-from inspector.sessions.exchange import ExchangeEnd
-from inspector.text import Range
-from storage import StoreSink
 from tests.capture.recordings import Call, ToldWatch, delta_event
 from tests.redaction.introductions import one_of_each_container
 from tests.redaction.planted import ALL, KEY_SHAPES, Planted
@@ -38,6 +30,14 @@ from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES
 from tests.ui.cli.test_import_watch import turns, until, watching
 from tests.ui.conftest import Run
 from tests.ui.web.apps import page
+from weaklink.inspector import BaseParser, ToolCall, ToolCallParser
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.sessions.exchange import ExchangeEnd
+from weaklink.inspector.text import Range
+from weaklink.storage import StoreSink
 
 _CASES = Path("tests/cases/importers")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from inspector.diagnostics import Diagnostic
-from inspector.importers import Skipped, read_source
-from inspector.inspection import inspect_trace
 from tests.test_rules import found_in, rows
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.inspection import inspect_trace
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*.jsonl"))
 SENTENCE = re.compile(r"[A-Z`].*[.?]", re.DOTALL)

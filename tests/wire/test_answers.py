@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.apis.providers import PROVIDERS, Provider, decoder_for
-from inspector.model import Grade, Instant, InstantSource
-from inspector.text import decode
-from inspector.wire.decoder import decode_answer
-from inspector.wire.events import PartGrew, TurnAssembly, WireEvent
 from tests.strategies import texts
 from tests.wire.transcripts import plain
+from weaklink.inspector.apis.providers import PROVIDERS, Provider, decoder_for
+from weaklink.inspector.model import Grade, Instant, InstantSource
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.decoder import decode_answer
+from weaklink.inspector.wire.events import PartGrew, TurnAssembly, WireEvent
 
 CASES = Path(__file__).parent.parent / "cases" / "wire"
 PATHS = {

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from inspector.dataset.rows import open_row_file
-from inspector.inspection import inspect_trace
-from storage import open_store
 from tests.chain.building import trace_of
 from tests.ui.conftest import Run
+from weaklink.inspector.dataset.rows import open_row_file
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import open_store
 
 LINES = (
     "user: Fly me to Oslo.",

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from inspector.dataset.lint.engine_faults import TWINS
-from inspector.dataset.rows import read_file
 from tests.ui.conftest import Run
+from weaklink.inspector.dataset.lint.engine_faults import TWINS
+from weaklink.inspector.dataset.rows import read_file
 
 TOOLS = [
     {

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from storage import open_store
 from tests.ui.conftest import START, Run, environment
-from ui.cli.import_paths import PathWatcher
-from ui.importing.file_places import PlacedFile
+from weaklink.storage import open_store
+from weaklink.ui.cli.import_paths import PathWatcher
+from weaklink.ui.importing.file_places import PlacedFile
 
 LINE = '{"role": "user", "content": "Hi"}\n'
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from inspector.errors import UnreadableFileError
-from storage import open_store
 from tests.ui.tui.test_terminal import Terminal
-from ui.importing.opened_file import store_file
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.storage import open_store
+from weaklink.ui.importing.opened_file import store_file
 
 SECRET = "sk-" + "a8Kx2mQ9vTz4LpRw7NcY" * 2
 ROWS = [

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
-from inspector.model import Chunk, Part, Role, Turn
-from storage import StoreSink
 from tests.storage.samples import GOOD_CALL, trace
+from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
+from weaklink.inspector.model import Chunk, Part, Role, Turn
+from weaklink.storage import StoreSink
 
 
 @contextmanager

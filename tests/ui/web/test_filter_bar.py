@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.web.apps import address, field_of, page
-from ui.views.links import saved_views
+from weaklink.ui.views.links import saved_views
 
 
 @pytest.fixture(autouse=True)

@@ -9,15 +9,15 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from storage import open_store
 from tests.ui.web.dashboards import running
 from tests.ui.web.pages_walked import settled
+from weaklink.storage import open_store
 
 
 @pytest.fixture
 def short_pages(demo_database: Path) -> Iterator[str]:
     """A dashboard whose list of traces has ten on a page."""
-    first = "from ui.web.pages import traces; traces._PAGE = 10"
+    first = "from weaklink.ui.web.pages import traces; traces._PAGE = 10"
     with running(demo_database.parent, demo_database, first=first) as found:
         yield found.address
 

@@ -7,9 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from storage import open_store
 from tests.ui.web.apps import address, page
-from ui.web.pages import traces
+from weaklink.storage import open_store
+from weaklink.ui.web.pages import traces
 
 _PAGE = 10
 

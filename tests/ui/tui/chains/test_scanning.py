@@ -3,7 +3,7 @@
 import pytest
 
 from tests.ui.tui.apps import filled, home, press, running, settled
-from ui.tui.chains.chain_list import PAGE
+from weaklink.ui.tui.chains.chain_list import PAGE
 
 _TRACES = 2 * PAGE + 31
 _STEP = 30
