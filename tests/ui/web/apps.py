@@ -20,7 +20,7 @@ def leave(path, query_params=None):
 register_pages({{one.path: one.path for one in PAGES}})
 st.session_state["left_for"] = None
 with patch.object(st, "switch_page", leave):
-    import_module("ui.web.pages.{name}").show()
+    import_module("weaklink.ui.web.pages.{name}").show()
 """
 
 
