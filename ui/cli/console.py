@@ -5,9 +5,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TextIO
 
+from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.views.styled_text import Line, Style, plain, visible_line
 
 # Select Graphic Rendition (ECMA-48): only the sixteen colours, so that the terminal's theme decides how they look.
@@ -34,6 +36,12 @@ _SGR: Mapping[Style, str] = MappingProxyType(
 )
 
 _UNLIMITED = 1 << 20  # cells
+
+
+def require_extra(extra: str, *, module: str, use: str) -> None:
+    """Raise WeaklinkError, with the command that installs it, if `module` of an extra is missing; `use` needs it."""
+    if find_spec(module) is None:
+        raise WeaklinkError(f"{use} needs `{module}`, which is not installed: pip install 'weaklink[{extra}]'")
 
 
 def has_colours(stream: TextIO, choice: str = "auto") -> bool:
