@@ -51,7 +51,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -196,6 +196,9 @@ rule-pages: dev ## Make the pages on rules in docs/rules
 
 format-table: dev ## Make the table of the formats in docs/formats.md
 	$(BIN)/python -m pytest tests/test_texts.py -k docs_list_every_format --update-goldens
+
+source-table: dev ## Make the table of the places of logs in docs/sources.md
+	$(BIN)/python -m pytest tests/test_texts.py -k docs_list_every_place --update-goldens
 
 architecture: dev ## Draw the import graph in docs/architecture.md
 	$(BIN)/python -m pytest tests/test_architecture.py --update-goldens

@@ -7,7 +7,7 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.logged_session import PARSED_ARGUMENTS, LoggedSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
@@ -54,13 +54,13 @@ def _is_history(row: JsonObject) -> bool:
     return first.get("role") == "user" and ("<task>" in content or "<environment_details>" in content)
 
 
-def _session(value: JsonObject, record: str, file: SourceFile) -> LoggedSession:
+def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
     named = text_of(value, "sessionId")
     agent = text_of(value, "agent")
     ids = [("session_id", named)] if named else [(place_of(file.path).name, place_of(file.path).value)]
     if agent not in ("", "lead"):
         ids.append(("file", file.path.name))
-    session = LoggedSession("cline", ids, record, _NOTES)
+    session = AgentSession("cline", ids, record, _NOTES)
     session.version = text_of(object_of(value.get("origin")), "version")
     if agent not in ("", "lead") and named:
         session.parent = ParentTrace(ExternalId("session_id", named), ParentWhy.SUBAGENT)
@@ -70,7 +70,7 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> LoggedSession:
     return session
 
 
-def _take(message: JsonObject, session: LoggedSession) -> None:
+def _take(message: JsonObject, session: AgentSession) -> None:
     content = message.get("content")
     plain: JsonObject = {"type": "text", "text": content}
     blocks = [plain] if isinstance(content, str) else objects_of(content)
@@ -101,7 +101,7 @@ def _take(message: JsonObject, session: LoggedSession) -> None:
             session.say("user", [block])
 
 
-def _result(block: JsonObject, session: LoggedSession) -> None:
+def _result(block: JsonObject, session: AgentSession) -> None:
     content = block.get("content")
     runs = [one for one in objects_of(content) if "success" in one]
     words: Json = content

@@ -6,7 +6,7 @@ Continue's types, and a run of its command line 1.5.47.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.logged_session import PARSED_ARGUMENTS, LoggedSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
@@ -36,8 +36,8 @@ class ContinueImporter:
             yield row if isinstance(row, Skipped) else _session(row.value, row.record).trace()
 
 
-def _session(value: JsonObject, record: str) -> LoggedSession:
-    session = LoggedSession("continue", (("sessionId", text_of(value, "sessionId")),), record, _NOTES)
+def _session(value: JsonObject, record: str) -> AgentSession:
+    session = AgentSession("continue", (("sessionId", text_of(value, "sessionId")),), record, _NOTES)
     title = text_of(value, "title")
     session.title = "" if title == _UNTITLED else title
     session.folder = text_of(value, "workspaceDirectory").removeprefix("file://")
@@ -60,7 +60,7 @@ def _session(value: JsonObject, record: str) -> LoggedSession:
     return session
 
 
-def _answer(item: JsonObject, message: JsonObject, reasoning: str, session: LoggedSession, answered: set[str]) -> None:
+def _answer(item: JsonObject, message: JsonObject, reasoning: str, session: AgentSession, answered: set[str]) -> None:
     usage = object_of(message.get("usage"))
     is_snake = "prompt_tokens" in usage
     names = ("prompt_tokens", "completion_tokens") if is_snake else ("promptTokens", "completionTokens")

@@ -7,9 +7,9 @@ of `@github/copilot-sdk` 1.0, and a run of 1.0.102.
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.logged_session import (
+from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
-    LoggedSession,
+    AgentSession,
     failure,
     rows_of,
     usage_of,
@@ -38,7 +38,7 @@ class CopilotCliImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The session, then its sub-agents in the order of their first events."""
-        sessions: dict[str, LoggedSession] = {}
+        sessions: dict[str, AgentSession] = {}
         names: dict[str, str] = {}
         usages: dict[str, JsonObject] = {}
         session_id = ""
@@ -51,7 +51,7 @@ class CopilotCliImporter:
             session_id = session_id or text_of(data, "sessionId")
             if agent not in sessions:
                 ids = (("session_id", session_id), ("agent", agent))
-                sessions[agent] = LoggedSession("copilot-cli", ids, row.record, _NOTES)
+                sessions[agent] = AgentSession("copilot-cli", ids, row.record, _NOTES)
             if text_of(row.value, "type") == "session.usage_record":
                 usages[agent] = object_of(data.get("usage"))
             elif text_of(row.value, "type") == "subagent.started":
@@ -69,7 +69,7 @@ def _is_start(row: JsonObject) -> bool:
     return text_of(row, "type") in _SESSION_EVENTS and "sessionId" in object_of(row.get("data"))
 
 
-def _take(event: JsonObject, data: JsonObject, session: LoggedSession, usages: dict[str, JsonObject]) -> None:
+def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: dict[str, JsonObject]) -> None:
     at = event.get("timestamp")
     match text_of(event, "type"):
         case "session.start" | "session.resume":

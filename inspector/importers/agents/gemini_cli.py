@@ -8,9 +8,9 @@ it. A call has its result. Source: `chatRecordingTypes` and `chatRecordingServic
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.logged_session import (
+from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
-    LoggedSession,
+    AgentSession,
     failure,
     rows_of,
     texts,
@@ -63,8 +63,8 @@ class GeminiCliImporter:
             yield _session(record, messages).trace()
 
 
-def _session(record: JsonObject, messages: dict[str, JsonObject]) -> LoggedSession:
-    session = LoggedSession("gemini-cli", (("sessionId", text_of(record, "sessionId")),), "line 1", _NOTES)
+def _session(record: JsonObject, messages: dict[str, JsonObject]) -> AgentSession:
+    session = AgentSession("gemini-cli", (("sessionId", text_of(record, "sessionId")),), "line 1", _NOTES)
     session.title = text_of(record, "summary")
     session.began(record.get("startTime"))
     for message in messages.values():
@@ -80,7 +80,7 @@ def _session(record: JsonObject, messages: dict[str, JsonObject]) -> LoggedSessi
     return session
 
 
-def _answer(message: JsonObject, session: LoggedSession) -> None:
+def _answer(message: JsonObject, session: AgentSession) -> None:
     calls = objects_of(message.get("toolCalls"))
     thoughts = (
         ": ".join(filter(None, (text_of(one, "subject"), text_of(one, "description"))))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.logged_session import LoggedSession, failure, rows_of, usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, json_column, open_tables
@@ -111,8 +111,8 @@ def _messages_of(events: Iterable[JsonObject]) -> list[JsonObject]:
     return [*answers, *failed]
 
 
-def _session(info: JsonObject, messages: list[JsonObject], record: str) -> LoggedSession:
-    session = LoggedSession("opencode", (("session_id", text_of(info, "id")),), record, _NOTES)
+def _session(info: JsonObject, messages: list[JsonObject], record: str) -> AgentSession:
+    session = AgentSession("opencode", (("session_id", text_of(info, "id")),), record, _NOTES)
     session.title = text_of(info, "title")
     session.version = text_of(info, "version")
     session.folder = text_of(info, "directory")
@@ -124,7 +124,7 @@ def _session(info: JsonObject, messages: list[JsonObject], record: str) -> Logge
     return session
 
 
-def _message(info: JsonObject, parts: list[JsonObject], session: LoggedSession) -> None:
+def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -> None:
     words = {kind: [part for part in parts if part.get("type") == kind] for kind in ("text", "reasoning", "tool")}
     times = object_of(info.get("time"))
     session.began(times.get("created"))

@@ -8,9 +8,9 @@ Source: IMPORTS of Pi 0.74 and 1.6 (`session-format.md`, `message-types.md` of i
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object, read_tools
-from weaklink.inspector.importers.agents.logged_session import (
+from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
-    LoggedSession,
+    AgentSession,
     failure,
     rows_of,
     texts,
@@ -88,12 +88,10 @@ def _path(leaf: Row, known: dict[str, Row]) -> list[Row]:
     return path[::-1]
 
 
-def _session(header: JsonObject, branch: list[Row], shared: int) -> LoggedSession:
+def _session(header: JsonObject, branch: list[Row], shared: int) -> AgentSession:
     """A branch as a session; the first `shared` entries are also those of the main one."""
     own = text_of(branch[shared].value, "id") if shared else ""
-    session = LoggedSession(
-        "pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES
-    )
+    session = AgentSession("pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES)
     session.version = str(header.get("version", 1))
     session.folder = text_of(header, "cwd")
     session.began(header.get("timestamp"))
@@ -114,7 +112,7 @@ def _parent(path: str) -> ParentTrace:
     return ParentTrace(ExternalId("session_id", name.rpartition("_")[2]), ParentWhy.FORK)
 
 
-def _take(entry: JsonObject, session: LoggedSession) -> None:
+def _take(entry: JsonObject, session: AgentSession) -> None:
     message = object_of(entry.get("message"))
     match entry.get("type"):
         case "session_info":
@@ -127,7 +125,7 @@ def _take(entry: JsonObject, session: LoggedSession) -> None:
             _message(message, entry.get("timestamp"), session)
 
 
-def _message(message: JsonObject, at: Json, session: LoggedSession) -> None:
+def _message(message: JsonObject, at: Json, session: AgentSession) -> None:
     match message.get("role"):
         case "system":
             sections = (text for text in object_of(message.get("sections")).values() if isinstance(text, str))
@@ -153,7 +151,7 @@ def _message(message: JsonObject, at: Json, session: LoggedSession) -> None:
                 session.say("user", words, is_injected=True)
 
 
-def _answer(message: JsonObject, at: Json, session: LoggedSession) -> None:
+def _answer(message: JsonObject, at: Json, session: AgentSession) -> None:
     blocks = objects_of(message.get("content"))
     reason = text_of(message, "stopReason")
     failed = failure(text_of(message, "errorMessage") or reason, code=reason) if reason in _FAILED else None

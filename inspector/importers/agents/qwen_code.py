@@ -6,9 +6,9 @@ Source: `chatRecordingService` of Qwen Code 0.24; files of 0.15 and 0.24.
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.logged_session import (
+from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
-    LoggedSession,
+    AgentSession,
     failure,
     rows_of,
     usage_of,
@@ -37,7 +37,7 @@ class QwenCodeImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows."""
-        sessions: dict[tuple[str, str], LoggedSession] = {}
+        sessions: dict[tuple[str, str], AgentSession] = {}
         for row in rows_of(file):
             if isinstance(row, Skipped):
                 yield row
@@ -46,7 +46,7 @@ class QwenCodeImporter:
             ids = text_of(row.value, "sessionId"), agent
             if ids not in sessions:
                 named = (("sessionId", ids[0]), ("agentId", agent))
-                session = sessions[ids] = LoggedSession("qwen-code", named, row.record, _NOTES)
+                session = sessions[ids] = AgentSession("qwen-code", named, row.record, _NOTES)
                 forked = text_of(object_of(row.value.get("forkedFrom")), "sessionId")
                 if agent or forked:
                     why = ParentWhy.SUBAGENT if agent else ParentWhy.FORK
@@ -61,7 +61,7 @@ def _is_row(row: JsonObject) -> bool:
     return named and isinstance(object_of(row.get("message")).get("parts"), list)
 
 
-def _take(row: JsonObject, session: LoggedSession) -> None:
+def _take(row: JsonObject, session: AgentSession) -> None:
     session.began(row.get("timestamp"))
     session.version = text_of(row, "version") or session.version
     session.folder = session.folder or text_of(row, "cwd")

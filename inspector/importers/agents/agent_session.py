@@ -2,7 +2,7 @@
 
 A source is a reader and a map. The reader gives records (`rows_of`: JSON lines, an array or documents; `open_tables`:
 the tables of an SQLite database). The map says which member of a record is which of ours, by calling the methods of
-`LoggedSession` in the log's order:
+`AgentSession` in the log's order:
 
     {"type": "toolResult", "toolCallId": "a1", "isError": true, ...}    a record of Pi
     session.result("a1", content, is_error=True, recorded=...)          what the map makes of it
@@ -83,7 +83,7 @@ def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "",
     )
 
 
-class LoggedSession:
+class AgentSession:
     """One session while its log is read. `source` is the importer's name, `ids` what the log calls the session.
 
     The other members are set by the map as it meets them; `notes` are what the source did not keep.
