@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.examples import in_the_gate
 from tests.strategies import json_values, texts, traces
@@ -161,6 +162,19 @@ def test_numbers_that_json_has_no_word_for_come_back(some_path: Path) -> None:
     assert found.offsets_s is not None
     assert math.isnan(found.offsets_s[0] or 0.0)
     assert found.logprobs == ((-math.inf, -0.0),)
+
+
+def test_words_that_look_like_numbers_stay_words(some_path: Path) -> None:
+    schema: Json = {"reward": "NaN", "at_s": ["Infinity"], "logprobs": {"default": "-Infinity"}, "minimum": math.inf}
+    tool = ToolDefinition("NaN", "NaN", schema, raw="Infinity")
+    turn = Turn(Role.ASSISTANT, (Part("NaN", "NaN"),), generation=Generation(tools=(tool,), started=Instant(-math.inf)))
+    trace = Trace((turn,), "NaN", outcome=Outcome(exit_status="NaN", reward=math.inf))
+    assert read(some_path, written(trace)) == [trace]
+
+
+def test_no_file_makes_a_trace_open(some_path: Path) -> None:
+    assert read(some_path, written(structs.replace(EXAMPLE, is_open=True))) == [EXAMPLE]
+    assert read(some_path, written(EXAMPLE).replace('{"turns":4', '{"is_open":true,"turns":4')) == [EXAMPLE]
 
 
 def test_a_file_of_version_1_is_read() -> None:

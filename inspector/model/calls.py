@@ -144,7 +144,7 @@ def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
     return found
 
 
-class ToolDefinition(Struct, frozen=True):
+class ToolDefinition(Struct, frozen=True, omit_defaults=True):
     """A tool that was offered to the model: its name, what it does, and the JSON Schema of its arguments.
 
     `parameters` is the schema as in the source, None if there is none; `raw` the whole definition's text; `range` its
