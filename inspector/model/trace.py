@@ -121,7 +121,7 @@ class SentPart(Struct, frozen=True, omit_defaults=True):
     """
 
     name: str
-    text: str
+    text: str = ""
     prefix: int = 0
     suffix: int = 0
 

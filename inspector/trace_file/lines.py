@@ -43,6 +43,7 @@ FLOAT_FIELDS = frozenset(("at_s", "reward", "offsets_s", "logprobs"))
 """The fields of traces and turns that contain floats."""
 _SCHEMA = "parameters"
 _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+_FACTS = [name for name in Trace.__struct_fields__ if name not in ("turns", "is_open")]
 Record: TypeAlias = dict[str, Any]
 """The object of a line."""
 
@@ -191,17 +192,20 @@ def _bytes(line: BodyLine) -> bytes:
     return b64decode(line.base64, validate=True) if line.base64 else line.text.encode()
 
 
-def plain(value: Trace | Turn) -> Record:
-    """The fields of a trace or a turn as plain values; numbers that JSON cannot represent are still numbers."""
-    record: Record = msgspec.to_builtins(value, builtin_types=(Decimal,), enc_hook=tuple)  # a column becomes a tuple
+def trace_record(trace: Trace) -> Record:
+    """A trace without its turns and exchanges as the object of its line, except that its floats may be not finite."""
+    record = _plain(Trace((), **{name: getattr(trace, name) for name in _FACTS}))
+    del record["turns"]
     return record
 
 
 def turn_record(turn: Turn) -> Record:
     """A turn as the object of its line, except that its floats may be not finite."""
-    record = plain(turn)
-    if record.pop("flags", ()):
+    record = _plain(turn)
+    if turn.flags:
         record["flags"] = sorted(turn.flags)
+    else:
+        record.pop("flags", None)
     for tool in record.get("generation", {}).get("tools", ()):
         if _SCHEMA in tool:
             tool[_SCHEMA] = portable_json(tool[_SCHEMA])
@@ -226,6 +230,12 @@ def record_of(line: bytes) -> Any:
     if any(b'"%s"' % word.encode() in line for word in _NOT_FINITE):
         value = _with_floats(value, is_float=False)
     return value
+
+
+def _plain(value: Trace | Turn) -> Record:
+    """The fields that differ from their defaults as plain values; a column becomes a tuple."""
+    record: Record = msgspec.to_builtins(value, builtin_types=(Decimal,), enc_hook=tuple)
+    return record
 
 
 def _with_words(value: Json) -> Json:

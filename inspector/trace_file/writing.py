@@ -46,16 +46,12 @@ def header_line() -> str:
 
 def trace_lines(trace: model.Trace, exchanges: Sequence[RecordedExchange] = ()) -> Iterator[str]:
     """The lines of one trace and of its recorded exchanges, which may be appended to a file of this version."""
-    facts = model.Trace(**{name: getattr(trace, name) for name in _FACTS}, turns=())
-    record = lines.plain(facts) | {"turns": len(trace.turns)}
+    record = {"turns": len(trace.turns)} | lines.trace_record(trace)
     if exchanges:
         record["exchanges"] = msgspec.to_builtins(list(map(lines.ExchangePacker().line, exchanges)))
     yield lines.line_of({"trace": record})
     for turn in compacted(trace).turns:
         yield lines.line_of({"turn": lines.turn_record(turn)})
-
-
-_FACTS = [name for name in model.Trace.__struct_fields__ if name not in ("turns", "is_open")]
 
 
 def _write(stream: TextIO, traces: Iterable[model.Trace]) -> None:

@@ -22,13 +22,24 @@ from weaklink.inspector.chain.steps import (
 from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
 from weaklink.inspector.errors import UnknownRuleError
 from weaklink.inspector.inspected import PartInspection
-from weaklink.inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult, Trace, Turn
+from weaklink.inspector.model import (
+    Json,
+    Parameter,
+    RecordedState,
+    RunState,
+    Span,
+    SpanKind,
+    ToolCall,
+    ToolResult,
+    Trace,
+    Turn,
+)
 from weaklink.inspector.model.columns import Column
 from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
 from weaklink.storage.packing.paged_blobs import StringPool
-from weaklink.storage.packing.records import state_facts, state_from, tool_facts, tool_from
+from weaklink.storage.packing.records import tool_facts, tool_from
 from weaklink.storage.packing.values import packable, unpack, unpack_list
 
 LAYOUT = 2
@@ -325,15 +336,23 @@ def result_facts(result: ToolResult, text: str) -> list[Any]:
     """A result; `text` is the text of its part."""
     content = None if result.range.of(text) == result.content else result.content
     facts = [content, *_ends(result.range), result.call_id, result.name, result.is_error, result.span]
-    return facts if result.recorded is None else [*facts, state_facts(result.recorded)]
+    return facts if result.recorded is None else [*facts, _state(result.recorded)]
 
 
 def result_from(facts: list[Any], text: str) -> ToolResult:
     """The inverse of `result_facts`, with the same text."""
     content, start, end, call_id, name, is_error, span, *recorded = facts
     place = Range(start, end)
-    state = state_from(recorded[0]) if recorded else None
+    state = _state_from(*recorded[0]) if recorded else None
     return ToolResult(place.of(text) if content is None else content, place, call_id, name, is_error, span, state)
+
+
+def _state(recorded: RecordedState) -> list[Any]:
+    return [recorded.exit_code, recorded.state and recorded.state.value, recorded.field]
+
+
+def _state_from(exit_code: int | None, state: str | None, field: str) -> RecordedState:
+    return RecordedState(exit_code, RunState(state) if state else None, field)
 
 
 def _parameters(call: ToolCall, text: str) -> Iterator[list[Any]]:
