@@ -499,7 +499,7 @@ class SpanKind(StrEnum):
     MARKUP = "markup"
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, array_like=True):
     """A typed range of one part's text; the top-level spans of a part tile it exactly.
 
     `inner` is the range without the markers. `closed` is true if the span ended as its format requires: a span that a

@@ -117,7 +117,6 @@ def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
     store: Store, monkeypatch: pytest.MonkeyPatch, in_columns: bool
 ) -> None:
     monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
-    monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
     store.save((one, inspect_trace(one)) for one in stored_traces())
     monkeypatch.undo()
     for one in store.traces():
