@@ -102,24 +102,13 @@ class ExchangePacker:
                 base = self._base
             self._last, self._base = request, self._number
         return ExchangeLine(
-            self._number,
-            exchange.method,
-            exchange.path,
-            exchange.began_s,
-            exchange.status,
-            exchange.headers,
-            None if request is None else _body(request[prefix : len(request) - suffix]),
-            base,
-            prefix,
-            suffix,
-            None if exchange.answer is None else _body(exchange.answer),
-            exchange.ends,
-            exchange.offsets_s,
-            exchange.end,
-            exchange.message,
-            exchange.turn,
-            exchange.is_redacted,
-            exchange.withheld,
+            **_shared_fields(exchange),
+            number=self._number,
+            request=None if request is None else _body(request[prefix : len(request) - suffix]),
+            base=base,
+            prefix=prefix,
+            suffix=suffix,
+            answer=None if exchange.answer is None else _body(exchange.answer),
         )
 
     def forget(self) -> None:
@@ -145,22 +134,15 @@ def exchanges_of(lines: Iterable[ExchangeLine]) -> Iterator[RecordedExchange]:
             line.ends and line.ends[-1] != len(answer or b"")
         ):
             raise ValueError("the ends of the pieces do not increase up to the length of the answer")
-        yield RecordedExchange(
-            line.method,
-            line.path,
-            line.began_s,
-            line.status,
-            line.headers,
-            request,
-            answer,
-            line.ends,
-            line.offsets_s,
-            line.end,
-            line.message,
-            line.turn,
-            line.is_redacted,
-            withheld,
-        )
+        yield RecordedExchange(**(_shared_fields(line) | {"request": request, "answer": answer, "withheld": withheld}))
+
+
+_SHARED_FIELDS = [name for name in RecordedExchange.__struct_fields__ if name not in ("request", "answer")]
+
+
+def _shared_fields(source: RecordedExchange | ExchangeLine) -> Record:
+    """The fields of an exchange that are the same in its line."""
+    return {name: getattr(source, name) for name in _SHARED_FIELDS}
 
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
