@@ -193,7 +193,7 @@ def reward(verifier: str | Verifier = "tool-use", **options: Unpack[RewardOption
     `response_format`, `answer_format`, `type` and `annotation` are used, and the reference: `expected`, `ground_truth`,
     `answers`, `reward_model` and the other names of `verify`; `tools` and `schema` given here are used if those columns
     are missing. `format`, `select`, `ignore` and `require_call` are those of `verify`. An empty answer fails. The
-    function raises TypeError for the arguments of another framework, and ValueError for a reference that cannot be read.
+    function raises TypeError for the arguments of another framework, and ValueError for a reference it cannot read.
     """
     rewarding = _rewarding(verifier, options)
 
