@@ -112,6 +112,16 @@ def score() -> None:
 @_paths_argument
 @click.option("--against", multiple=True, metavar="PATH", help="A second set, shown beside the first.")
 @click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
+@click.option("--by", metavar="COLUMN", help="Also measure the rows with each value of this member, such as source.")
+@click.option(
+    "--goals", metavar="FILE", help="JSON with the shares that the set should have.  [default: the recommended]"
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Count what a limit of N tokens a sample cuts, and the packed sequences; needs --tokenizer.",
+)
 @click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
 @click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
 @click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
@@ -131,6 +141,8 @@ def report() -> None:
     Examples:
       weaklink data report train.jsonl
       weaklink data report train.jsonl --against before.jsonl --html report.html
+      weaklink data report train.jsonl --by source --goals goals.json
+      weaklink data report train.jsonl --tokenizer tokenizer.json --max-tokens 4096
       weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
     """  # noqa: D301  # Click needs the backspace itself
 
