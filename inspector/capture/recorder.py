@@ -522,6 +522,11 @@ class Recorder:
         self._thread.start()
 
     @property
+    def waiting_bytes(self) -> int:
+        """About how many bytes are waiting for the thread."""
+        return self._buffer.waiting_bytes
+
+    @property
     def dropped_bytes(self) -> int:
         """How many bytes were dropped because too much was waiting."""
         return self._buffer.dropped_bytes
