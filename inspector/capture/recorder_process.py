@@ -21,6 +21,7 @@ report at the start, after each exchange and at the end.
 """
 
 import asyncio
+import json
 import os
 import selectors
 import signal
@@ -32,8 +33,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.capture.event_buffer import PER_EXCHANGE, PER_PIECE, IgnoringObserver
 from weaklink.inspector.capture.exchange_messages import (
@@ -98,7 +98,7 @@ class ForwarderConnection:
     def report(self, report: RecorderReport) -> None:
         """Send a report; does nothing if the other process has ended."""
         with suppress(OSError):
-            os.write(self._reports, msgspec.json.encode(report) + b"\n")
+            os.write(self._reports, json.dumps(structs.asdict(report)).encode() + b"\n")
 
     def observe(self, recorder: Recorder, poll: Callable[[], object] = lambda: None) -> None:
         """Report all exchanges to the recorder until the other process ends; calls `poll` about once a second."""
@@ -304,7 +304,7 @@ class RecorderProcess:
     def _take_reports(self) -> None:
         *lines, self._unread = self._unread.split(b"\n")
         if lines:
-            self._report = msgspec.json.decode(lines[-1], type=RecorderReport)
+            self._report = RecorderReport(**json.loads(lines[-1]))  # not msgspec: a path may have lone surrogates
 
     def _end_process(self) -> int:
         """Forget the process, which has ended; its exit code, negative for a signal."""

@@ -194,12 +194,16 @@ def farewell(report: RecorderReport) -> Iterator[Line]:
     text += f", {report.others:,} others passed through" if report.others else ""
     text += f"; {counted(report.redacted, 'secret')} replaced" if report.redacted else ""
     yield (Run(f"{text}."),)
-    for sentence in lost_messages(report):
+    yield from loss_lines(report)
+
+
+def loss_lines(report: RecorderReport) -> Iterator[Line]:
+    """What a recording lost or nearly lost."""
+    for sentence in _losses(report):
         yield (Run(f"{GLYPHS[Severity.WARNING]} {sentence}", Style.WARNING),)
 
 
-def lost_messages(report: RecorderReport) -> Iterator[str]:
-    """What a recording lost or nearly lost, one sentence each."""
+def _losses(report: RecorderReport) -> Iterator[str]:
     if report.dropped_bytes:
         yield f"{report.dropped_bytes:,} bytes arrived faster than they could be recorded; their turns report it."
     if report.unrecorded:

@@ -23,7 +23,7 @@ from weaklink.inspector.replay.matching import Recording, Replayer
 from weaklink.storage import open_store
 from weaklink.storage.exchanges import RUN_ID
 from weaklink.ui.cli.console import print_lines, print_notice
-from weaklink.ui.cli.recording import RequestLines, RunSink, start_recording
+from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.replaying import (
     KeptDivergence,
@@ -156,7 +156,8 @@ def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet
         raise StoreError(report.problem)
     with open_store(where) as store:
         found = store.traces(f"session:{run_id}", limit=21)
-        lines = [*report_lines(run.server, ()), *session_lines(found, str(store.place) if where else "")]
+        sessions = session_lines(found, str(store.place) if where else "")
+        lines = [*report_lines(run.server, ()), *loss_lines(report), *sessions]
     if not quiet:
         print_lines(lines, color=color, stream=sys.stderr)
     return ended.code

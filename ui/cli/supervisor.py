@@ -28,6 +28,8 @@ from typing import NoReturn
 
 from msgspec import Struct
 
+from weaklink.storage.running.rows import has_ended
+
 _PASSED_ON = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2})
 _BY_TERMINAL = frozenset({signal.SIGINT, signal.SIGQUIT})
 _IS_LINUX = platform.system() == "Linux"
@@ -209,7 +211,7 @@ def end_descendants(of: int, spared: Callable[[], int] = lambda: 0) -> None:
     deadline = time.monotonic() + _GRACE_S
     number = signal.SIGTERM
     signalled: set[int] = set()
-    while left := [pid for pid in _descendants(of) if not _is_dead(pid) and pid != spared()]:
+    while left := [pid for pid in _descendants(of) if not has_ended(pid) and pid != spared()]:
         if time.monotonic() > deadline:
             number = signal.SIGKILL
         for pid in left:
@@ -267,17 +269,6 @@ def _parents() -> Iterator[tuple[int, int]]:
         for line in listed:
             pid, parent = line.split()
             yield int(pid), int(parent)
-
-
-def _is_dead(pid: int) -> bool:
-    """Whether a process has ended, even if its parent has not reaped it yet."""
-    if not _IS_LINUX:
-        return False
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] in "ZX"
 
 
 def _prctl(option: int, value: int) -> None:
