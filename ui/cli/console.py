@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -82,6 +83,15 @@ def _coloured(line: Line) -> str:
 def print_notice(sentence: str) -> None:
     """Write a sentence to stderr, so that it does not mix with the data on stdout."""
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
+
+
+def interrupt_on_signals() -> None:
+    """Let SIGINT and SIGTERM end a command that runs until Ctrl-C: both raise KeyboardInterrupt from now on.
+
+    SIGINT too, since a shell without job control starts `weaklink tail &` with SIGINT ignored.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 With `--to DIR`, write the results of blocks into a folder: the plan, the totals, and the blocks that were set aside.
 """
 
-import signal
 import stat
 import sys
 import time
@@ -22,7 +21,7 @@ from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.storage import Store, open_store
-from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
+from weaklink.ui.cli.console import interrupt_on_signals, line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.files import STDIN
 from weaklink.ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
@@ -373,8 +372,7 @@ def watch_paths(
     A file that is refused repeatedly for the same reason is reported once. If the database is moved away or deleted, a
     new one is created, and everything is imported again.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print_notice(f"watching {', '.join(paths)}; Ctrl-C ends it")
+    interrupt_on_signals()
     watch = PathWatcher(paths)
     imported = 0
     refused: dict[str, str | None] = {}
@@ -386,6 +384,7 @@ def watch_paths(
             put(news)
 
     try:
+        print_notice(f"watching {', '.join(paths)}; Ctrl-C ends it")
         while True:
             if store.recreate_if_missing():
                 print_notice("the database was moved or deleted; a new one is created")
