@@ -5,6 +5,9 @@ JSON body, in one that is all structure, or in one server-sent event, or sends s
 chunk through `weaklink record` is compared with that through the proxy alone, whose observer keeps the bytes and
 decodes nothing: both pass the same giant on, between the same servers and clients, taking turns. Streams and giants
 come from servers of their own, since making a giant body holds its server up.
+
+On a busy machine that is mostly waiting for a core. So the CPU time that the recording takes of the proxy's event loop
+is measured too: the longest of the steps in which it puts a giant body into the recorder's pipe, and all of them.
 """
 
 import asyncio
@@ -19,20 +22,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.stream_server import WORDS
+from benchmarks.stream_server import WORDS, giant_answer
 from benchmarks.streams import ROOT, all_streams, free_port, stop, stream_server, wait_for
 from benchmarks.timing import say
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.recorder_process import ForwarderConnection, RecorderProcess, RecorderReport
+from weaklink.inspector.capture.trace_file_sink import TracesInMemory
+from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
 
 _MEGABYTES = int(os.environ.get("WEAKLINK_BENCH_BODY_MB", "60"))
 _CHUNKS, _GAP_US = 1_600, 5_000
 _AFTER_S = 0.5  # from the first chunk of the stream to the giant body
 _REST_S = 3.0  # after a giant body, for the recorder to finish it
 _ROUNDS = 5
+_PIECE_BYTES, _POLL_S = 1 << 18, 0.01
 _KINDS = ("none", "answer", "choices", "event", "request")
 
 
 def large_bodies() -> None:
-    """Print the longest way of a chunk for each kind of giant body, each way through: the best and all rounds."""
+    """Print the event loop's steps, and the longest way of a chunk for each kind of giant body and each proxy."""
+    asyncio.run(_print_steps())
     with tempfile.TemporaryDirectory() as folder, _ports(Path(folder)) as ports:
         for kind in _KINDS:
             waited_ms: dict[str, list[float]] = {name: [] for name in ports}
@@ -45,6 +54,48 @@ def large_bodies() -> None:
                 say(
                     f"giant {kind + ',':9}{name + ':':12} longest way of a chunk {min(rounds):.0f} ms (rounds: {every})"
                 )
+
+
+async def _print_steps() -> None:
+    """Report giant answers to a recorder's process, and print the CPU time that this takes of the event loop."""
+    process = _MeasuredProcess(_record_in_memory, on_trouble=say)
+    for kind in ("answer", "choices", "event"):
+        body = giant_answer(kind.encode(), _MEGABYTES)
+        observer = process.began(RequestHead("POST", "/v1/chat/completions"))
+        for start in range(0, len(body), _PIECE_BYTES):
+            observer.answer_arrived(body[start : start + _PIECE_BYTES], None)
+            await asyncio.sleep(0)
+        observer.ended(ExchangeEnd.COMPLETE, None)
+        while process.is_busy:
+            await asyncio.sleep(_POLL_S)
+        steps_ms, process.steps_ms = process.steps_ms, []
+        took = f"{sum(steps_ms):.0f} ms in {len(steps_ms)} steps, the longest {max(steps_ms):.2f} ms"
+        say(f"giant {kind + ',':9}{len(body) >> 20} MB into the recorder's pipe: {took}")
+    process.close()
+
+
+class _MeasuredProcess(RecorderProcess):
+    """Keeps the CPU time of each step of the event loop."""
+
+    steps_ms: list[float]
+
+    def _write(self) -> None:
+        began_s = time.thread_time()
+        super()._write()
+        self.steps_ms = [*getattr(self, "steps_ms", ()), (time.thread_time() - began_s) * 1e3]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is waiting for the pipe."""
+        return bool(self._queue or self._unsent)
+
+
+def _record_in_memory(connection: ForwarderConnection) -> RecorderReport:
+    connection.report(RecorderReport(place="memory"))
+    recorder = Recorder(TracesInMemory())
+    connection.observe(recorder)
+    recorder.close()
+    return RecorderReport(place="memory", is_last=True)
 
 
 @contextmanager

@@ -51,13 +51,20 @@ async def _answer(head: bytes, writer: asyncio.StreamWriter) -> None:
 
 
 async def _answer_giant(kind: bytes, megabytes: int, writer: asyncio.StreamWriter) -> None:
-    text = (WORDS * ((megabytes << 20) // len(WORDS))).encode() if kind in (b"answer", b"event") else b"Hi"
-    body = _choices(megabytes << 18) if kind == b"choices" else (_EVENT if kind == b"event" else _WHOLE) % text
+    body = giant_answer(kind, megabytes)
     media = b"text/event-stream" if kind == b"event" else b"application/json"
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (media, len(body)))
     for start in range(0, len(body), 1 << 18):
         writer.write(body[start : start + (1 << 18)])
         await writer.drain()
+
+
+def giant_answer(kind: bytes, megabytes: int) -> bytes:
+    """The body of a giant answer; a small one to a giant `request`."""
+    if kind == b"choices":
+        return _choices(megabytes << 18)
+    text = (WORDS * ((megabytes << 20) // len(WORDS))).encode() if kind != b"request" else b"Hi"
+    return (_EVENT if kind == b"event" else _WHOLE) % text
 
 
 def _choices(size: int) -> bytes:
