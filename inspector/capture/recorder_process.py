@@ -150,6 +150,8 @@ class RecorderProcess:
         self._lost: set[int] = set()  # exchanges that a dead process knew: nothing more of them is sent
         self._starts = 0
         self._unrecorded = 0
+        self.pid = 0
+        self._is_sent = False
         self._earlier: list[RecorderReport] = []  # the last reports of dead processes
         self._start()
         self._wait_until_ready()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.conftest import Run
 from weaklink.inspector.dataset.rows import open_row_file
+from weaklink.inspector.model import Json
 
 TOOL = {
     "name": "get_weather",
@@ -16,7 +17,7 @@ TOOL = {
 }
 CALL = {"name": "get_weather", "arguments": {"city": "Oslo"}}
 ANSWER = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
-DIALOG = [
+DIALOG: Json = [
     {"role": "user", "content": "Weather in Oslo?"},
     {"role": "assistant", "content": ANSWER},
     {"role": "tool", "content": '{"celsius": 18}'},
