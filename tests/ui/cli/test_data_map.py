@@ -17,7 +17,7 @@ TOOL = {
 }
 CALL = {"name": "get_weather", "arguments": {"city": "Oslo"}}
 ANSWER = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
-DIALOG: Json = [
+DIALOG: list[Json] = [
     {"role": "user", "content": "Weather in Oslo?"},
     {"role": "assistant", "content": ANSWER},
     {"role": "tool", "content": '{"celsius": 18}'},
