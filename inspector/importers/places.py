@@ -58,6 +58,12 @@ PLACES = (
     LogPlace("cline", _CODE, _TASKS.format("rooveterinaryinc.roo-cline"), "", _MAC_CODE),
     LogPlace("qwen-code", ".qwen", "projects/*/chats/*.jsonl"),
     LogPlace("continue", ".continue", "sessions/*.json", "CONTINUE_GLOBAL_DIR", without=("sessions.json",)),
+    LogPlace("goose", ".local/share", "goose/sessions/sessions.db", "XDG_DATA_HOME"),
+    LogPlace("goose", ".local/share", "goose/sessions/*.jsonl", "XDG_DATA_HOME"),
+    LogPlace("kimi", ".kimi", "sessions/*/*/wire.jsonl", "KIMI_SHARE_DIR"),
+    LogPlace("droid", ".factory", "sessions/**/*.jsonl"),
+    LogPlace("amp", ".local/share", "amp/threads/T-*.json", "XDG_DATA_HOME"),
+    LogPlace("lm-studio", ".lmstudio", "conversations/**/*.conversation.json"),
     LogPlace(
         *("llm-database", ".config/io.datasette.llm", "logs.db", "LLM_USER_PATH"),
         mac_root="Library/Application Support/io.datasette.llm",

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from weaklink.inspector.importers.agents.chat_programs import ChatGptExportImporter, LmStudioImporter
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
 from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
 from weaklink.inspector.importers.agents.cline import ClineImporter
@@ -9,8 +10,12 @@ from weaklink.inspector.importers.agents.codex import CodexImporter
 from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
 from weaklink.inspector.importers.agents.continue_dev import ContinueImporter
 from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
+from weaklink.inspector.importers.agents.crush import CrushImporter
+from weaklink.inspector.importers.agents.droid import AmpImporter, DroidImporter
 from weaklink.inspector.importers.agents.gemini_cli import GeminiCliImporter
+from weaklink.inspector.importers.agents.goose import GooseImporter
 from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
+from weaklink.inspector.importers.agents.kimi import KimiImporter
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
 from weaklink.inspector.importers.agents.opencode import OpenCodeImporter
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
@@ -59,6 +64,13 @@ _BUILT_IN: tuple[Importer, ...] = (
     QwenCodeImporter(),
     ClineImporter(),
     ContinueImporter(),
+    GooseImporter(),
+    CrushImporter(),
+    KimiImporter(),
+    DroidImporter(),
+    AmpImporter(),
+    ChatGptExportImporter(),
+    LmStudioImporter(),
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
     CodexImporter(),

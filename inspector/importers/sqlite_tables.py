@@ -5,11 +5,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import parse_json_bytes
-from weaklink.inspector.importers.source import JsonObject, SourceFile
+from weaklink.inspector.importers.source import FileSample, JsonObject, SourceFile
+from weaklink.inspector.json_text import objects_of
 from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, TOO_MANY_ROWS, text_memory
 from weaklink.inspector.model import Json
 from weaklink.inspector.text import decode
+
+MAGIC = b"SQLite format 3\0"
+"""How a database file begins."""
 
 OLD_SCHEMA = frozenset({"conversations", "responses"})
 NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
@@ -163,3 +168,25 @@ def json_column(value: Json) -> JsonObject:
     except ValueError:
         return {}
     return read if isinstance(read, dict) else {}
+
+
+def json_list(value: Json) -> list[JsonObject]:
+    """The objects in a column of JSON text that is a list; none for anything else."""
+    if not isinstance(value, str):
+        return []
+    try:
+        return objects_of(parse_json_bytes(value.encode("utf-8", "surrogatepass")))
+    except ValueError:
+        return []
+
+
+def has_columns(sample: FileSample, table: str, columns: Iterable[str]) -> bool:
+    """Whether a file is an SQLite database with these columns in a table."""
+    if not sample.head.startswith(MAGIC):
+        return False
+    try:
+        with open_tables(sample.file) as tables:
+            found = {text_of(row, "name") for row in tables.rows("SELECT name FROM pragma_table_info(?)", table)}
+            return found >= set(columns)
+    except (sqlite3.Error, UnicodeDecodeError):
+        return False

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import structs
 
-from weaklink.inspector.apis.openai.messages import message_object, read_message
+from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
 from weaklink.inspector.importers.identity import instant
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
@@ -144,6 +144,21 @@ class AgentSession:
             response_id=response_id,
         )
         self.turns.append(Turn(turn.role, turn.parts, turn.source_role, turn.calls, generation=generation))
+
+    def answer_of_blocks(self, blocks: Sequence[JsonObject], model: str, usage: Usage | None, at: Json) -> None:
+        """Add an answer of Anthropic's blocks (`text`, `thinking`, `tool_use`), which several agents store."""
+        self.answer(
+            texts([block for block in blocks if block.get("type") == "text"], "text"),
+            reasoning=texts(blocks, "thinking"),
+            calls=[
+                call_object(block.get("name"), block.get("input"), block.get("id"))
+                for block in blocks
+                if block.get("type") == "tool_use"
+            ],
+            model=model,
+            usage=usage,
+            ended=at,
+        )
 
     def result(
         self,

@@ -6,7 +6,6 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 
 from collections.abc import Iterator
 
-from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -20,7 +19,7 @@ _NOTES = (
     "the source stores neither the tools, errors of the provider nor chunks",
 )
 _WANTED = lazy_pattern(r"<(user_input|task|feedback|user_message)(?:\s[^<>]{0,100})?>(.*?)</\1>")
-_ADDED = lazy_pattern(r"\s*<environment_details>")
+_ADDED = lazy_pattern(r"\s*(?:<environment_details>|\[[\w-]{1,60}(?: for '[^'\n]{0,500}')?\] Result:)")
 
 
 class ClineImporter:
@@ -76,19 +75,9 @@ def _take(message: JsonObject, session: AgentSession) -> None:
     blocks = [plain] if isinstance(content, str) else objects_of(content)
     session.began(message.get("ts"))
     if message.get("role") == "assistant":
-        model = object_of(message.get("modelInfo"))
-        session.answer(
-            texts([block for block in blocks if block.get("type") == "text"], "text"),
-            reasoning=texts(blocks, "thinking"),
-            calls=[
-                call_object(block.get("name"), block.get("input"), block.get("id"))
-                for block in blocks
-                if block.get("type") == "tool_use"
-            ],
-            model=text_of(model, "id"),
-            usage=usage_of(object_of(message.get("metrics")), "inputTokens", "outputTokens", cached="cacheReadTokens"),
-            ended=message.get("ts"),
-        )
+        usage = usage_of(object_of(message.get("metrics")), "inputTokens", "outputTokens", cached="cacheReadTokens")
+        model = text_of(object_of(message.get("modelInfo")), "id")
+        session.answer_of_blocks(blocks, model, usage, message.get("ts"))
         return
     for block in blocks:
         if block.get("type") == "tool_result":

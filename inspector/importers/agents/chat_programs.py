@@ -1,0 +1,165 @@
+"""Chat programs: ChatGPT's export of conversations, and LM Studio's conversations.
+
+ChatGPT: a tree of messages; the branch that ends at `current_node` is the trace. A call is a message to another
+recipient than `all`, its result the message of a tool below it; there are no ids. LM Studio: messages in versions, of
+which one is selected, an answer in steps. Source: exported files in the tests of other readers.
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import list_of, object_of, objects_of
+from weaklink.inspector.model import Json, Trace
+
+_CHATGPT_NOTES = ("the source stores neither ids of calls, usage, the tools nor chunks; other branches are left out",)
+_LM_STUDIO_NOTES = (
+    PARSED_ARGUMENTS,
+    "the source stores neither times, the tools nor chunks; versions of messages that are not selected are left out",
+)
+_FAILED = "failed"
+
+
+class ChatGptExportImporter:
+    """One trace per conversation."""
+
+    name = "chatgpt-export"
+    signs = "conversations with a `mapping` of messages and a `current_node`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the members of a conversation."""
+        return 0.95 if any({"mapping", "current_node"} <= row.keys() for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation of each row."""
+        for row in rows_of(file):
+            yield row if isinstance(row, Skipped) else _conversation(row.value, row.record).trace()
+
+
+def _conversation(value: JsonObject, record: str) -> AgentSession:
+    named = text_of(value, "conversation_id", "id")
+    session = AgentSession("chatgpt-export", (("conversation_id", named),), record, _CHATGPT_NOTES)
+    session.title = text_of(value, "title")
+    session.model = text_of(value, "default_model_slug")
+    session.began(value.get("create_time"))
+    number = 0
+    for message in _branch(object_of(value.get("mapping")), text_of(value, "current_node")):
+        metadata = object_of(message.get("metadata"))
+        role = text_of(object_of(message.get("author")), "role")
+        words, thoughts = _words(object_of(message.get("content")))
+        recipient = text_of(message, "recipient")
+        if role == "assistant":
+            is_call = recipient not in ("", "all")
+            number += is_call
+            session.answer(
+                "" if is_call else words,
+                reasoning=thoughts,
+                calls=[call_object(recipient, words, f"call {number}")] if is_call else [],
+                model=text_of(metadata, "model_slug"),
+                ended=message.get("create_time"),
+            )
+        elif role == "tool":
+            status = text_of(object_of(metadata.get("aggregate_result")), "status")
+            name = text_of(object_of(message.get("author")), "name")
+            failed = status.startswith(_FAILED) if status else None
+            session.result(f"call {number}" if number else "", words, name=name, is_error=failed)
+        else:
+            is_hidden = message.get("weight") == 0 or metadata.get("is_visually_hidden_from_conversation") is True
+            session.say("system" if role == "system" else "user", words, is_injected=is_hidden)
+    return session
+
+
+def _branch(mapping: JsonObject, leaf: str) -> list[JsonObject]:
+    """The messages from the root to the current one."""
+    path: list[JsonObject] = []
+    seen: set[str] = set()
+    while leaf and leaf not in seen:
+        seen.add(leaf)
+        node = object_of(mapping.get(leaf))
+        if message := object_of(node.get("message")):
+            path.append(message)
+        leaf = text_of(node, "parent")
+    return path[::-1]
+
+
+def _words(content: JsonObject) -> tuple[str, str]:
+    """The text of a message, and its thoughts."""
+    thoughts = "\n".join(text_of(one, "content", "summary") for one in objects_of(content.get("thoughts")))
+    parts = (
+        part if isinstance(part, str) else text_of(object_of(part), "text") for part in list_of(content.get("parts"))
+    )
+    return text_of(content, "text") or "".join(parts), thoughts
+
+
+class LmStudioImporter:
+    """One trace per conversation."""
+
+    name = "lm-studio"
+    signs = "`messages` with `versions`, of which one is `currentlySelected`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the members of its messages."""
+        messages = (message for row in sample.rows[:1] for message in objects_of(row.get("messages")))
+        return 0.95 if any({"versions", "currentlySelected"} <= message.keys() for message in messages) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation of each object."""
+        place = place_of(file.path)
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            session = AgentSession("lm-studio", ((place.name, place.value),), row.record, _LM_STUDIO_NOTES)
+            session.title = text_of(row.value, "name")
+            session.began(row.value.get("createdAt"))
+            session.model = text_of(object_of(row.value.get("lastUsedModel")), "identifier")
+            session.say("system", text_of(row.value, "systemPrompt"))
+            for message in objects_of(row.value.get("messages")):
+                _version(message, session)
+            yield session.trace()
+
+
+def _version(message: JsonObject, session: AgentSession) -> None:
+    versions = objects_of(message.get("versions"))
+    selected = message.get("currentlySelected")
+    at = selected if isinstance(selected, int) and 0 <= selected < len(versions) else 0
+    version = versions[at] if versions else {}
+    steps = objects_of(version.get("steps")) or [version]
+    thoughts = ""
+    for step in steps:
+        content = objects_of(step.get("content"))
+        words = texts([block for block in content if block.get("type") == "text"], "text")
+        if version.get("role") != "assistant":
+            session.say(text_of(version, "role") or "user", words)
+        elif object_of(step.get("style")).get("type") == "thinking":
+            thoughts += words
+        elif words or any(block.get("type") == "toolCallRequest" for block in content):
+            _answer(step, content, words, thoughts, session)
+            thoughts = ""
+        for block in content:
+            if block.get("type") == "toolCallResult":
+                session.result(_id(block), block.get("content"), name=text_of(block, "name"))
+
+
+def _answer(step: JsonObject, content: list[JsonObject], words: str, thoughts: str, session: AgentSession) -> None:
+    info = object_of(step.get("genInfo"))
+    stats = object_of(info.get("stats"))
+    session.answer(
+        words,
+        reasoning=thoughts,
+        calls=[
+            call_object(block.get("name"), block.get("parameters", block.get("arguments")), _id(block))
+            for block in content
+            if block.get("type") == "toolCallRequest"
+        ],
+        model=text_of(info, "identifier") or session.model,
+        usage=usage_of(stats, "promptTokensCount", "predictedTokensCount"),
+        finish=text_of(stats, "stopReason"),
+    )
+
+
+def _id(block: JsonObject) -> str:
+    value: Json = block.get("toolCallRequestId", block.get("callId"))
+    return value if isinstance(value, str) else "" if value is None else str(value)

@@ -1,0 +1,98 @@
+"""Crush's database: sessions of messages, whose `parts` are a list of typed values.
+
+Raw arguments are kept, also of a call that was cut. Times are seconds. A session that was summarised begins, for the
+model, at the summary. Source: Crush's code.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_list, open_tables
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
+
+_NOTES = ("the source stores neither the system prompt, the tools, usage per answer nor chunks",)
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+_FAILED = frozenset({"error", "canceled"})
+
+
+class CrushImporter:
+    """One trace per session."""
+
+    name = "crush"
+    signs = "Crush's tables, with the column `messages.parts`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the columns of the tables."""
+        return 0.95 if has_columns(sample, "messages", {"parts", "finished_at", "session_id"}) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order in which they began."""
+        try:
+            with open_tables(file) as tables:
+                tables.reject_generated_columns(("sessions", "messages"))
+                for row in list(tables.rows("SELECT * FROM sessions ORDER BY created_at, id")):
+                    yield _session(tables, row).trace()
+                    tables.begin_trace()
+        except _DAMAGE as error:
+            yield Skipped("database", f"the rest of the database cannot be read: {error}")
+
+
+def _session(tables: LogTables, row: JsonObject) -> AgentSession:
+    id_ = text_of(row, "id")
+    session = AgentSession("crush", (("session_id", id_),), f"session {id_}", _NOTES)
+    session.title = text_of(row, "title")
+    session.began(row.get("created_at"))
+    if parent := text_of(row, "parent_session_id"):
+        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id_):
+        parts = [(text_of(part, "type"), object_of(part.get("data"))) for part in json_list(message.get("parts"))]
+        words = "".join(text_of(data, "text") for kind, data in parts if kind == "text")
+        match text_of(message, "role"):
+            case "assistant":
+                _answer(message, parts, words, session)
+            case "tool":
+                _results(parts, session)
+            case role:
+                is_summary = bool(message.get("is_summary_message"))
+                session.say("system" if role == "system" else "user", words, is_injected=is_summary)
+                for kind, data in parts:
+                    if kind == "shell_command":
+                        run = f"$ {text_of(data, 'command')}\n{text_of(data, 'output')}"
+                        session.say("user", run, is_injected=True)
+    return session
+
+
+def _answer(message: JsonObject, parts: list[tuple[str, JsonObject]], words: str, session: AgentSession) -> None:
+    end = next((data for kind, data in parts if kind == "finish"), {})
+    reason = text_of(end, "reason")
+    error = failure(text_of(end, "message", "details") or reason, code=reason) if reason in _FAILED else None
+    session.answer(
+        words,
+        reasoning="".join(text_of(data, "thinking") for kind, data in parts if kind == "reasoning"),
+        calls=[
+            call_object(data.get("name"), data.get("input"), data.get("id"))
+            for kind, data in parts
+            if kind == "tool_call"
+        ],
+        model=text_of(message, "model"),
+        started=message.get("created_at"),
+        ended=message.get("finished_at") or end.get("time") or None,
+        finish="" if error else reason,
+        error=error,
+    )
+
+
+def _results(parts: list[tuple[str, JsonObject]], session: AgentSession) -> None:
+    for kind, data in parts:
+        if kind == "tool_result":
+            session.result(
+                text_of(data, "tool_call_id"),
+                text_of(data, "content"),
+                name=text_of(data, "name"),
+                is_error=data.get("is_error") is True,
+            )

@@ -1,0 +1,130 @@
+"""Sessions of Droid (Factory) and threads of Amp: Anthropic's blocks, in lines and in one object.
+
+Droid: `session_start`, then `message`s. Amp: an object with `messages`, whose results are `run`s with a status. Source:
+files of both in the tests of other readers; nothing of the producers.
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.wire.provider_json import compact_json
+
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither the system prompt, the tools nor chunks")
+_NO_USAGE = "the source stores the model and the usage in another file, per session"
+_ENDED = {"done": False, "error": True, "cancelled": True, "rejected-by-user": True}
+
+
+class DroidImporter:
+    """One trace per file."""
+
+    name = "droid"
+    signs = "a row `session_start` with a `cwd`, then rows `message`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the first row."""
+        first = sample.rows[0] if sample.rows else {}
+        return 0.95 if first.get("type") == "session_start" and {"id", "cwd"} <= first.keys() else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session."""
+        session: AgentSession | None = None
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            if session is None:
+                named = text_of(row.value, "id") if row.value.get("type") == "session_start" else ""
+                place = place_of(file.path)
+                ids = ("session_id", named) if named else (place.name, place.value)
+                session = AgentSession("droid", (ids,), row.record, (*_NOTES, _NO_USAGE))
+            _take(row.value, session)
+        if session is not None:
+            yield session.trace()
+
+
+def _take(row: JsonObject, session: AgentSession) -> None:
+    message = object_of(row.get("message"))
+    match text_of(row, "type"):
+        case "session_start":
+            session.title = text_of(row, "title")
+            session.folder = text_of(row, "cwd")
+        case "compaction_state":
+            session.say("user", text_of(row, "summary"), is_injected=True)
+        case "message":
+            session.began(row.get("timestamp"))
+            blocks = _blocks(message.get("content"))
+            if message.get("role") == "assistant":
+                session.answer_of_blocks(blocks, "", None, row.get("timestamp"))
+            else:
+                _prompt(blocks, session)
+
+
+def _blocks(content: Json) -> list[JsonObject]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
+
+
+def _prompt(blocks: list[JsonObject], session: AgentSession) -> None:
+    for block in blocks:
+        if block.get("type") == "tool_result":
+            is_error = block.get("is_error")
+            session.result(
+                text_of(block, "tool_use_id"),
+                block.get("content"),
+                is_error=is_error if isinstance(is_error, bool) else None,
+            )
+    session.say("user", texts([block for block in blocks if block.get("type") == "text"], "text"))
+
+
+class AmpImporter:
+    """One trace per thread."""
+
+    name = "amp"
+    signs = "an `id` that begins with `T-`, a number `v` and `messages`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the members of a thread."""
+        known = (text_of(row, "id").startswith("T-") and "v" in row and "messages" in row for row in sample.rows)
+        return 0.95 if any(known) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The thread of each object."""
+        for row in rows_of(file):
+            yield row if isinstance(row, Skipped) else _thread(row.value, row.record).trace()
+
+
+def _thread(value: JsonObject, record: str) -> AgentSession:
+    session = AgentSession("amp", (("thread_id", text_of(value, "id")),), record, _NOTES)
+    session.title = text_of(value, "title")
+    session.version = str(value.get("v", ""))
+    session.began(value.get("created"))
+    trees = objects_of(object_of(object_of(value.get("env")).get("initial")).get("trees"))
+    session.folder = text_of(trees[0], "uri").removeprefix("file://") if trees else ""
+    for message in objects_of(value.get("messages")):
+        blocks = _blocks(message.get("content"))
+        if message.get("role") == "assistant":
+            counts = object_of(message.get("usage"))
+            usage = usage_of(counts, "totalInputTokens", "outputTokens", cached="cacheReadInputTokens")
+            session.answer_of_blocks(blocks, text_of(counts, "model"), usage, counts.get("timestamp"))
+            continue
+        for block in blocks:
+            if block.get("type") == "tool_result" and "run" in block:
+                _run(block, object_of(block["run"]), session)
+        _prompt([block for block in blocks if "run" not in block], session)
+    return session
+
+
+def _run(block: JsonObject, run: JsonObject, session: AgentSession) -> None:
+    failed = _ENDED.get(text_of(run, "status"))
+    if failed is None:  # it never ended
+        return
+    result = run.get("result")
+    words = result if isinstance(result, str) else compact_json(result) if result is not None else ""
+    call_id = text_of(block, "toolUseID", "tool_use_id")
+    recorded = object_of(result)
+    session.result(
+        call_id, words or text_of(object_of(run.get("error")), "message"), is_error=failed, recorded=recorded
+    )

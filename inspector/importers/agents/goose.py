@@ -1,0 +1,116 @@
+"""Goose's sessions: its database, and the JSON lines of versions before 1.10.
+
+Results are blocks of the user's messages. A call whose arguments Goose could not read has only its error: neither its
+name nor its arguments are stored. Source: Goose's code (schema 15).
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of, texts
+from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column, json_list, open_tables
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.wire.provider_json import compact_json
+
+_NOTES = (
+    "the source stores the arguments of calls parsed, and of malformed ones only the error, not even the tool's name",
+    "the source stores neither the system prompt, the tools, usage per answer nor chunks",
+)
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+_BLOCKS = frozenset({"toolRequest", "toolResponse"})
+
+
+class GooseImporter:
+    """One trace per session."""
+
+    name = "goose"
+    signs = "Goose's tables, or a row with a `working_dir` before messages"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the columns of the database, or by the first line of older sessions."""
+        if has_columns(sample, "messages", {"content_json", "session_id"}):
+            return 0.95
+        first = sample.rows[0] if sample.rows else {}
+        return 0.9 if {"working_dir", "message_count"} <= first.keys() else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order in which they began."""
+        if not file.head.startswith(b"SQLite format 3\0"):
+            yield from _of_lines(file)
+            return
+        try:
+            with open_tables(file) as tables:
+                tables.reject_generated_columns(("sessions", "messages"))
+                for row in list(tables.rows("SELECT * FROM sessions ORDER BY created_at, id")):
+                    yield _of_table(tables, row).trace()
+                    tables.begin_trace()
+        except _DAMAGE as error:
+            yield Skipped("database", f"the rest of the database cannot be read: {error}")
+
+
+def _of_lines(file: SourceFile) -> Iterator[Trace | Skipped]:
+    place = place_of(file.path)
+    session = AgentSession("goose", ((place.name, place.value),), "line 1", _NOTES)
+    for row in rows_of(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif "role" in row.value:
+            _take(text_of(row.value, "role"), objects_of(row.value.get("content")), row.value.get("created"), session)
+        else:
+            session.title = text_of(row.value, "description")
+            session.folder = text_of(row.value, "working_dir")
+    yield session.trace()
+
+
+def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
+    id_ = text_of(row, "id")
+    session = AgentSession("goose", (("session_id", id_),), f"session {id_}", _NOTES)
+    session.title = text_of(row, "name", "description")
+    session.folder = text_of(row, "working_dir")
+    session.model = text_of(json_column(row.get("model_config_json")), "model_name")
+    session.began(row.get("created_at"))
+    if parent := text_of(row, "parent_session_id"):
+        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id_):
+        shown = json_column(message.get("metadata_json"))
+        blocks = json_list(message.get("content_json"))
+        if shown.get("agentVisible") is False and shown.get("userVisible") is False:
+            continue
+        is_injected = shown.get("userVisible") is False
+        _take(text_of(message, "role"), blocks, message.get("created_timestamp"), session, is_injected=is_injected)
+    return session
+
+
+def _take(role: str, blocks: list[JsonObject], at: Json, session: AgentSession, *, is_injected: bool = False) -> None:
+    words = texts([block for block in blocks if block.get("type") == "text"], "text")
+    if role == "assistant":
+        session.answer(
+            words,
+            reasoning=texts(blocks, "thinking"),
+            calls=[_call(block) for block in blocks if block.get("type") == "toolRequest"],
+            model=session.model,
+            ended=at,
+        )
+        return
+    for block in blocks:
+        if block.get("type") == "toolResponse":
+            _result(block, session)
+    session.say("user", words, is_injected=is_injected)
+
+
+def _call(block: JsonObject) -> Json:
+    value = object_of(object_of(block.get("toolCall")).get("value"))
+    return call_object(value.get("name"), value.get("arguments", ""), block.get("id"))
+
+
+def _result(block: JsonObject, session: AgentSession) -> None:
+    result = object_of(block.get("toolResult"))
+    value = result.get("value")
+    content = object_of(value).get("content", value)
+    failed = result.get("status") == "error" or object_of(value).get("isError") is True
+    words: Json = content if isinstance(content, list | str) else compact_json(content) if content else ""
+    session.result(text_of(block, "id"), words or text_of(result, "error"), is_error=failed)

@@ -1,0 +1,136 @@
+"""Kimi CLI's sessions: `context.jsonl`, what the model sees, and `wire.jsonl`, what happened.
+
+The context has the whole messages; the wire has times, usage and errors, and the arguments in the pieces in which they
+came. Each file is a trace of its own; import one of them. Source: Kimi CLI's code, 1.49.
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, texts, usage_of
+from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import Json, Trace
+
+_NOTES = ("the source stores neither the model's name, the tools nor chunks",)
+_NO_USAGE = "the context stores neither times nor usage; `wire.jsonl` beside it does"
+_ERROR = "<system>ERROR: "
+_CHECKPOINT = "<system>CHECKPOINT "
+
+
+class KimiImporter:
+    """One trace per file."""
+
+    name = "kimi"
+    signs = "rows with the role `_system_prompt` or `_checkpoint`, or a `protocol_version`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the rows that only Kimi CLI writes."""
+        named = ("_system_prompt", "_checkpoint", "_usage")
+        is_context = any(text_of(row, "role") in named for row in sample.rows)
+        is_wire = any(row.get("type") == "metadata" and "protocol_version" in row for row in sample.rows[:1])
+        return 0.95 if is_context or is_wire else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session, from the context or from the wire."""
+        place = place_of(file.path)
+        session = AgentSession("kimi", ((place.name, place.value),), "line 1", _NOTES)
+        step = _Step(session)
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif "role" in row.value:
+                session.notes[_NO_USAGE] = None
+                _message(row.value, session)
+            else:
+                step.take(row.value)
+        step.end()
+        yield session.trace()
+
+
+def _message(row: JsonObject, session: AgentSession) -> None:
+    content = row.get("content")
+    words = texts(content, "text")
+    match text_of(row, "role"):
+        case "_system_prompt":
+            session.say("system", words)
+        case "user":
+            session.say("user", content, is_injected=words.startswith(_CHECKPOINT))
+        case "assistant":
+            session.answer(words, reasoning=texts(content, "think"), calls=objects_of(row.get("tool_calls")))
+        case "tool":
+            session.result(text_of(row, "tool_call_id"), content, is_error=words.startswith(_ERROR))
+
+
+class _Step:
+    """An answer, while its pieces arrive on the wire; its results follow it in the trace."""
+
+    def __init__(self, session: AgentSession) -> None:
+        self._session = session
+        self._begin()
+
+    def _begin(self) -> None:
+        self._words = self._thoughts = ""
+        self._calls: list[JsonObject] = []
+        self._results: list[JsonObject] = []
+        self._usage: JsonObject = {}
+        self._began: Json = None
+        self._ended: Json = None
+
+    def take(self, row: JsonObject) -> None:
+        """Take a line of the wire."""
+        message = object_of(row.get("message"))
+        payload = object_of(message.get("payload"))
+        at = row.get("timestamp")
+        match text_of(message, "type"):
+            case "TurnBegin":
+                self.end()
+                self._session.began(at)
+                self._session.say("user", payload.get("user_input"))
+            case "StepBegin":
+                self.end()
+                self._began = at
+            case "ContentPart":
+                self._words += text_of(payload, "text")
+                self._thoughts += text_of(payload, "think")
+                self._ended = at
+            case "ToolCall":
+                function = object_of(payload.get("function"))
+                self._calls.append({**function, "id": payload.get("id")})
+                self._ended = at
+            case "ToolCallPart" if self._calls:
+                last = self._calls[-1]
+                last["arguments"] = text_of(last, "arguments") + text_of(payload, "arguments_part")
+                self._ended = at
+            case "StatusUpdate":
+                self._usage = object_of(payload.get("token_usage")) or self._usage
+            case "ToolResult":
+                self._results.append(payload)
+            case "StepRetry":
+                error = failure(text_of(payload, "error_type"), status=payload.get("status_code"))
+                self._session.answer(None, started=self._began, ended=at, error=error)
+            case "StepInterrupted":
+                self.end(is_interrupted=True)
+
+    def end(self, *, is_interrupted: bool = False) -> None:
+        """Add the answer that was arriving, if there is one, and its results."""
+        if self._words or self._thoughts or self._calls:
+            self._session.answer(
+                self._words,
+                reasoning=self._thoughts,
+                calls=[call_object(one.get("name"), one.get("arguments"), one.get("id")) for one in self._calls],
+                usage=usage_of(self._usage, "input_other", "output", cached="input_cache_read"),
+                started=self._began,
+                ended=self._ended,
+                error=failure("interrupted", code="aborted") if is_interrupted else None,
+            )
+        for payload in self._results:
+            value = object_of(payload.get("return_value"))
+            words = [text_of(value, "message"), texts(value.get("output"), "text")]
+            self._session.result(
+                text_of(payload, "tool_call_id"),
+                "\n".join(filter(None, words if value.get("is_error") is True else words[::-1])),
+                is_error=value.get("is_error") is True,
+            )
+        self._begin()
