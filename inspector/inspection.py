@@ -323,7 +323,7 @@ def _plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None
     Many traces of a log begin with the same system prompt, and many samples of a task with the same text.
     """
     found = segment_whole(text, chosen, role=role)
-    return None if found.calls or found.results or found.definitions or found.diagnostics else found
+    return None if found.calls or found.results or found.diagnostics else found
 
 
 def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:

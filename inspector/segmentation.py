@@ -389,7 +389,13 @@ def segment_whole(
         faults = _reported(text, found, own, role)
         diagnostics = tuple([fault.at(turn, part) for fault in faults]) if faults else ()
         return Segmentation(
-            text, own.name, tuple(found.spans), tuple(found.calls), tuple(found.results), (), diagnostics
+            text,
+            own.name,
+            tuple(found.spans),
+            tuple(found.calls),
+            tuple(found.results),
+            tuple(found.definitions),
+            diagnostics,
         )
     segmenter = Segmenter(own, prompt=prompt, tools=offered, role=role, turn=turn, part=part)
     segmenter.reuse(readings)

@@ -16,6 +16,7 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.model import Role, ToolCall, ToolDefinition
 from weaklink.inspector.segmentation import Segmentation, Segmenter, segment, segment_whole
+from weaklink.inspector.segmenter.assembler import Readings
 
 pytestmark = pytest.mark.invariants
 
@@ -113,3 +114,13 @@ def test_what_is_reported_once_for_all_texts_is_reported_though_the_lane_found_i
     codes += [{one.rule.code for one in segment_whole(written, find_format("hermes"), tools=tools).diagnostics}]
     assert codes[0] > codes[1]
     assert segment(written, "hermes", tools=tools.definitions).diagnostics
+
+
+def test_the_lane_takes_a_prompt_that_lists_sound_tools_but_not_one_with_a_faulty_schema() -> None:
+    hermes = find_format("hermes")
+    definition = '{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}'
+    prompt = f"Your tools:\n<tools>\n{definition}\n</tools>"
+    for text, is_taken in ((prompt, True), (prompt.replace('"object"', '"text"'), False)):
+        found = whole_texts(hermes, Role.SYSTEM).read(text, OfferedTools(), Readings())
+        assert (found is not None) is is_taken
+        assert segment_whole(text, hermes, role=Role.SYSTEM) == by_machine(text, hermes, (), Role.SYSTEM)

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from weaklink.inspector.checks.arguments import check_arguments
 from weaklink.inspector.checks.attempted.call_search import call_search
-from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.checks.tools import OfferedTools, check_definition
 from weaklink.inspector.checks.typed_arguments import typed_by
 from weaklink.inspector.checks.wrappers import Wrappers
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.markers import lane_of, markers_of
 from weaklink.inspector.formats.registry import registered_formats
-from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
+from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.segmenter.assembler import Readings, is_quoted_marker
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import SECTION
@@ -32,6 +32,7 @@ class WholeText(msgspec.Struct):
     spans: list[Span] = msgspec.field(default_factory=list)
     calls: list[ToolCall] = msgspec.field(default_factory=list)
     results: list[ToolResult] = msgspec.field(default_factory=list)
+    definitions: list[ToolDefinition] = msgspec.field(default_factory=list)
     faults: list[Fault] = msgspec.field(default_factory=list)
 
 
@@ -66,6 +67,8 @@ class WholeTexts:
         found = self._found(events, readings) if events is not None else None
         if events is None or found is None or self._has_faults(events):
             return None
+        if found.definitions and (found.calls or self._is_model):
+            return None  # its calls are checked against the definitions before them
         if not (text.isascii() or all(map(_is_utf8, events))):
             return None
         if offered and not self._checked(found, offered):
@@ -176,8 +179,11 @@ def _is_utf8(event: SpanClosed) -> bool:
 
 def _keep(reading: ParseResult, found: WholeText) -> bool:
     """Store the content of a span; False if the machine must parse it."""
-    if reading.faults or reading.definitions or reading.decoded is not None:
+    if reading.faults or reading.decoded is not None:
         return False
+    if any(True for tool in reading.definitions for _ in check_definition(tool)):
+        return False
+    found.definitions += reading.definitions
     index = len(found.spans)
     for call in reading.calls:
         if not call.valid:

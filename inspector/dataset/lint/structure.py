@@ -51,9 +51,11 @@ _ALTERNATING = frozenset({"mistral", "mistral_args", "gemma", "gemma3", "llama2"
 _LLAMA_FACTORY_ROLES = frozenset({"function_call", "observation"})
 _QUESTION_ROLES = frozenset({"user", "human"})
 _ANSWER_ROLES = frozenset({"assistant", "gpt", "model", "chatgpt", "bot"})
-_ROLES = (
-    *("system", "developer", "user", "human", "assistant", "gpt", "chatgpt", "model", "bot", "tool", "function"),
-    *("function_call", "observation", "tool_call", "tool_response", "function_response", "ipython", "environment"),
+_ROLES = dict.fromkeys(
+    (
+        *("system", "developer", "user", "human", "assistant", "gpt", "chatgpt", "model", "bot", "tool", "function"),
+        *("function_call", "observation", "tool_call", "tool_response", "function_response", "ipython", "environment"),
+    )
 )
 _SHAPES_OF_MESSAGES = frozenset({Shape.MESSAGES, Shape.SHAREGPT})
 _SHAPES_OF_ANSWERS = _SHAPES_OF_MESSAGES | {Shape.PROMPT_COMPLETION, Shape.PREFERENCE}
@@ -98,11 +100,14 @@ def _missing_in(message: Json) -> Iterator[str]:
         yield "is not an object"
         return
     role = message.get("role", message.get("from"))
+    text = message.get("content", message.get("value"))
+    if isinstance(text, str) and isinstance(role, str) and role in _ROLES and text and not text.isspace():
+        yield from _unnamed_calls(message)
+        return
     if not isinstance(role, str) or not role:
         yield "has no role"
     if all(message.get(key) is None or message.get(key) == [] for key in _CONTENT_KEYS):
         yield "has neither content nor calls"
-    text = message.get("content", message.get("value"))
     is_alone = all(message.get(key) in (None, [], "") for key in _CONTENT_KEYS if key not in ("content", "value"))
     if role in _ANSWER_ROLES and isinstance(text, str) and not text.strip() and is_alone:
         yield "is an empty answer"
@@ -111,7 +116,7 @@ def _missing_in(message: Json) -> Iterator[str]:
     nearest = _misspelt_role(role)
     if nearest is not None:
         yield f"has the unknown role `{role}`, which is read as the user's; it may be `{nearest}`"
-    yield from _unnamed_calls(message, role)
+    yield from _unnamed_calls(message)
 
 
 def _misspelt_role(role: Json) -> str | None:
@@ -121,7 +126,7 @@ def _misspelt_role(role: Json) -> str | None:
     return next(iter(get_close_matches(role.lower(), _ROLES, n=1, cutoff=0.8)), None)
 
 
-def _unnamed_calls(message: dict[str, Json], role: Json) -> Iterator[str]:
+def _unnamed_calls(message: dict[str, Json]) -> Iterator[str]:
     listed = message.get("tool_calls")
     calls = [*listed] if isinstance(listed, list) else []
     if isinstance(message.get("function_call"), dict):
