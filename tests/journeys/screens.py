@@ -35,14 +35,17 @@ class Recordings:
     def __init__(self, home: Path, database: Path) -> None:
         self._home, self._database = home, database
         self._open: list[ExitStack] = []
+        self._ids: list[str] = []
 
     def keep(self, count: int) -> list[str]:
         """Begin or end recordings until there are so many; returns the ids of their traces."""
-        while len(self._open) > count:
-            self._open.pop().close()
-        while len(self._open) < count:
-            self._open.append(self._begun())
-        return self._listed(count)
+        if len(self._open) != count:
+            while len(self._open) > count:
+                self._open.pop().close()
+            while len(self._open) < count:
+                self._open.append(self._begun())
+            self._ids = self._listed(count)
+        return self._ids
 
     def _begun(self) -> ExitStack:
         command = [WEAKLINK, "log", "--db", str(self._database), "--name", "still going on"]

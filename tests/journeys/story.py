@@ -22,12 +22,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
 WEAKLINK = str(Path(sys.executable).with_name("weaklink"))
@@ -156,10 +155,13 @@ def variables(home: Path, url: str = "") -> dict[str, str]:
         kept.pop(name, None)
     given = {"HOME": str(home), "PYTHONUTF8": "1"}
     given |= dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "none")
-    if url:
-        given |= {"OPENAI_BASE_URL": f"{url}/v1", "ANTHROPIC_BASE_URL": url, "OLLAMA_HOST": url}
-        given["GOOGLE_GEMINI_BASE_URL"] = url
-    return kept | given
+    return kept | given | (_addresses(url) if url else {})
+
+
+def _addresses(url: str) -> dict[str, str]:
+    """The variables that lead clients to the server at `url`."""
+    names = ("ANTHROPIC_BASE_URL", "OLLAMA_HOST", "GOOGLE_GEMINI_BASE_URL")
+    return {"OPENAI_BASE_URL": f"{url}/v1", **dict.fromkeys(names, url)}
 
 
 def weaklink(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -167,11 +169,16 @@ def weaklink(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     return _run([WEAKLINK, *words], home, variables(home))
 
 
-def agent_command(sdk: str, *stories: str) -> list[str]:
-    """The command of an agent for some stories, one after the other; two agents at once have two questions."""
+def agent_command(sdk: str, *stories: str, nobody: str = "") -> list[str]:
+    """The command of an agent for some stories, one after the other; two agents at once have two questions.
+
+    The story of a server that cannot be reached looks for it at `nobody`, if that is not where the others have theirs.
+    """
     words: list[str] = []
     for story in stories:
-        words += ["+", "answered" if story == "unreachable" else story, *questions(story)]
+        is_unreachable = story == "unreachable"
+        words += ["+", *(f"{name}={value}" for name, value in _addresses(nobody).items() if nobody and is_unreachable)]
+        words += ["answered" if is_unreachable else story, *questions(story)]
     return [PYTHON, str(AGENTS / "several_stories.py"), f"{sdk}.py", *words[1:]]
 
 
@@ -184,18 +191,17 @@ def _run(command: list[str], home: Path, environment: dict[str, str]) -> "subpro
 def record_stories(
     home: Path, database: Path, model_url: str, *, sdk: str, stories: Iterable[str], way: str, last_id: int = 0
 ) -> dict[str, Recorded]:
-    """Let an agent run while it is recorded in this way, once for each server that its stories need.
+    """Let an agent run while it is recorded in this way; `run` has one server, so that it runs once for each.
 
     `last_id` is the largest number of a trace in the database so far.
     """
     different = tuple(dict.fromkeys(stories))
-    alone = tuple(story for story in different if story == "unreachable")
+    alone = tuple(story for story in different if story == "unreachable" and way == "run")
     recorded: dict[str, Recorded] = {}
     for together in (alone, tuple(story for story in different if story not in alone)):
         if not together:
             continue
-        upstream = NOBODY if together == alone else model_url
-        agent = _recorded_agent(home, database, upstream, agent_command(sdk, *together), way=way)
+        agent = _recorded_agent(home, database, model_url, sdk, together, way=way)
         for story in together:
             recorded[story] = Recorded(home, database, model_url, sdk, story, way, together, agent)
     listed = listed_traces(home, database)
@@ -205,19 +211,25 @@ def record_stories(
 
 
 def _recorded_agent(
-    home: Path, database: Path, upstream: str, command: list[str], *, way: str
+    home: Path, database: Path, model_url: str, sdk: str, stories: tuple[str, ...], *, way: str
 ) -> "subprocess.CompletedProcess[str]":
+    command = agent_command(sdk, *stories, nobody=NOBODY)
     match way:
         case "run":
+            upstream = NOBODY if stories == ("unreachable",) else model_url
+            command = agent_command(sdk, *stories)
             return weaklink(home, "run", "--check", "--db", str(database), "--upstream", upstream, "--", *command)
         case "record":
-            with recording_proxy(home, database, upstream) as address:
-                return _run(command, home, variables(home, address))
+            with (
+                recording_proxy(home, database, model_url) as address,
+                recording_proxy(home, database, NOBODY) if "unreachable" in stories else nullcontext("") as nobody,
+            ):
+                return _run(agent_command(sdk, *stories, nobody=nobody), home, variables(home, address))
         case "in-process":
-            return _run([*command, "--record", str(database)], home, variables(home, upstream))
+            return _run([*command, "--record", str(database)], home, variables(home, model_url))
         case _:
-            file = home / f"recorded-{urlsplit(upstream).port}.jsonl"
-            agent = _run([*command, "--record", str(file)], home, variables(home, upstream))
+            file = home / "recorded.jsonl"
+            agent = _run([*command, "--record", str(file)], home, variables(home, model_url))
             done = weaklink(home, "import", str(file), "--db", str(database))
             assert done.returncode == 0, (done.stderr, agent.stderr)
             return agent

@@ -5,6 +5,7 @@
 The first word is the model. Each answer is printed on a line; an error of the SDK ends the agent with status 1.
 """
 
+import gc
 import json
 import sys
 import time
@@ -61,6 +62,7 @@ def recorded(client: Any) -> Any:
 
 def main(ask: Callable[[str], str]) -> None:
     """Ask all questions at once."""
+    gc.enable()
     with ThreadPoolExecutor(max(len(QUESTIONS), 1)) as threads:
         asked = [threads.submit(ask, question) for question in QUESTIONS]
     status = 0
