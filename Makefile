@@ -51,7 +51,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -156,6 +156,14 @@ bench-training: dev ## Measure the commands for training data at WEAKLINK_BENCH_
 
 bench-team: dev system-packages ## Measure ten recorders of 20 streams for WEAKLINK_BENCH_SECONDS (60) into one PostgreSQL, beside three readers
 	$(BIN)/python -m benchmarks team
+
+bench-derived: dev ## Derive formats from the chat templates that llama-cpp-python and trl ship, and read our cases with them
+	@mkdir -p build/chat-templates
+	$(PIP) download --quiet --no-deps --no-binary :all: --dest build/chat-templates llama-cpp-python==0.3.36
+	$(PIP) download --quiet --no-deps --only-binary :all: --dest build/chat-templates trl==1.16.0
+	cd build/chat-templates && tar xzf llama_cpp_python-*.tar.gz --wildcards '*/models/templates/*.jinja'
+	cd build/chat-templates && ../../$(BIN)/python -m zipfile -e trl-*.whl trl
+	$(BIN)/python -m benchmarks derived
 
 build/mitmproxy/installed: | .venv/bin/python
 	$(BIN)/python -m venv --clear build/mitmproxy

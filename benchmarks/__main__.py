@@ -46,6 +46,7 @@ BENCHMARKS = {
     "giants": "large_bodies:large_bodies",
     "redaction": "redaction:redaction_share",
     "recorded": "recorded_streams:recorded_streams",
+    "derived": "derived:derived",
     "attempts": "attempts:attempts",
     "cluster": "cluster:cluster",
     "scaling": "scaling:scaling",

@@ -27,3 +27,11 @@ class SinkError(WeaklinkError):
 
 class InvalidPatternError(WeaklinkError):
     """A pattern from the caller cannot be used; the message contains the pattern and the reason."""
+
+
+class ChatTemplateError(WeaklinkError):
+    """A chat template could not be read, rendered or understood; the message names it and the reason."""
+
+
+class FormatTableError(WeaklinkError):
+    """The table of a format is not valid; the message names the table and the entry."""

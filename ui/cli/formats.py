@@ -13,6 +13,7 @@ from weaklink.inspector.formats.registry import formats as all_formats
 from weaklink.inspector.formats.templates.registry import TEMPLATES
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, SpanKind
+from weaklink.ui.cli.chat_templates import put_derived
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, read_text
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
@@ -21,8 +22,13 @@ _SAMPLE = 65_536
 _INDENT = 17
 
 
-def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color: str) -> None:
+def formats(file: str | None, model: str, *, derive: str | None, detect: bool, as_json: bool, color: str) -> None:
     """`weaklink formats`; see its help."""
+    if derive is not None:
+        if detect or file or model:
+            raise click.UsageError("--derive excludes FILE, --model and --detect.")
+        put_derived(derive, as_json=as_json)
+        return
     if detect:
         text = read_text(file or STDIN)[:_SAMPLE] if file or not model else ""
         _put_detection(detect_format(text, model), as_json=as_json, color=color)

@@ -107,6 +107,13 @@ expected_format_option = click.option(
     help="The format in which the server expects calls.  [default: by the model's name]",
 )
 
+chat_template_option = click.option(
+    "--chat-template",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The model's chat template (Jinja, tokenizer_config.json or GGUF), or a table of `weaklink formats --derive`.",
+)
+
 no_default_upstreams_option = click.option(
     "--no-default-upstreams",
     is_flag=True,

@@ -228,6 +228,12 @@ def rules() -> None:
 @click.argument("file", required=False)
 @click.option("--detect", is_flag=True, help="Detect the format of FILE.")
 @click.option("--model", default="", metavar="NAME", help="With --detect: the model's name, with or without a FILE.")
+@click.option(
+    "--derive",
+    metavar="TEMPLATE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Print the format in which this chat template shows calls, as TOML for --chat-template.",
+)
 @declaring.json_option
 @declaring.color_option
 @declaring.implemented_by("weaklink.ui.cli.formats:formats")
@@ -235,4 +241,7 @@ def formats() -> None:
     """List the formats that weaklink reads, or detect the format of a text.
 
     With --detect, FILE is one raw model output; `-`, or neither FILE nor --model, is standard input.
+
+    With --derive, TEMPLATE is a Jinja file, a tokenizer_config.json or a GGUF file. The format is derived by rendering
+    probes, and printed only if it reads all of them right (needs the extra `templates`).
     """

@@ -19,6 +19,7 @@ def demo() -> None:
 @click.command("segment")
 @click.argument("file", default=declaring.STDIN)
 @click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@declaring.chat_template_option
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
 @click.option(

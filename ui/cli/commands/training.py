@@ -332,6 +332,12 @@ def negatives() -> None:
     show_default=True,
     help="What to do when a format cannot express everything: list the loss in `dropped`, or skip the row.",
 )
+@click.option(
+    "--chat-template",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Write `text` as this chat template renders it: Jinja, tokenizer_config.json or GGUF.",
+)
 @click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
 @_output_option
 @_rejected_option

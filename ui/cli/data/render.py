@@ -1,10 +1,16 @@
 """`weaklink data render`: write each scenario in many formats, one row each, or in the layout of a trainer."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import islice
+from pathlib import Path
 
 import click
+from msgspec import structs
 
+from weaklink.inspector.chat_templates.files import read_chat_template
+from weaklink.inspector.chat_templates.renderer import ChatTemplate, Rendering, render_all
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.rendering import (
     FORMATS,
@@ -17,12 +23,14 @@ from weaklink.inspector.dataset.rendering import (
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import counted
 
+_ROWS_AT_ONCE = 200
 _FAILED = 1
 _COULD_NOT_RUN = 2
 
@@ -38,13 +46,16 @@ def render(
     source: str,
     layout: str,
     on_loss: str,
+    chat_template: str | None,
     tokenizer: str | None,
     output: str | None,
     rejected: str | None,
     jobs: EngineOptions,
 ) -> None:
     """`weaklink data render`; see its help."""
-    shape, renamed = RowLayout(layout), column_map(columns)
+    template = _template(chat_template, excludes=bool(formats) or layout != RowLayout.MESSAGES)
+    # The rows of TRL have what templates read: arguments as objects, and tools in OpenAI's form.
+    shape, renamed = RowLayout.TRL if template else RowLayout(layout), column_map(columns)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:
         raise click.UsageError(
@@ -61,7 +72,8 @@ def render(
     work = partial(_rendered, targets=targets, source=source_format, layout=shape, tokenizer=tokenizer)
     scenarios = 0
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Rendering", columns=renamed):
+        answers = map_rows(paths, work, unread, jobs=jobs, label="Rendering", columns=renamed)
+        for answer in answers if template is None else _with_text(answers, template, tokenizer):
             if isinstance(answer, RejectedRow):
                 unread.add(answer)
                 continue
@@ -72,12 +84,53 @@ def render(
                 else:
                     writer.write(one.value)
                     written[one.format] += 1
+    _print_counts(scenarios, written, skipped, has_forms=shape not in STRUCTURED)
+    if not scenarios or unread.count:
+        ctx.exit(_FAILED if scenarios else _COULD_NOT_RUN)
+
+
+def _template(file: str | None, *, excludes: bool) -> ChatTemplate | None:
+    if file is None:
+        return None
+    if excludes:
+        raise click.UsageError("--chat-template writes the rows of one model; omit --format and --as.")
+    return read_chat_template(Path(file))
+
+
+def _print_counts(scenarios: int, written: Counter[str], skipped: Counter[str], *, has_forms: bool) -> None:
     print_notice(f"{counted(scenarios, 'scenario')} as {counted(written.total(), 'row')}")
+    if has_forms and written:
+        print_notice("`text` has the form of each format, not a model's prompt: --chat-template renders that")
     if skipped:
         counts = ", ".join(f"{count} {name}" for name, count in skipped.most_common())
         print_notice(f"{counted(skipped.total(), 'row')} skipped, since the format cannot express everything: {counts}")
-    if not scenarios or unread.count:
-        ctx.exit(_FAILED if scenarios else _COULD_NOT_RUN)
+
+
+def _with_text(
+    answers: Iterable[list[RenderedRow] | RejectedRow], template: ChatTemplate, tokenizer: str | None
+) -> Iterator[list[RenderedRow] | RejectedRow]:
+    """The rows with `text` as the chat template renders them; a row that the template refuses is rejected."""
+    remaining = iter(answers)
+    while batch := list(islice(remaining, _ROWS_AT_ONCE)):
+        rows = [row for answer in batch if not isinstance(answer, RejectedRow) for row in answer]
+        rendered = iter(render_all(template, [_context(row.value) for row in rows]))
+        for answer in batch:
+            if isinstance(answer, RejectedRow):
+                yield answer
+                continue
+            for row, rendering in ((row, next(rendered)) for row in answer):
+                yield _texted(row, rendering, tokenizer)
+
+
+def _context(value: JsonObject) -> JsonObject:
+    return {"messages": value["messages"], "tools": value.get("tools") or None, "add_generation_prompt": False}
+
+
+def _texted(row: RenderedRow, rendering: Rendering, tokenizer: str | None) -> list[RenderedRow] | RejectedRow:
+    if rendering.error:
+        return RejectedRow("chat template", str(row.value.get("scenario")), f"it raises {rendering.error}")
+    counts: JsonObject = {"tokens": count_tokens(rendering.text, tokenizer)} if tokenizer is not None else {}
+    return [structs.replace(row, value={**row.value, "text": rendering.text, **counts}, format="chat template")]
 
 
 def _rendered(

@@ -1,0 +1,1 @@
+"""Chains built line by line, and what the analysis says of them."""
