@@ -148,7 +148,7 @@ _ARGUMENTS = (
     r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?"  # SQL
     r"|:(?:5432|6543):[\w*.-]{1,64}:[\w*.-]{1,64}:"  # .pgpass
     r"|sp_addlogin\s'[^']{1,64}',\s?(?=')|lftp\s-u\s[^\s,]{1,64},|\s/rp\s"
-    r"|net\suser\s[\w.-]{1,40}\s(?=[^\s/*])|net\suse\s(?:[a-z*]:?\s)?\\{2,64}\S{1,100}\s(?=[^\s/*])"
+    r"|htpasswd\s-\w{1,4}\s\S{1,80}\s[\w.@-]{1,40}\s|net\suser\s[\w.-]{1,40}\s(?=[^\s/*])|net\suse\s(?:[a-z*]:?\s)?\\{2,64}\S{1,100}\s(?=[^\s/*])"
     r"|(?:add_user|change_password)\s\S{1,64}\s"  # rabbitmqctl
     r"|(?:smb|rpc)client\s[^\r\n]{0,80}-u\s{0,2}[\"']?[^\s%]{1,64}%"
     r"|redis\S{0,60}>\sauth\s(?:[\w.-]{1,60}[ ])?"
@@ -162,6 +162,7 @@ _ARGUMENT_SIGNS = (
         ":5432:",
         ":6543:",
         "net use",
+        "htpasswd -",
         "net user",
         "add_user",
         "change_password",

@@ -84,7 +84,8 @@ class _Named:
     def __init__(self, place: FoundIntroduction, start: int, confidence: SecretConfidence) -> None:
         self.place, self.text, self.lowered, self.end = place, place.text, place.lowered, place.found.end()
         self.sign: str = place.found["sign"]
-        self.start, self.confidence = start, confidence
+        is_set = self.sign == "pass" and self.lowered[self.end : self.end + 1] in {"=", ":"}
+        self.start, self.confidence = start, SecretConfidence.SECRET if is_set else confidence
         self.is_option = self.text.startswith("-", self.start) and not self.text.startswith("---", self.start)
 
     def follows(self, pattern: re.Pattern[str], chars: int) -> bool:
@@ -141,7 +142,7 @@ class _Named:
         return self.place.judge(ending_of(opened), start, is_secret)
 
     def _judge_bare(self, start: int, gap: str, confidence: SecretConfidence | None = None) -> Secret | None:
-        if self.sign.endswith("phrase") and gap.strip():
+        if self.sign.endswith(("phrase", "mnemonic")) and gap.strip():
             return self._judge_until(secret_values.LINE, start)
         return judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
 
@@ -327,7 +328,7 @@ _SETTER = _before(
 )
 _SQL_BEFORE = _before(r"(?:with|role|user|login|encrypted|identified|for|\w{1,24}')\s{1,4}(?:\w{1,24}\s{1,4})?")
 _NETRC_BEFORE = _before(r"login\s{1,4}\S{1,60}\s{1,12}(?:account\s\S{1,40}\s{1,12})?")
-_SET_BEFORE = _before(r"(?:set(?:x|env)?|env|arg|export|config)(?:[ ]-\w{1,3})?\s{1,4}")
+_SET_BEFORE = _before(r"(?:set(?:x|env)?|env(?:\s(?:add|set))?|arg|export|config)(?:[ ]-\w{1,3})?\s{1,4}")
 _QUOTED_WORDS = lazy_pattern(
     r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE
 )  # the quote opens a text: no word ends before it, and no comma follows
@@ -364,7 +365,7 @@ _WORD = lazy_pattern(
 _LOOSE_GAP = r"(?:'s)?[ ]|(?:[? ]|\\{1,64}u[0-9a-f]{4})+(?:\\{0,64}\")?"
 _LOOSE = lazy_pattern(_LOOSE_GAP)
 _OTHER_NOUN = (
-    r"(?:polic|length|reset|file|name|id\b|hash|strength|rule|min|max|manager|store|field|type|size|count|version|expir"
+    r"(?:polic|length|reset|file|name|id\b|hash|strength|rule|min|max|manager|store|type|size|count|version|expir"
     "|rotat)"
 )
 _COPULA = r"(?:is|was|are|now|set|to|as|with|from|auf|til|para|es|est|ist|je|jest|on|er|\?r)"

@@ -52,7 +52,19 @@ NAME = (
 """The last word of a name, with what may follow it in a name, as a pattern for the view."""
 
 _KEY_KINDS = (
-    *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
+    *(
+        "api",
+        "recovery",
+        "secret",
+        "access",
+        "private",
+        "account",
+        "subscription",
+        "encryption",
+        "signing",
+        "master",
+        "auth",
+    ),
     *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
     *("app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi", "push"),
 )
@@ -60,7 +72,20 @@ _KEY_KINDS = (
 _OTHER_KEYS = (
     *("public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "group", "object", "item"),
     *("dict", "map", "row", "index", "lookup", "route", "unique", "hash", "natural", "schema", "sequence", "hot"),
-    *("publishable", "arg", "meta", "data", "session", "i18n", "translation", "message", "event", "shard", "bucket"),
+    *(
+        "publishable",
+        "arg",
+        "meta",
+        "data",
+        "session",
+        "i18n",
+        "translation",
+        "message",
+        "event",
+        "shard",
+        "bucket",
+        "parameter",
+    ),
 )
 
 _TOKEN_KINDS = (
@@ -264,7 +289,12 @@ def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> Secret
         return None if is_reference else SecretConfidence.SECRET
     is_shouted = text[found.start("sign") : found.start("sign") + len(sign)].isupper()
     if sign == "key":
-        return _of_key(word, last, is_named=_is_in_query(text, found.start("sign")) or bool(is_shouted and word))
+        at = found.start("sign")
+        is_service = (
+            at > 0 and not found["many"] and (text[at - 1] == "_" or (text[at - 1].islower() and text[at].isupper()))
+        )
+        is_service = is_service or (text[at - 1] == " " and word != "")
+        return _of_key(word, last, is_named=is_service or _is_in_query(text, at) or bool(is_shouted and word))
     if sign in {"token", "tok"}:
         return _of_token(word, last, is_shouted=is_shouted)
     if sign == "authorization":
